@@ -75,9 +75,15 @@ ROOMS = [
             "agent/runtime",
             "agent/tensor",
             "proto/graphdbg",
+            "proto/runs",
             "proto/wire",
         ),
-        "The core knows no framework and no gRPC.",
+        "The core knows no framework, no gRPC and no file of a recording.",
+    ),
+    Room(
+        "agent/recording",
+        ("agent/base", "agent/core", "agent/kernels", "proto/graphdbg", "proto/runs", "proto/wire"),
+        "Recording implements the core's interface, and is the only room of the agent that writes to disk.",
     ),
     Room(
         "agent/transport",
@@ -86,7 +92,7 @@ ROOMS = [
     ),
     Room(
         "agent/abi",
-        ("agent/base", "agent/core", "agent/include", "agent/runtime", "agent/transport"),
+        ("agent/base", "agent/core", "agent/include", "agent/recording", "agent/runtime", "agent/transport"),
         "The C functions turn handles into objects of the core; adapters never come in here.",
     ),
     Room(

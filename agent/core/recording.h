@@ -1,0 +1,130 @@
+// Where the agent records what it measures. Implemented by agent/recording.
+#ifndef AGENT_CORE_RECORDING_H_
+#define AGENT_CORE_RECORDING_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "agent/kernels/statistics.h"
+#include "proto/graphdbg/v1/agent_service.pb.h"
+#include "proto/graphdbg/v1/graph.pb.h"
+#include "proto/graphdbg/v1/watch.pb.h"
+#include "proto/runs/record.h"
+
+namespace graphdbg::agent {
+
+// When and of what something is recorded.
+struct RecordKey {
+  uint64_t step = 0;
+  runs::Mode mode = runs::Mode::kUnknown;
+  // Which pass of its mode within the step, from 1; 0 for the step itself.
+  uint64_t pass = 0;
+  uint32_t node = 0;
+  uint32_t slot = 0;
+  uint8_t dtype = 0;
+  // Place in the step, from 1; 0: none.
+  uint64_t exec_order = 0;
+  uint32_t iteration = 0;
+  // Any of runs::Flag.
+  uint16_t flags = 0;
+};
+
+// A tensor compared with its value in an earlier step.
+struct RecordedChange {
+  PairStatistics pair;
+  uint64_t changed_count = 0;
+  uint64_t previous_step = 0;
+  // 0: none.
+  uint64_t digest = 0;
+};
+
+// The beginning or end of a step or pass. The counts are those of an end.
+struct RecordedMark {
+  uint64_t unix_ns = 0;
+  uint64_t monotonic_ns = 0;
+  uint64_t mode_step = 0;
+  uint64_t records = 0;
+  uint64_t records_dropped = 0;
+  uint64_t measuring_ns = 0;
+  runs::EndReason reason = runs::EndReason::kNone;
+};
+
+// Any thread, unless stated otherwise. Appending neither waits, allocates,
+// takes a lock nor makes a system call; it returns false for what is dropped.
+// Once the recording has failed, everything is dropped.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+
+  // `grad_scale`: what the values, which are unscaled, were scaled by.
+  virtual bool AppendStatistics(const RecordKey& key,
+                                const Statistics& statistics,
+                                double grad_scale) = 0;
+  virtual bool AppendChange(const RecordKey& key,
+                            const RecordedChange& change) = 0;
+  virtual bool AppendBegin(const RecordKey& key, const RecordedMark& mark) = 0;
+  virtual bool AppendEnd(const RecordKey& key, const RecordedMark& mark) = 0;
+  // Also keeps the message, and therefore allocates.
+  virtual bool AppendHit(const RecordKey& key, const v1::Hit& hit) = 0;
+
+  // Whether a record would find room.
+  virtual bool HasRoom() const = 0;
+  // Records dropped since the beginning.
+  virtual uint64_t records_dropped() const = 0;
+
+  // Adds a line to collections.jsonl, without its end.
+  virtual void AddCollectionLine(absl::string_view line) = 0;
+  // The graph has grown.
+  virtual void GraphChanged() = 0;
+  // With only the newest records kept: writes them, and those up to this step.
+  virtual void KeepThrough(uint64_t step) = 0;
+
+  // Writes everything, and how the program ended. Called once; what is appended
+  // later is dropped. Returns false if that takes longer than 5 seconds: the
+  // object must then be leaked, because its thread still uses it.
+  virtual bool Close(const v1::Goodbye& ending, absl::string_view reason) = 0;
+  // In a forked child, which must not touch what it shares with its parent.
+  virtual void GoInert() = 0;
+
+  // The directory of the run.
+  virtual const std::string& directory() const = 0;
+};
+
+// How a run is recorded, apart from what is recorded.
+struct RecordingOptions {
+  // Of the runs.
+  std::string directory;
+  bool keep_all = true;
+  uint64_t ring_bytes = uint64_t{32} << 20;
+  // Where the ring shall lie; empty: wherever it is safe.
+  std::string ring_directory;
+  // The run's name; empty: made from the program's name.
+  std::string run;
+  std::string program;
+  // The effective configuration, as a JSON object.
+  std::string config_json;
+};
+
+struct RecordingCallbacks {
+  // Appends what has changed in the graph; false if nothing has. On a thread of
+  // the recording.
+  std::function<bool(v1::GraphUpdate*)> take_graph_update;
+  // A line for the user. Any thread.
+  std::function<void(const std::string&)> tell;
+};
+
+// Creates the run's directory and its files. `hello` describes this process.
+using OpenRecordingFunction =
+    std::function<absl::StatusOr<std::unique_ptr<Recording>>(
+        const RecordingOptions& options, const v1::Hello& hello,
+        RecordingCallbacks callbacks)>;
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_RECORDING_H_

@@ -1,0 +1,204 @@
+#include "agent/recording/log_writer.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
+
+namespace graphdbg::recording {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint64_t kBufferBytes = uint64_t{1} << 20;
+constexpr uint64_t kBufferRecords = kBufferBytes / runs::kRecordBytes;
+// While records arrive faster than the period allows for.
+constexpr milliseconds kShortestWait(5);
+// How long the last round waits for threads in the midst of appending.
+constexpr milliseconds kLastCommits(100);
+constexpr int kLowestPriority = 19;
+
+// The program's signals are for its own threads, and its threads come first.
+void BecomeBackground() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)),
+              kLowestPriority);
+}
+
+bool EndsStep(const runs::Record& record) {
+  return record.known_kind() == runs::Kind::kEnd && record.pass == 0;
+}
+
+}  // namespace
+
+LogWriter::~LogWriter() {
+  if (thread_.joinable()) Finish(std::chrono::hours(1));
+}
+
+void LogWriter::Start() {
+  buffer_.resize(kBufferRecords * runs::kRecordBytes);
+  synced_at_ = Clock::now();
+  thread_ = std::thread([this] { Run(); });
+}
+
+void LogWriter::Wake() {
+  MutexLock lock(&mu_);
+  woken_ = true;
+  changed_.NotifyAll();
+}
+
+void LogWriter::KeepThrough(uint64_t step) {
+  uint64_t before = keep_through_.load();
+  while (before < step && !keep_through_.compare_exchange_weak(before, step)) {
+  }
+  Wake();
+}
+
+bool LogWriter::Finish(milliseconds limit) {
+  const auto deadline = Clock::now() + limit;
+  {
+    MutexLock lock(&mu_);
+    stopping_ = true;
+    changed_.NotifyAll();
+    while (!done_) {
+      if (!changed_.WaitUntil(&mu_, deadline) && !done_) return false;
+    }
+  }
+  thread_.join();
+  return true;
+}
+
+void LogWriter::Run() {
+  BecomeBackground();
+  wait_ = options_.period;
+  bool works = true;
+  while (works && WaitForRound()) works = Judge(Round(/*last=*/false));
+  if (works) {
+    const absl::Status last = Round(/*last=*/true);
+    complete_ = last.ok() && next_ == ring_->head();
+    if (!last.ok()) callbacks_.tell(std::string(last.message()));
+  }
+  SetDone();
+}
+
+void LogWriter::SetDone() {
+  MutexLock lock(&mu_);
+  done_ = true;
+  changed_.NotifyAll();
+}
+
+bool LogWriter::WaitForRound() {
+  const auto deadline = Clock::now() + wait_;
+  MutexLock lock(&mu_);
+  while (!stopping_ && !woken_) {
+    if (!changed_.WaitUntil(&mu_, deadline)) break;
+  }
+  woken_ = false;
+  return !stopping_;
+}
+
+absl::Status LogWriter::Round(bool last) {
+  // Whatever these refer to was declared before.
+  const uint64_t end = ring_->head();
+  RETURN_IF_ERROR(callbacks_.check_room());
+  RETURN_IF_ERROR(callbacks_.write_messages(last));
+  if (last) keep_through_ = UINT64_MAX;
+  if (options_.keep_all || keep_through_.load() > 0) {
+    const uint64_t begin = next_;
+    RETURN_IF_ERROR(WriteRecords(end));
+    for (auto waited = milliseconds(0);
+         last && next_ < end && waited < kLastCommits;
+         waited += kShortestWait) {
+      std::this_thread::sleep_for(kShortestWait);
+      RETURN_IF_ERROR(WriteRecords(end));
+    }
+    // A quarter of the ring in a round is the most that is comfortable.
+    const uint64_t comfortable = std::max<uint64_t>(ring_->capacity() / 4, 1);
+    const uint64_t share = std::max<uint64_t>((next_ - begin) / comfortable, 1);
+    wait_ =
+        std::max(kShortestWait, options_.period / static_cast<int64_t>(share));
+  }
+  RETURN_IF_ERROR(SyncIfDue(last));
+  return last ? segments_.Close() : absl::OkStatus();
+}
+
+absl::Status LogWriter::WriteRecords(uint64_t end) {
+  next_ = std::max(next_, ring_->oldest());
+  while (next_ < end) {
+    bool segment_ends = false;
+    const uint64_t count = FillBuffer(end, &segment_ends);
+    if (count == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(
+        segments_.Append(next_, {buffer_.data(), count * runs::kRecordBytes}));
+    next_ += count;
+    ring_->SetTail(next_);
+    if (segment_ends) RETURN_IF_ERROR(segments_.Close());
+    if (!options_.keep_all && keep_through_.load() == 0) {
+      return segments_.Close();
+    }
+  }
+  return absl::OkStatus();
+}
+
+uint64_t LogWriter::FillBuffer(uint64_t end, bool* segment_ends) {
+  auto* const records = reinterpret_cast<runs::Record*>(buffer_.data());
+  const uint64_t most = std::min(end - next_, kBufferRecords);
+  uint64_t count = 0;
+  while (count < most && ring_->Read(next_ + count, &records[count])) {
+    const runs::Record& record = records[count++];
+    if (!EndsStep(record)) continue;
+    if (segments_.segment_bytes() + count * runs::kRecordBytes >=
+        options_.segment_bytes) {
+      *segment_ends = true;
+      return count;
+    }
+    uint64_t through = keep_through_.load();
+    if (!options_.keep_all && record.step >= through &&
+        keep_through_.compare_exchange_strong(through, 0)) {
+      return count;
+    }
+  }
+  return count;
+}
+
+absl::Status LogWriter::SyncIfDue(bool now) {
+  if (!now && Clock::now() - synced_at_ < options_.sync_period) {
+    return absl::OkStatus();
+  }
+  synced_at_ = Clock::now();
+  RETURN_IF_ERROR(callbacks_.write_messages(/*sync=*/true));
+  return segments_.Sync();
+}
+
+bool LogWriter::Judge(const absl::Status& status) {
+  if (status.ok()) {
+    if (failing_) callbacks_.tell("there is room again: recording continues");
+    failing_ = false;
+    return true;
+  }
+  if (absl::IsResourceExhausted(status)) {
+    if (!failing_) {
+      callbacks_.tell(absl::StrCat(
+          status.message(),
+          "; what does not fit into the ring is not recorded until there is "
+          "room"));
+    }
+    failing_ = true;
+    wait_ = options_.retry_period;
+    return true;
+  }
+  callbacks_.tell(absl::StrCat(status.message(), "; nothing more is recorded"));
+  callbacks_.failed();
+  return false;
+}
+
+}  // namespace graphdbg::recording

@@ -1,0 +1,72 @@
+#include "agent/recording/message_files.h"
+
+#include <utility>
+
+#include "agent/recording/file.h"
+#include "proto/runs/layout.h"
+#include "proto/runs/message_file.h"
+#include "proto/wire/status_macros.h"
+
+namespace graphdbg::recording {
+namespace {
+
+constexpr size_t kMaxWaitingHitBytes = size_t{16} << 20;
+// The graph is written in pieces of about this size.
+constexpr size_t kWriteBytes = size_t{1} << 20;
+
+}  // namespace
+
+MessageFiles::MessageFiles(const std::string& directory,
+                           TakeGraphUpdate take_graph_update)
+    : take_graph_update_(std::move(take_graph_update)),
+      graph_(Join(directory, runs::kGraphFile),
+             runs::EncodeMessagesHeader(runs::MessageKind::kGraphUpdate)),
+      hits_(Join(directory, runs::kHitsFile),
+            runs::EncodeMessagesHeader(runs::MessageKind::kHit)),
+      collections_(Join(directory, runs::kCollectionsFile), "") {}
+
+uint64_t MessageFiles::AddHit(const v1::Hit& hit) {
+  const std::string message = hit.SerializeAsString();
+  if (message.empty() || message.size() > runs::kMaxMessageBytes) return 0;
+  MutexLock lock(&mu_);
+  if (new_hits_.size() + message.size() > kMaxWaitingHitBytes) return 0;
+  runs::AppendMessage(message, &new_hits_);
+  return ++hit_count_;
+}
+
+void MessageFiles::AddCollectionLine(absl::string_view line) {
+  MutexLock lock(&mu_);
+  new_lines_.append(line.data(), line.size());
+  new_lines_ += '\n';
+}
+
+absl::Status MessageFiles::WriteGraph() {
+  v1::GraphUpdate update;
+  std::string framed;
+  // A piece that could not be written is kept by the file, so none is lost.
+  while (graph_.pending_bytes() < kWriteBytes && take_graph_update_(&update)) {
+    framed.clear();
+    runs::AppendMessage(update.SerializeAsString(), &framed);
+    graph_.Add(framed);
+    update.Clear();
+    if (graph_.pending_bytes() >= kWriteBytes) RETURN_IF_ERROR(graph_.Write());
+  }
+  return graph_.Write();
+}
+
+absl::Status MessageFiles::Write(bool sync) {
+  RETURN_IF_ERROR(WriteGraph());
+  {
+    MutexLock lock(&mu_);
+    if (!new_hits_.empty()) hits_.Add(std::exchange(new_hits_, {}));
+    if (!new_lines_.empty()) collections_.Add(std::exchange(new_lines_, {}));
+  }
+  RETURN_IF_ERROR(hits_.Write());
+  RETURN_IF_ERROR(collections_.Write());
+  if (!sync) return absl::OkStatus();
+  RETURN_IF_ERROR(graph_.Sync());
+  RETURN_IF_ERROR(hits_.Sync());
+  return collections_.Sync();
+}
+
+}  // namespace graphdbg::recording

@@ -1,0 +1,98 @@
+#include "agent/recording/records.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace graphdbg::recording {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+uint16_t UpToMany(uint64_t number) {
+  return static_cast<uint16_t>(std::min<uint64_t>(number, runs::kMany));
+}
+
+runs::Record RecordOf(runs::Kind kind, const agent::RecordKey& key) {
+  runs::Record record{};
+  record.kind = static_cast<uint16_t>(kind);
+  record.flags = key.flags;
+  record.step = key.step;
+  record.node = key.node;
+  record.slot = UpToMany(key.slot);
+  record.dtype = key.dtype;
+  record.mode = static_cast<uint8_t>(key.mode);
+  record.exec_order =
+      static_cast<uint32_t>(std::min<uint64_t>(key.exec_order, UINT32_MAX));
+  record.iteration = UpToMany(key.iteration);
+  record.pass = UpToMany(key.pass);
+  return record;
+}
+
+}  // namespace
+
+runs::Record StatisticsRecord(const agent::RecordKey& key,
+                              const Statistics& statistics, double grad_scale) {
+  runs::Record record = RecordOf(runs::Kind::kStatistics, key);
+  const bool light = (key.flags & runs::kFlagLight) != 0;
+  const bool finite = statistics.has_finite();
+  const bool whole = finite && !light;
+  runs::StatisticsFields& to = record.statistics;
+  to.count = statistics.count;
+  to.nan_count = statistics.nan_count;
+  to.pos_inf_count = statistics.pos_inf_count;
+  to.neg_inf_count = statistics.neg_inf_count;
+  to.zero_count = light ? 0 : statistics.zero_count;
+  to.negative_count = light ? 0 : statistics.negative_count;
+  to.positive_count = light ? 0 : statistics.positive_count;
+  to.min = finite ? statistics.min : kNone;
+  to.max = finite ? statistics.max : kNone;
+  to.mean = whole ? statistics.mean : kNone;
+  to.abs_mean = whole ? statistics.abs_mean : kNone;
+  to.abs_max = whole ? statistics.abs_max : kNone;
+  to.variance = whole ? statistics.variance : kNone;
+  to.l1 = whole ? statistics.l1 : kNone;
+  to.l2 = whole ? statistics.l2 : kNone;
+  to.grad_scale = grad_scale;
+  return record;
+}
+
+runs::Record ChangeRecord(const agent::RecordKey& key,
+                          const agent::RecordedChange& change) {
+  runs::Record record = RecordOf(runs::Kind::kChange, key);
+  const bool finite = change.pair.finite_count > 0;
+  runs::ChangeFields& to = record.change;
+  to.count = change.pair.count;
+  to.finite_count = change.pair.finite_count;
+  to.digest = change.digest;
+  to.change_abs_mean = finite ? change.pair.change_abs_mean : kNone;
+  to.change_abs_max = finite ? change.pair.change_abs_max : kNone;
+  to.change_l2 = finite ? change.pair.change_l2 : kNone;
+  to.previous_abs_mean = finite ? change.pair.previous_abs_mean : kNone;
+  to.previous_l2 = finite ? change.pair.previous_l2 : kNone;
+  to.changed_count = change.changed_count;
+  to.previous_step = change.previous_step;
+  return record;
+}
+
+runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
+                        const agent::RecordedMark& mark) {
+  runs::Record record = RecordOf(kind, key);
+  record.mark.unix_ns = mark.unix_ns;
+  record.mark.monotonic_ns = mark.monotonic_ns;
+  record.mark.mode_step = mark.mode_step;
+  record.mark.records = mark.records;
+  record.mark.records_dropped = mark.records_dropped;
+  record.mark.measuring_ns = mark.measuring_ns;
+  record.mark.reason = static_cast<uint32_t>(mark.reason);
+  return record;
+}
+
+runs::Record HitRecord(const agent::RecordKey& key, uint64_t number,
+                       uint32_t watchpoint) {
+  runs::Record record = RecordOf(runs::Kind::kHit, key);
+  record.hit.number = number;
+  record.hit.watchpoint = watchpoint;
+  return record;
+}
+
+}  // namespace graphdbg::recording

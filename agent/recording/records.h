@@ -1,0 +1,25 @@
+// What the agent records, as records of the format.
+#ifndef AGENT_RECORDING_RECORDS_H_
+#define AGENT_RECORDING_RECORDS_H_
+
+#include <cstdint>
+
+#include "agent/core/recording.h"
+#include "proto/runs/record.h"
+
+namespace graphdbg::recording {
+
+// The checksums are left out: they depend on the position.
+runs::Record StatisticsRecord(const agent::RecordKey& key,
+                              const Statistics& statistics, double grad_scale);
+runs::Record ChangeRecord(const agent::RecordKey& key,
+                          const agent::RecordedChange& change);
+// `kind` is kBegin or kEnd.
+runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
+                        const agent::RecordedMark& mark);
+runs::Record HitRecord(const agent::RecordKey& key, uint64_t number,
+                       uint32_t watchpoint);
+
+}  // namespace graphdbg::recording
+
+#endif  // AGENT_RECORDING_RECORDS_H_

@@ -1,0 +1,169 @@
+#include "agent/recording/ring.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/recording/clock.h"
+#include "proto/runs/ring.h"
+#include "proto/wire/status_macros.h"
+
+namespace graphdbg::recording {
+namespace {
+
+struct flock WholeFile(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+// Allocates the file's blocks, and locks it.
+absl::Status Prepare(const File& file, uint64_t bytes) {
+  const int error = posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
+  RETURN_IF_ERROR(ErrorOf(error, "allocate", file.path()));
+  // Not flock(): a forked child would hold it beyond the death of this process.
+  struct flock lock = WholeFile(F_WRLCK);
+  const bool locked = fcntl(file.fd(), F_SETLK, &lock) == 0;
+  return ErrorOf(locked ? 0 : errno, "lock", file.path());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Ring>> Ring::Create(const std::string& path,
+                                                   uint64_t bytes,
+                                                   const RingOwner& owner,
+                                                   Overwrite overwrite) {
+  if (bytes < runs::kMinRingBytes || bytes > runs::kMaxRingBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a ring of ", bytes, " bytes; it must have 1 MiB to 4 GiB"));
+  }
+  const uint64_t capacity =
+      (bytes - runs::kRingHeaderBytes) / runs::kRecordBytes;
+  File file;
+  int flags = MAP_SHARED | MAP_POPULATE;
+  if (path.empty()) {
+    flags |= MAP_ANONYMOUS;
+  } else {
+    ASSIGN_OR_RETURN(file, File::Create(path));
+    if (absl::Status status = Prepare(file, bytes); !status.ok()) {
+      unlink(path.c_str());
+      return status;
+    }
+  }
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file.fd(), 0);
+  if (memory == MAP_FAILED) {
+    const int error = errno;
+    if (!path.empty()) unlink(path.c_str());
+    return ErrorOf(error, "map", path.empty() ? "memory" : path);
+  }
+  // A child has no use for it, and a core dump has enough without.
+  madvise(memory, bytes, MADV_DONTFORK);
+  madvise(memory, bytes, MADV_DONTDUMP);
+  std::unique_ptr<Ring> ring(
+      new Ring(std::move(file), memory, bytes, capacity, overwrite));
+  ring->WriteHeader(owner);
+  return ring;
+}
+
+Ring::Ring(File file, void* memory, size_t bytes, uint64_t capacity,
+           Overwrite overwrite)
+    : file_(std::move(file)),
+      header_(static_cast<Header*>(memory)),
+      slots_(reinterpret_cast<runs::Record*>(static_cast<char*>(memory) +
+                                             runs::kRingHeaderBytes)),
+      bytes_(bytes),
+      capacity_(capacity),
+      overwrite_(overwrite) {}
+
+Ring::~Ring() { munmap(header_, bytes_); }
+
+void Ring::WriteHeader(const RingOwner& owner) {
+  runs::RingHeader header{};
+  header.magic = runs::kRingMagic;
+  header.header_bytes = runs::kRingHeaderBytes;
+  header.record_bytes = runs::kRecordBytes;
+  header.capacity = capacity_;
+  header.start_unix_ns = UnixNanoseconds();
+  header.incarnation = owner.incarnation;
+  header.rank = owner.rank;
+  header.world_size = owner.world_size;
+  header.pid = static_cast<uint32_t>(getpid());
+  header.state = static_cast<uint32_t>(runs::RingState::kOpen);
+  std::memcpy(static_cast<void*>(header_), &header, sizeof(header));
+}
+
+bool Ring::HasRoom() const {
+  return overwrite_ == Overwrite::kOldest ||
+         header_->head.load(std::memory_order_relaxed) -
+                 header_->tail.load(std::memory_order_acquire) <
+             capacity_;
+}
+
+bool Ring::Reserve(uint64_t* position) {
+  uint64_t head = header_->head.load(std::memory_order_relaxed);
+  do {
+    if (overwrite_ == Overwrite::kNever &&
+        head - header_->tail.load(std::memory_order_acquire) >= capacity_) {
+      return false;
+    }
+  } while (!header_->head.compare_exchange_weak(
+      head, head + 1, std::memory_order_acq_rel, std::memory_order_relaxed));
+  *position = head;
+  return true;
+}
+
+bool Ring::Append(const runs::Record& record) {
+  uint64_t position;
+  if (!Reserve(&position)) {
+    CountDroppedRecord();
+    return false;
+  }
+  runs::Record* const slot = SlotOf(position);
+  // Whoever reads the slot meanwhile sees a bad checksum, at whatever moment
+  // the process is interrupted.
+  __atomic_store_n(&slot->crc, 0, __ATOMIC_RELAXED);
+  std::atomic_thread_fence(std::memory_order_release);
+  constexpr size_t kCrcBytes = sizeof(record.crc);
+  std::memcpy(reinterpret_cast<char*>(slot) + kCrcBytes,
+              reinterpret_cast<const char*>(&record) + kCrcBytes,
+              runs::kRecordBytes - kCrcBytes);
+  __atomic_store_n(&slot->crc, runs::RecordCrc(position, record),
+                   __ATOMIC_RELEASE);
+  return true;
+}
+
+bool Ring::Read(uint64_t position, runs::Record* record) const {
+  return runs::ReadSlot(*SlotOf(position), position, record);
+}
+
+uint64_t Ring::oldest() const {
+  const uint64_t end = head();
+  return end > capacity_ ? end - capacity_ : 0;
+}
+
+void Ring::SetClosed() {
+  header_->state.store(static_cast<uint32_t>(runs::RingState::kClosed),
+                       std::memory_order_release);
+}
+
+void Ring::RemoveFile() {
+  if (file_.is_open()) unlink(file_.path().c_str());
+}
+
+bool IsHeldByAnother(const std::string& ring_path) {
+  const int fd = open(ring_path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct flock lock = WholeFile(F_WRLCK);
+  const bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(fd);
+  return held;
+}
+
+}  // namespace graphdbg::recording

@@ -1,0 +1,138 @@
+// The ring: the newest records of a process, in a file that it has mapped.
+#ifndef AGENT_RECORDING_RING_H_
+#define AGENT_RECORDING_RING_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "agent/recording/file.h"
+#include "proto/runs/headers.h"
+#include "proto/runs/record.h"
+
+namespace graphdbg::recording {
+
+// Who writes the ring.
+struct RingOwner {
+  runs::Incarnation incarnation{};
+  uint32_t rank = 0;
+  uint32_t world_size = 1;
+};
+
+// What is in the mapping belongs to the kernel, so that the records survive the
+// process, however it dies. The file's blocks are allocated before it is
+// mapped: otherwise, a full disk would kill the process.
+//
+// Any thread may append; one thread drains. A forked child must not touch the
+// ring, which is not mapped there.
+class Ring {
+ public:
+  // What happens when the ring is full.
+  enum class Overwrite {
+    // The new record is refused: older ones are not in the log yet.
+    kNever,
+    // The oldest record is overwritten.
+    kOldest,
+  };
+
+  // Creates the file, which has as many records as fit into `bytes`, and locks
+  // it for the life of the process. With an empty path, the ring is in ordinary
+  // memory, and dies with the process.
+  static absl::StatusOr<std::unique_ptr<Ring>> Create(const std::string& path,
+                                                      uint64_t bytes,
+                                                      const RingOwner& owner,
+                                                      Overwrite overwrite);
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  // --- Any thread. No allocation, no lock, no system call.
+
+  // Gives the record a position and stores it there; the checksum of `record`
+  // is ignored. False if there is no room, which is counted.
+  bool Append(const runs::Record& record);
+  bool HasRoom() const;
+  void CountDroppedRecord() {
+    header_->records_dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+  uint64_t records_dropped() const {
+    return header_->records_dropped.load(std::memory_order_relaxed);
+  }
+  uint64_t head() const {
+    return header_->head.load(std::memory_order_acquire);
+  }
+
+  // --- The draining thread.
+
+  // The first position that is not in the log yet.
+  uint64_t tail() const {
+    return header_->tail.load(std::memory_order_relaxed);
+  }
+  // Copies the record of `position`, which is below head(). False if it is not
+  // committed yet, or was overwritten.
+  bool Read(uint64_t position, runs::Record* record) const;
+  // Positions below are in the log; their slots may be used again.
+  void SetTail(uint64_t position) {
+    header_->tail.store(position, std::memory_order_release);
+  }
+  // The first position that has not been overwritten.
+  uint64_t oldest() const;
+
+  // The ring says that its process has closed it.
+  void SetClosed();
+  // Removes the file. The memory stays.
+  void RemoveFile();
+
+  uint64_t capacity() const { return capacity_; }
+  // Empty if the ring is in ordinary memory.
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  // As runs::RingHeader, with what several threads or processes use as atomics.
+  struct Header {
+    unsigned char constant[60];
+    std::atomic<uint32_t> state;
+    unsigned char gap[64];
+    std::atomic<uint64_t> head;
+    unsigned char gap_too[56];
+    std::atomic<uint64_t> tail;
+    unsigned char gap_as_well[56];
+    std::atomic<uint64_t> records_dropped;
+    std::atomic<uint64_t> tensors_dropped;
+  };
+  static_assert(offsetof(Header, state) == offsetof(runs::RingHeader, state));
+  static_assert(offsetof(Header, head) == offsetof(runs::RingHeader, head));
+  static_assert(offsetof(Header, tail) == offsetof(runs::RingHeader, tail));
+  static_assert(offsetof(Header, records_dropped) ==
+                offsetof(runs::RingHeader, records_dropped));
+  static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+  Ring(File file, void* memory, size_t bytes, uint64_t capacity,
+       Overwrite overwrite);
+
+  void WriteHeader(const RingOwner& owner);
+  // Reserves the next position. False if there is no room.
+  bool Reserve(uint64_t* position);
+  runs::Record* SlotOf(uint64_t position) const {
+    return slots_ + position % capacity_;
+  }
+
+  File file_;
+  Header* const header_;
+  runs::Record* const slots_;
+  const size_t bytes_;
+  const uint64_t capacity_;
+  const Overwrite overwrite_;
+};
+
+// Whether a live process holds the lock of this ring. False if there is no such
+// file. Must not be asked about a ring of this process, which would lose its
+// lock.
+bool IsHeldByAnother(const std::string& ring_path);
+
+}  // namespace graphdbg::recording
+
+#endif  // AGENT_RECORDING_RING_H_
