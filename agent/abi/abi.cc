@@ -15,8 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/agent.h"
 #include "agent/core/config.h"
+#include "agent/core/no_transport.h"
 #include "agent/core/version.h"
 #include "agent/include/graphdbg/agent.h"
+#include "agent/recording/file_recording.h"
 #include "agent/runtime/report.h"
 #include "agent/transport/grpc_transport.h"
 
@@ -136,11 +138,16 @@ graphdbg_status OpenAgent(const graphdbg_options& options,
   identity.device = TextOf(options.device);
   identity.device_id = options.device_id;
   identity.job_name = TextOf(options.job_name);
-  auto transport = MakeGrpcTransport(config);
+  std::unique_ptr<Transport> transport;
+  if (config.serverless) {
+    transport = std::make_unique<NoTransport>();
+  } else {
+    transport = MakeGrpcTransport(config);
+  }
   auto handle = std::make_unique<graphdbg_agent>();
   handle->agent = std::make_unique<Agent>(
       std::move(config), std::move(identity), Host(options.host),
-      std::move(transport), ReadPlaceOfProcess);
+      std::move(transport), ReadPlaceOfProcess, recording::OpenFileRecording);
   static const int registered =
       pthread_atfork(nullptr, nullptr, AfterForkInChild);
   (void)registered;
@@ -286,6 +293,25 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
 
 graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
   return Guarded(agent, [](Agent& a) { return a.StepEnd(); });
+}
+
+graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent, graphdbg_mode mode,
+                                    int within_step) {
+  return Guarded(agent, [&](Agent& a) {
+    if (mode < GRAPHDBG_MODE_UNKNOWN || mode > GRAPHDBG_PREDICT) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                  absl::StrCat("unknown mode ", int{mode}));
+    }
+    a.BeginPass(mode, within_step != 0);
+    return GRAPHDBG_OK;
+  });
+}
+
+graphdbg_status graphdbg_end_pass(graphdbg_agent* agent) {
+  return Guarded(agent, [](Agent& a) {
+    a.EndPass();
+    return GRAPHDBG_OK;
+  });
 }
 
 graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {

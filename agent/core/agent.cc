@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/core/log.h"
+#include "agent/core/recorder.h"
 #include "agent/core/refusal.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/status_macros.h"
@@ -35,10 +36,12 @@ v1::ExceptionInfo ExceptionOf(const graphdbg_ending& ending) {
 }  // namespace
 
 Agent::Agent(Config config, Identity identity, const Host& host,
-             std::unique_ptr<Transport> transport, ReadPlaceFunction read_place)
+             std::unique_ptr<Transport> transport, ReadPlaceFunction read_place,
+             OpenRecordingFunction open_recording)
     : config_(std::move(config)),
       identity_(std::move(identity)),
       read_place_(std::move(read_place)),
+      open_recording_(std::move(open_recording)),
       host_(host),
       devices_(&host_,
                [this](const std::string& line) {
@@ -46,6 +49,16 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                }),
       watch_(&nodes_),
       requested_(&nodes_),
+      recorder_(!config_.record.on() || open_recording_ == nullptr
+                    ? nullptr
+                    : std::make_unique<Recorder>(
+                          Recorder::Parts{
+                              &host_, &devices_, &nodes_, &bindings_, &counter_,
+                              [this](const std::string& line) {
+                                LogToStderr(line);
+                                outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
+                              }},
+                          config_.record, &config_.problems)),
       connection_(ServerAddress(config_)),
       values_({&host_, &nodes_, &bindings_, &requested_, &devices_},
               config_.tensor_budget_bytes, config_.partial_memory),
@@ -57,9 +70,15 @@ Agent::Agent(Config config, Identity identity, const Host& host,
              },
              [this] { UpdateInterest(); }},
             config_.on_disconnect == OnDisconnect::kHold, config_.step_limit),
-      interest_({&nodes_, &gate_, &watch_, &requested_, &values_},
-                config_.partial_memory),
-      reporter_(&outbox_, &recorder_),
+      interest_(
+          {&nodes_, &gate_, &watch_, &requested_, &values_, recorder_.get()},
+          config_.partial_memory),
+      reporter_(
+          &outbox_, &statistics_,
+          [this](const v1::Hit& hit) {
+            if (recorder_ != nullptr) recorder_->Hit(hit);
+          },
+          /*attended=*/!config_.serverless),
       checker_(&nodes_, &host_, &devices_),
       undecided_(&nodes_, &devices_),
       bound_checker_({&host_, &devices_, &nodes_, &bindings_,
@@ -89,7 +108,11 @@ Agent::Agent(Config config, Identity identity, const Host& host,
              [this](const std::string& line) { Detach(line); }}),
       transport_(std::move(transport)),
       worker_(kTick, [this] { Work(); }) {
-  nodes_.set_on_change([this] { outbox_.Wake(); });
+  nodes_.set_recorded(recorder_ != nullptr);
+  nodes_.set_on_change([this] {
+    outbox_.Wake();
+    if (recorder_ != nullptr) recorder_->GraphChanged();
+  });
 }
 
 Agent::~Agent() {
@@ -126,8 +149,30 @@ void Agent::Dial() {
   for (const std::string& problem : config_.place_problems) {
     LogToStderr(problem);
   }
+  StartRecording();
   worker_.Start();
   transport_->Start(&link_);
+}
+
+void Agent::StartRecording() {
+  if (recorder_ == nullptr) return;
+  const v1::Hello hello = MakeHello(config_, identity_, incarnation_,
+                                    devices_.first(), /*waits_at_start=*/false);
+  // Ranks have to agree on a name; a single process gets one of its own.
+  recorder_->Open(open_recording_, hello, config_.program,
+                  config_.world_size > 1 ? config_.job : "");
+  UpdateInterest();
+}
+
+void Agent::SetOwnWatchpoints() {
+  for (const v1::SetWatchpoint& watchpoint : config_.record.watchpoints) {
+    const absl::StatusOr<uint32_t> count = watch_.Set(watchpoint);
+    if (!count.ok()) {
+      LogToStderr(absl::StrCat("watchpoint ", watchpoint.id(),
+                               " of the configuration cannot be checked: ",
+                               count.status().message()));
+    }
+  }
 }
 
 v1::Goodbye Agent::MakeGoodbye(const graphdbg_ending& ending,
@@ -187,7 +232,13 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   gate_.Open(/*terminate=*/false);
   DecideInfinities();
   nodes_.ReportLastSteps();
-  outbox_.PutGoodbye(MakeGoodbye(ending, terminated));
+  const v1::Goodbye goodbye = MakeGoodbye(ending, terminated);
+  if (recorder_ != nullptr) {
+    recorder_->Close(goodbye, terminated                ? "terminated"
+                              : goodbye.has_exception() ? "exception"
+                                                        : "exit");
+  }
+  outbox_.PutGoodbye(goodbye);
   const bool connected = connection_.Close();
   worker_.RequestStop();
   transport_->Finish(connected && was_live ? kCloseLimit
@@ -214,6 +265,7 @@ void Agent::Detach(const std::string& line) {
 
 void Agent::GoInert() {
   live_ = false;
+  if (recorder_ != nullptr) recorder_->GoInert();
   interest_.TurnOff();
   level_.TurnOff();
 }
@@ -258,6 +310,7 @@ void Agent::UpdateInterest() { level_.Set(interest_.Update()); }
 absl::StatusOr<uint32_t> Agent::DeclareNode(const graphdbg_node_info& info) {
   ASSIGN_OR_RETURN(const uint32_t id, nodes_.Declare(info));
   watch_.AddNode(id);
+  if (recorder_ != nullptr) recorder_->AddNode(id);
   if (info.kind == GRAPHDBG_OP) gate_.NodeDeclared(info.name, id);
   return id;
 }

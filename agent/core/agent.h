@@ -10,6 +10,7 @@
 //        |-- ValueKeeper (values of this step and the one before)
 //        |-- Checker, DeferredChecks, BoundTensorChecker, UndecidedInfinities
 //        |      '-- FindingsReporter -> Outbox
+//        |-- Recorder -> Recording (the files of agent/recording)
 //        '-- Worker: TensorRequests, Rechecker, DeferredChecks
 //
 // Threads: the program's own threads call Start, Executed, StepEnd and the
@@ -50,6 +51,7 @@
 #include "agent/core/node_table.h"
 #include "agent/core/outbox.h"
 #include "agent/core/rechecker.h"
+#include "agent/core/recording.h"
 #include "agent/core/requested_nodes.h"
 #include "agent/core/server_connection.h"
 #include "agent/core/server_link.h"
@@ -62,15 +64,19 @@
 
 namespace graphdbg::agent {
 
+class Recorder;
+
 class Agent final {
  public:
   // Updates the rank and the job in the configuration.
   using ReadPlaceFunction =
       std::function<void(const std::optional<Place>& known, Config* config)>;
 
+  // `open_recording` is called if the configuration has the job recorded.
   Agent(Config config, Identity identity, const Host& host,
         std::unique_ptr<Transport> transport,
-        ReadPlaceFunction read_place = nullptr);
+        ReadPlaceFunction read_place = nullptr,
+        OpenRecordingFunction open_recording = nullptr);
   ~Agent();
 
   // Has the host follow the program until it starts. Called once. The agent
@@ -96,6 +102,8 @@ class Agent final {
   // Returns INVALID_ARGUMENT for nodes that were not declared.
   graphdbg_status Executed(const graphdbg_execution& execution);
   graphdbg_status StepEnd();
+  void BeginPass(graphdbg_mode mode, bool within_step);
+  void EndPass();
   void Notify(const std::string& line);
 
   // Logs the line and does nothing more in this process. Only the first call
@@ -126,6 +134,13 @@ class Agent final {
   void UpdateInterest();
   void ReportState(v1::StateUpdate state);
 
+  // Sets the watchpoints of the configuration, since there is no server that
+  // would do so.
+  void SetOwnWatchpoints();
+  void StartRecording();
+  // The recording may be interested in other nodes than before.
+  void UpdateInterestOfRecorder(bool was_due, bool was_everything);
+
   // Sets *found to whether there is a server. If not, the agent looks for one
   // in the background.
   graphdbg_status WaitForServer(bool* found);
@@ -141,6 +156,7 @@ class Agent final {
   const Identity identity_;
   std::string incarnation_;
   const ReadPlaceFunction read_place_;
+  const OpenRecordingFunction open_recording_;
   const Host host_;
 
   // Each protects itself; see the classes. Ordered so that each outlives those
@@ -151,8 +167,10 @@ class Agent final {
   Bindings bindings_;
   RequestedNodes requested_;
   Outbox outbox_;
-  StatisticsRecorder recorder_;
+  StatisticsRecorder statistics_;
   ExecutionCounter counter_;
+  // Null if nothing is recorded.
+  const std::unique_ptr<Recorder> recorder_;
   FailedOp failed_op_;
   ServerConnection connection_;
   ValueKeeper values_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/agent.h"
 #include "agent/core/log.h"
+#include "agent/core/recorder.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -21,7 +22,11 @@ std::string Seconds(std::chrono::milliseconds time) {
 }  // namespace
 
 graphdbg_status Agent::WaitForServer(bool* found) {
-  *found = true;
+  *found = !config_.serverless;
+  if (config_.serverless) {
+    SetOwnWatchpoints();
+    return GRAPHDBG_OK;
+  }
   const auto deadline = std::max(opened_at_ + config_.connect_timeout,
                                  std::chrono::steady_clock::now() +
                                      std::min<std::chrono::milliseconds>(
@@ -107,6 +112,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
     return GRAPHDBG_OK;
   }
   const ExecutionPoint point{counter_.current_step(), counter_.NextOrder()};
+  const bool is_new = facts->has(kNeverExecuted);
   nodes_.Learn(execution, point.order, point.step);
   if (execution.outputs.size() > 0) devices_.Record(execution.outputs[0]);
   const WatchSnapshot& watch = watch_.OnThisThread();
@@ -124,6 +130,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   if (!deferred && (undecided_.any() || !findings.undecided.empty())) {
     FollowInfinities(execution, point, &findings);
   }
+  if (recorder_ != nullptr) recorder_->Executed(execution, point, is_new);
   std::vector<uint32_t> stops;
   if (!findings.empty()) stops = reporter_.Report(std::move(findings));
   if (stops.empty() && !interest_.every_node_stops() && !facts->has(kAwaited)) {
@@ -156,14 +163,39 @@ graphdbg_status Agent::StepEnd() {
   reporter_.ReportStatistics(step);
   std::vector<uint32_t> stops = reporter_.Report(std::move(findings));
   for (uint32_t id : reporter_.TakeStepEndStops()) stops.push_back(id);
+  if (recorder_ != nullptr) recorder_->EndStep(step);
   counter_.EndStep();
   interest_.EndFirstStep();
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
   values_.EndStep(watch_.snapshot(), step, Stepping());
   counter_.RestartOrder();
   if (!live()) return GRAPHDBG_DETACHED;
+  if (recorder_ != nullptr) recorder_->BeginStep(step + 1);
   UpdateInterest();
   return status;
+}
+
+void Agent::BeginPass(graphdbg_mode mode, bool within_step) {
+  if (recorder_ == nullptr || !live()) return;
+  const bool due = recorder_->due();
+  const bool everything = recorder_->everything();
+  recorder_->BeginPass(static_cast<runs::Mode>(mode), within_step);
+  UpdateInterestOfRecorder(due, everything);
+}
+
+void Agent::EndPass() {
+  if (recorder_ == nullptr || !live()) return;
+  const bool due = recorder_->due();
+  const bool everything = recorder_->everything();
+  recorder_->EndPass();
+  UpdateInterestOfRecorder(due, everything);
+}
+
+void Agent::UpdateInterestOfRecorder(bool was_due, bool was_everything) {
+  if (recorder_->due() != was_due ||
+      recorder_->everything() != was_everything) {
+    UpdateInterest();
+  }
 }
 
 }  // namespace graphdbg::agent

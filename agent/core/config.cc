@@ -19,37 +19,13 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "agent/conditions/pattern_set.h"
+#include "agent/core/config_values.h"
 #include "agent/core/loopback.h"
 
 namespace graphdbg::agent {
 namespace {
 
 constexpr size_t kMaxTokenBytes = 4096;
-
-// Parses a size in bytes, such as "2GiB", "512MB", "1.5 GiB" or "1000".
-std::optional<int64_t> ParseBytes(absl::string_view text) {
-  size_t digits = 0;
-  while (digits < text.size() &&
-         (absl::ascii_isdigit(text[digits]) || text[digits] == '.')) {
-    ++digits;
-  }
-  double number;
-  if (!absl::SimpleAtod(text.substr(0, digits), &number)) return std::nullopt;
-  const std::string unit =
-      absl::AsciiStrToLower(absl::StripAsciiWhitespace(text.substr(digits)));
-  static const std::pair<const char*, double> kUnits[] = {
-      {"", 1},         {"b", 1},        {"kb", 1e3},     {"mb", 1e6},
-      {"gb", 1e9},     {"tb", 1e12},    {"kib", 1024.0}, {"mib", 0x1p20},
-      {"gib", 0x1p30}, {"tib", 0x1p40}, {"k", 1024.0},   {"m", 0x1p20},
-      {"g", 0x1p30},   {"t", 0x1p40}};
-  for (const auto& [name, factor] : kUnits) {
-    if (unit != name) continue;
-    const double bytes = number * factor;
-    if (!(bytes < 0x1p62)) return std::nullopt;
-    return static_cast<int64_t>(bytes);
-  }
-  return std::nullopt;
-}
 
 std::optional<bool> ParseBool(absl::string_view text) {
   const std::string word = absl::AsciiStrToLower(text);
@@ -263,6 +239,22 @@ class Reader {
     config_->allowed.redacted = conditions::PatternSet(patterns);
   }
 
+  void ReadRecord() {
+    config_->record = ReadRecordSettings(environment_, &config_->problems);
+    if (!config_->record.on()) return;
+    config_->serverless = true;
+    for (const char* name : {"GRAPHDBG_HOST", "GRAPHDBG_PORT",
+                             "MS_DEBUGGER_HOST", "MS_DEBUGGER_PORT"}) {
+      if (Value(name)) config_->serverless = false;
+    }
+    if (!config_->serverless) return;
+    // Nobody could continue the program after a pause.
+    config_->wait = false;
+    config_->step_limit = 0;
+    config_->on_error = OnError::kContinue;
+    config_->on_disconnect = OnDisconnect::kResume;
+  }
+
   void ReadRank(const std::optional<Place>& known) {
     if (ReadRankOf("GRAPHDBG_RANK", "GRAPHDBG_WORLD_SIZE")) return;
     if (known) {
@@ -408,6 +400,10 @@ Config ReadConfig(const Environment& environment,
   Reader reader(environment, &config);
   reader.Read({"GRAPHDBG_ENABLE", "ENABLE_MS_DEBUGGER"}, "0 or 1", ParseBool,
               &config.enabled);
+  // To have a run recorded, it suffices to say where.
+  if (!reader.Value("GRAPHDBG_ENABLE") && !reader.Value("ENABLE_MS_DEBUGGER")) {
+    config.enabled = reader.Value("GRAPHDBG_RECORD").has_value();
+  }
   if (!config.enabled) return config;
   const auto text = [](const std::string& s) { return std::optional(s); };
   reader.Read({"GRAPHDBG_HOST", "MS_DEBUGGER_HOST"}, "a host", text,
@@ -437,6 +433,7 @@ Config ReadConfig(const Environment& environment,
   reader.ReadRedacted();
   reader.ReadRank(std::nullopt);
   reader.ReadJob();
+  reader.ReadRecord();
   return config;
 }
 

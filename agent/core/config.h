@@ -11,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "agent/core/allowed.h"
+#include "agent/core/record_settings.h"
 
 namespace graphdbg::agent {
 
@@ -45,6 +46,10 @@ struct Config {
   uint32_t world_size = 1;
 
   Allowed allowed;
+
+  RecordSettings record;
+  // There is no server: the job is only recorded.
+  bool serverless = false;
 
   bool partial_memory = false;
   int64_t tensor_budget_bytes = int64_t{2} << 30;

@@ -10,7 +10,8 @@ namespace graphdbg::agent {
 Findings FindingsReporter::NewFindings() const {
   Findings findings;
   findings.recorder = recorder_;
-  findings.may_wait = outbox_->peer_knows_absorbed();
+  // Readers of a recording distinguish hits that were absorbed.
+  findings.may_wait = !attended_ || outbox_->peer_knows_absorbed();
   return findings;
 }
 
@@ -25,7 +26,10 @@ std::vector<uint32_t> FindingsReporter::Report(Findings findings) {
       }
     }
   }
-  for (v1::Hit& hit : findings.hits) outbox_->PutHit(std::move(hit));
+  for (v1::Hit& hit : findings.hits) {
+    if (on_hit_) on_hit_(hit);
+    if (attended_) outbox_->PutHit(std::move(hit));
+  }
   for (v1::WatchpointStatus& status : findings.unchecked) {
     outbox_->PutWatchpointStatus(std::move(status));
   }

@@ -3,7 +3,9 @@
 #define AGENT_CORE_FINDINGS_REPORTER_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/base/mutex.h"
@@ -17,9 +19,15 @@ namespace graphdbg::agent {
 // program at the end of the step has hit.
 class FindingsReporter {
  public:
-  // Both must outlive this.
-  FindingsReporter(Outbox* outbox, StatisticsRecorder* recorder)
-      : outbox_(outbox), recorder_(recorder) {}
+  // Both pointers must outlive this. `on_hit` is called with each hit, on the
+  // thread that reports it. With `attended` false there never is a server.
+  FindingsReporter(Outbox* outbox, StatisticsRecorder* recorder,
+                   std::function<void(const v1::Hit&)> on_hit = nullptr,
+                   bool attended = true)
+      : outbox_(outbox),
+        recorder_(recorder),
+        on_hit_(std::move(on_hit)),
+        attended_(attended) {}
 
   // Findings of an execution point, whose statistics are recorded as well.
   Findings NewFindings() const;
@@ -39,6 +47,8 @@ class FindingsReporter {
  private:
   Outbox* const outbox_;
   StatisticsRecorder* const recorder_;
+  const std::function<void(const v1::Hit&)> on_hit_;
+  const bool attended_;
 
   Mutex mu_;
   // Without duplicates.

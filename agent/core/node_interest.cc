@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "agent/core/recorder.h"
+
 namespace graphdbg::agent {
 
 int NodeInterest::Update() {
@@ -28,7 +30,11 @@ int NodeInterest::Update() {
   demand.sees_writes =
       (flags & (kAnyNode | kWrites)) != 0 || watch->covers_all();
 
-  uint8_t required = kWatched | kAwaited | kRequested;
+  const bool records = parts_.recorder != nullptr && parts_.recorder->due();
+  if (records) flags |= kRecorded;
+  if (records && parts_.recorder->everything()) flags |= kAnyNode;
+
+  uint8_t required = kWatched | kAwaited | kRequested | kRecorded;
   const bool stepping = needs.tensors && demand.mode == Mode::kEverything;
   if (needs.every_node || stepping) required |= kAnyNode;
 
@@ -38,7 +44,7 @@ int NodeInterest::Update() {
   flags_ = off_ ? 0 : flags;
   const bool ops = !first_step_ended_ || !watch->empty() || needs.every_node ||
                    needs.tensors || needs.awaited_node != 0 ||
-                   needs.new_nodes || demand.catching;
+                   needs.new_nodes || demand.catching || records;
   return ops ? GRAPHDBG_LEVEL_OPS : GRAPHDBG_LEVEL_STEPS;
 }
 

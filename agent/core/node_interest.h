@@ -14,6 +14,8 @@
 
 namespace graphdbg::agent {
 
+class Recorder;
+
 // Derives from the user's commands, watchpoints and requests which nodes'
 // executions the adapter has to report. The result is a mask of NodeFlags, so
 // that the question costs two loads on the hot path.
@@ -29,6 +31,8 @@ class NodeInterest {
     const WatchTable* watch;
     RequestedNodes* requested;
     ValueKeeper* values;
+    // Null if nothing is recorded.
+    const Recorder* recorder = nullptr;
   };
   NodeInterest(const Parts& parts, bool partial_memory)
       : parts_(parts), partial_memory_(partial_memory) {}

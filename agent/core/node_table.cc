@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/status_macros.h"
@@ -216,7 +217,7 @@ absl::Status NodeTable::DeclareScope(absl::string_view graph,
     std::string now = wire::ToValidUtf8(type, wire::kMaxNameBytes);
     if (known == now) return absl::OkStatus();
     known = std::move(now);
-    changed_scopes_.push_back(std::move(scope));
+    MarkChanged(scope);
   }
   if (on_change_) on_change_();
   return absl::OkStatus();
@@ -265,22 +266,30 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
 
 void NodeTable::MarkChanged(uint32_t id) {
   Record& record = records_[id - 1];
-  if (record.changed) return;
-  record.changed = true;
-  changed_nodes_.push_back(id);
+  for (size_t reader = 0; reader < readers(); ++reader) {
+    if (record.changed[reader]) continue;
+    record.changed[reader] = true;
+    changes_[reader].nodes.push_back(id);
+  }
+}
+
+void NodeTable::MarkChanged(const ScopeKey& scope) {
+  for (size_t reader = 0; reader < readers(); ++reader) {
+    changes_[reader].scopes.push_back(scope);
+  }
 }
 
 void NodeTable::ResendAll() {
   {
     MutexLock lock(&mu_);
-    changed_nodes_.clear();
-    changed_scopes_.clear();
+    Changes& changes = changes_[kServer];
+    changes = Changes();
     for (size_t i = 0; i < records_.size(); ++i) {
-      records_[i].changed = true;
-      changed_nodes_.push_back(static_cast<uint32_t>(i) + 1);
+      records_[i].changed[kServer] = true;
+      changes.nodes.push_back(static_cast<uint32_t>(i) + 1);
     }
     for (const auto& [scope, type] : scope_types_) {
-      changed_scopes_.push_back(scope);
+      changes.scopes.push_back(scope);
     }
   }
   if (on_change_) on_change_();
@@ -288,11 +297,11 @@ void NodeTable::ResendAll() {
 
 // Returns the graph of the next update; null if nothing changed. If several
 // changed, the one that was declared first, which the page shows first.
-const std::string* NodeTable::NextGraph() const {
+const std::string* NodeTable::NextGraph(const Changes& changes) const {
   const std::string* scopes =
-      changed_scopes_.empty() ? nullptr : &changed_scopes_.front().first;
+      changes.scopes.empty() ? nullptr : &changes.scopes.front().first;
   const std::string* nodes =
-      changed_nodes_.empty() ? nullptr : At(changed_nodes_.front()).graph;
+      changes.nodes.empty() ? nullptr : At(changes.nodes.front()).graph;
   if (scopes != nullptr && nodes != nullptr) {
     return graphs_.at(*scopes) <= graphs_.at(*nodes) ? scopes : nodes;
   }
@@ -303,31 +312,37 @@ const std::string* NodeTable::NextGraph() const {
                                             : nullptr;
 }
 
-bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update) {
+bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update,
+                           Reader reader) {
   MutexLock lock(&mu_);
-  const std::string* next = NextGraph();
+  Changes& changes = changes_[reader];
+  const std::string* next = NextGraph(changes);
   if (next == nullptr) return false;
   const std::string graph = *next;
   update->set_graph(graph);
   size_t bytes = 0;
-  while (!changed_scopes_.empty() && changed_scopes_.front().first == graph &&
+  while (!changes.scopes.empty() && changes.scopes.front().first == graph &&
          bytes < max_bytes) {
-    const std::string& scope = changed_scopes_.front().second;
-    const std::string& type = scope_types_[changed_scopes_.front()];
+    const std::string& scope = changes.scopes.front().second;
+    const std::string& type = scope_types_[changes.scopes.front()];
     bytes += scope.size() + type.size() + 8;
     (*update->mutable_scope_types())[scope] = type;
-    changed_scopes_.pop_front();
+    changes.scopes.pop_front();
   }
-  while (!changed_nodes_.empty() && bytes < max_bytes) {
-    const uint32_t id = changed_nodes_.front();
+  while (!changes.nodes.empty() && bytes < max_bytes) {
+    const uint32_t id = changes.nodes.front();
     Record& record = records_[id - 1];
     if (*record.graph != graph) break;
-    changed_nodes_.pop_front();
-    record.changed = false;
-    Fill(id, &record, update->add_nodes());
-    bytes += update->nodes(update->nodes_size() - 1).ByteSizeLong();
+    changes.nodes.pop_front();
+    record.changed[reader] = false;
+    v1::Node* const node = update->add_nodes();
+    Fill(id, node);
+    if (reader == kServer) record.reported_last_step = node->last_step();
+    bytes += node->ByteSizeLong();
   }
-  if (bytes < max_bytes) bytes += TakeLastSteps(max_bytes - bytes, update);
+  if (bytes < max_bytes && reader == kServer) {
+    bytes += TakeLastSteps(max_bytes - bytes, update);
+  }
   return bytes > 0;
 }
 
@@ -362,11 +377,9 @@ size_t NodeTable::TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update) {
   return bytes;
 }
 
-void NodeTable::Fill(uint32_t id, Record* from, v1::Node* node) const {
-  Record& record = *from;
-  record.reported_last_step =
-      Facts(id)->last_step.load(std::memory_order_relaxed);
-  node->set_last_step(record.reported_last_step);
+void NodeTable::Fill(uint32_t id, v1::Node* node) const {
+  const Record& record = At(id);
+  node->set_last_step(Facts(id)->last_step.load(std::memory_order_relaxed));
   node->set_id(id);
   node->set_name(*record.name);
   node->set_kind(static_cast<v1::NodeKind>(record.kind));
@@ -443,6 +456,25 @@ NodeTable::LastExecution NodeTable::LastExecutionOf(uint32_t id) const {
   MutexLock lock(&mu_);
   const Record& record = At(id);
   return {record.order, record.flags, record.inputs};
+}
+
+NodeTable::Scope NodeTable::ScopeOf(uint32_t id) const {
+  MutexLock lock(&mu_);
+  const Record& record = At(id);
+  const size_t slash = record.name->rfind('/');
+  Scope scope;
+  if (slash == std::string::npos) return scope;
+  scope.name = record.name->substr(0, slash);
+  const auto type = scope_types_.find({*record.graph, scope.name});
+  if (type == scope_types_.end()) return scope;
+  scope.type = type->second;
+  // Whatever is below it comes next but for names such as "a-b" behind "a".
+  const ScopeKey below = {*record.graph, absl::StrCat(scope.name, "/")};
+  const auto next = scope_types_.lower_bound(below);
+  scope.leaf = next == scope_types_.end() ||
+               next->first.first != *record.graph ||
+               !absl::StartsWith(next->first.second, below.second);
+  return scope;
 }
 
 bool NodeTable::IsOptimizerNode(uint32_t id) const {

@@ -2,6 +2,7 @@
 #ifndef AGENT_CORE_NODE_TABLE_H_
 #define AGENT_CORE_NODE_TABLE_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -39,6 +40,8 @@ enum NodeFlag : uint8_t {
   kExplicitNonFinite = 32,
   // A user inspects its values.
   kRequested = 64,
+  // Some collection of the recording contains it, or may do so.
+  kRecorded = 128,
 };
 
 // The state of a node that the hot path uses.
@@ -96,6 +99,15 @@ class NodeTable {
     uint32_t forward_node = 0;
   };
 
+  // The scope that contains a node directly.
+  struct Scope {
+    std::string name;
+    // Empty if it is not a module.
+    std::string type;
+    // It is a module, and none of its scopes is.
+    bool leaf = false;
+  };
+
   // The producer of an input.
   struct Endpoint {
     uint32_t node;
@@ -125,6 +137,8 @@ class NodeTable {
   uint32_t Find(absl::string_view name) const;
   // The node must exist.
   Info InfoOf(uint32_t id) const;
+  // The node must exist.
+  Scope ScopeOf(uint32_t id) const;
   // The innermost frame in the user's code from which the node was declared, or
   // for a backward op its forward op. Without a file if there is none.
   v1::SourceFrame UserFrameOf(uint32_t id) const;
@@ -138,13 +152,19 @@ class NodeTable {
   // takes a lock only then.
   void Learn(const Execution& execution, uint64_t order, uint64_t step);
 
-  // Has the next updates include which nodes executed since the last report.
+  // Who receives the graph, each by updates of its own.
+  enum Reader : size_t { kServer = 0, kRecording = 1 };
+  static constexpr size_t kReaders = 2;
+
+  // Has the server's next updates include which nodes executed since the last
+  // report.
   void ReportLastSteps();
 
-  // Appends what changed in one graph since the last update, up to about
-  // `max_bytes`. Returns false if nothing changed in any graph.
-  bool TakeUpdate(size_t max_bytes, v1::GraphUpdate* update);
-  // Has the next updates include everything, for a new peer.
+  // Appends what changed in one graph since the reader's last update, up to
+  // about `max_bytes`. Returns false if nothing changed in any graph.
+  bool TakeUpdate(size_t max_bytes, v1::GraphUpdate* update,
+                  Reader reader = kServer);
+  // Has the server's next updates include everything, for a new peer.
   void ResendAll();
 
   // `on_change` is called, without a lock held, when there is something for
@@ -152,6 +172,9 @@ class NodeTable {
   void set_on_change(std::function<void()> on_change) {
     on_change_ = std::move(on_change);
   }
+  // Without a recording, there is no need to remember what it has not read. Set
+  // before the table is used.
+  void set_recorded(bool recorded) { recorded_ = recorded; }
 
  private:
   struct Frame {
@@ -175,7 +198,8 @@ class NodeTable {
     conditions::Category category;
     bool recomputed = false;
     uint32_t forward_node = 0;
-    bool changed = false;
+    // By reader: it is among the nodes of the reader's next updates.
+    std::array<bool, kReaders> changed{};
     uint32_t flags = 0;
     uint64_t order = 0;
     uint64_t first_step = 0;
@@ -186,10 +210,17 @@ class NodeTable {
     std::vector<std::pair<const std::string*, const std::string*>> attributes;
   };
 
+  // What a reader has not received yet.
+  struct Changes {
+    std::deque<uint32_t> nodes;
+    std::deque<ScopeKey> scopes;
+  };
+
   static constexpr uint32_t kNothingToReport = UINT32_MAX;
 
   absl::Status AddGraph(const std::string& graph) GRAPHDBG_REQUIRES(mu_);
-  const std::string* NextGraph() const GRAPHDBG_REQUIRES(mu_);
+  const std::string* NextGraph(const Changes& changes) const
+      GRAPHDBG_REQUIRES(mu_);
   uint32_t Add(const graphdbg_node_info& info, std::string name)
       GRAPHDBG_REQUIRES(mu_);
   void AddDeclaredInputs(const graphdbg_node_info& info, uint32_t id,
@@ -203,10 +234,11 @@ class NodeTable {
   void SetOutputs(const TensorArray& tensors, Record* record)
       GRAPHDBG_REQUIRES(mu_);
   void MarkChanged(uint32_t id) GRAPHDBG_REQUIRES(mu_);
+  void MarkChanged(const ScopeKey& scope) GRAPHDBG_REQUIRES(mu_);
+  size_t readers() const { return recorded_ ? 2 : 1; }
   void LearnMode(const Execution& execution, NodeFacts* facts)
       GRAPHDBG_EXCLUDES(mu_);
-  void Fill(uint32_t id, Record* record, v1::Node* node) const
-      GRAPHDBG_REQUIRES(mu_);
+  void Fill(uint32_t id, v1::Node* node) const GRAPHDBG_REQUIRES(mu_);
   // Returns the number of bytes added.
   size_t TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update)
       GRAPHDBG_REQUIRES(mu_);
@@ -215,6 +247,7 @@ class NodeTable {
   }
 
   std::function<void()> on_change_;
+  bool recorded_ = false;
   // Grows with mu_ held; read without a lock.
   SegmentedArray<NodeFacts> facts_;
 
@@ -227,9 +260,8 @@ class NodeTable {
   std::map<std::string, size_t> graphs_ GRAPHDBG_GUARDED_BY(mu_);
   std::map<ScopeKey, std::string> scope_types_ GRAPHDBG_GUARDED_BY(mu_);
   StringPool pool_ GRAPHDBG_GUARDED_BY(mu_);
-  // The content of the next updates.
-  std::deque<uint32_t> changed_nodes_ GRAPHDBG_GUARDED_BY(mu_);
-  std::deque<ScopeKey> changed_scopes_ GRAPHDBG_GUARDED_BY(mu_);
+  // The content of the next updates, by reader.
+  std::array<Changes, kReaders> changes_ GRAPHDBG_GUARDED_BY(mu_);
   // The next node whose last step may have to be reported.
   uint32_t next_to_report_ GRAPHDBG_GUARDED_BY(mu_) = kNothingToReport;
 };

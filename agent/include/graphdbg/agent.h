@@ -180,7 +180,8 @@ typedef enum graphdbg_category GRAPHDBG_INT {
 typedef enum graphdbg_mode GRAPHDBG_INT {
   GRAPHDBG_MODE_UNKNOWN = 0,
   GRAPHDBG_TRAIN = 1,
-  GRAPHDBG_EVAL = 2
+  GRAPHDBG_EVAL = 2,
+  GRAPHDBG_PREDICT = 3
 } graphdbg_mode;
 
 /* A strided view of a tensor. */
@@ -489,6 +490,16 @@ graphdbg_executed(graphdbg_agent* agent, const graphdbg_execution* execution);
 
 /* Call at the end of each step. The next step begins. May wait. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_step_end(graphdbg_agent* agent);
+
+/* Call when a model is called, unless by another model: recordings distinguish
+ * what the program computes by purpose. Nonzero `within_step`: the call is no step
+ * of its own, but an evaluation within the training step in progress, and lasts
+ * until graphdbg_end_pass, the next graphdbg_begin_pass or the end of the step.
+ * Optional. */
+GRAPHDBG_EXPORT graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent,
+                                                    graphdbg_mode mode,
+                                                    int within_step);
+GRAPHDBG_EXPORT graphdbg_status graphdbg_end_pass(graphdbg_agent* agent);
 
 /* Shows a line of text to the user: on stderr with the prefix "graphdbg:", and
  * in the debugger. */

@@ -1,0 +1,116 @@
+// Which tensors are recorded: the configuration's collections.
+#ifndef AGENT_CORE_COLLECTIONS_H_
+#define AGENT_CORE_COLLECTIONS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "agent/base/mutex.h"
+#include "agent/core/execution.h"
+#include "agent/core/node_table.h"
+#include "agent/core/record_settings.h"
+#include "agent/core/segmented_array.h"
+
+namespace graphdbg::agent {
+
+// A set of collections: bit i is the one at place i of the settings.
+using CollectionMask = uint64_t;
+
+// Some collections are known from a node's declaration: by its name, kind and
+// category. Others depend on how its first execution fits into the graph, and
+// are decided at the end of the step in which that was: `layers` and `outputs`
+// (no op of the module reads the tensor), `losses` (a backward pass started
+// from it), `optimizer_state` (an op of the optimizer writes it in place).
+// These contain a node's first output only.
+//
+// Any thread.
+class Collections {
+ public:
+  // Both must outlive this. A line for each regular expression that is wrong is
+  // added to `problems`; its collection selects nothing by it.
+  Collections(const NodeTable* nodes, const RecordSettings* settings,
+              std::vector<std::string>* problems);
+  ~Collections();
+
+  // A node was declared. Returns whether its executions are of interest: some
+  // collection contains it, or may do so.
+  bool AddNode(uint32_t node) GRAPHDBG_EXCLUDES(mu_);
+
+  // The collections that contain an output of the node, as far as it is
+  // decided. Takes no lock.
+  CollectionMask Of(uint32_t node, uint32_t slot) const;
+  // Collections that are still to be decided for the node. Takes no lock.
+  CollectionMask Undecided(uint32_t node) const;
+
+  // Whether the node is a part of an optimizer's step. Takes no lock.
+  bool InOptimizer(uint32_t node) const;
+
+  // Observes the execution of a node that is undecided, or has never executed.
+  // `pass` differs for each backward pass of a program.
+  void Observe(const Execution& execution, uint64_t pass)
+      GRAPHDBG_EXCLUDES(mu_);
+  // Decides about nodes that were observed. `decided` is called for each, with
+  // the collections that now contain its first output.
+  void Decide(const std::function<void(uint32_t node, CollectionMask)>& decided)
+      GRAPHDBG_EXCLUDES(mu_);
+
+  // Lines for collections.jsonl about nodes selected since the last call.
+  std::vector<std::string> TakeLines() GRAPHDBG_EXCLUDES(mu_);
+  // The collections that have selected nothing.
+  std::vector<const CollectionSettings*> EmptyOnes() const
+      GRAPHDBG_EXCLUDES(mu_);
+
+ private:
+  struct Compiled;
+  struct Member {
+    // Members with every output, and with the first one.
+    std::atomic<CollectionMask> all_slots{0};
+    std::atomic<CollectionMask> first_slot{0};
+    std::atomic<CollectionMask> undecided{0};
+    std::atomic<bool> in_optimizer{false};
+  };
+  // What was observed of a node.
+  struct Observed {
+    bool read_in_scope = false;
+    bool read_by_model = false;
+    bool starts_backward = false;
+    bool writes_state = false;
+    // Whatever it computes, it is no result of its module: memory that was not
+    // written to yet, or a buffer that is updated.
+    bool no_result = false;
+    bool executed = false;
+  };
+
+  CollectionMask Bit(const char* predefined) const;
+  CollectionMask Declared(const Compiled& collection, CollectionMask bit,
+                          const NodeTable::Info& info) const;
+  CollectionMask DecideOne(uint32_t node, const Observed& observed) const;
+  void Select(uint32_t node, CollectionMask all_slots,
+              CollectionMask first_slot) GRAPHDBG_REQUIRES(mu_);
+
+  const NodeTable* const nodes_;
+  const RecordSettings* const settings_;
+  std::vector<std::unique_ptr<Compiled>> compiled_;
+  std::map<std::string, CollectionMask> bits_;
+  // Those that are decided by executions.
+  CollectionMask by_graph_ = 0;
+
+  SegmentedArray<Member> members_;
+  mutable Mutex mu_;
+  std::map<uint32_t, Observed> observed_ GRAPHDBG_GUARDED_BY(mu_);
+  uint64_t last_pass_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // By place of the collection: new members since the last TakeLines.
+  std::vector<std::vector<uint32_t>> selected_ GRAPHDBG_GUARDED_BY(mu_);
+  CollectionMask used_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_COLLECTIONS_H_

@@ -1,0 +1,65 @@
+#include "agent/core/record_schedule.h"
+
+#include <algorithm>
+
+namespace graphdbg::agent {
+namespace {
+
+// How much unused time accumulates for a burst of steps, as for
+// StatisticsRecorder: a program that waits between bursts must not spend in
+// them what it saved while it did nothing.
+constexpr std::chrono::milliseconds kTimeSaved(100);
+
+}  // namespace
+
+RecordSchedule::RecordSchedule(const RecordSettings* settings)
+    : settings_(settings) {
+  CollectionMask bit = 1;
+  for (const CollectionSettings& collection : settings_->collections) {
+    auto& by_mode = schedules_.emplace_back();
+    for (int mode = 0; mode < runs::kModes; ++mode) {
+      by_mode[static_cast<size_t>(mode)] = EffectiveSchedule(
+          collection.save, settings_->save, static_cast<runs::Mode>(mode));
+    }
+    if (collection.level >= RecordLevel::kStatistics) full_ |= bit;
+    if (collection.digest) digests_ |= bit;
+    bit <<= 1;
+  }
+}
+
+RecordSchedule::Plan RecordSchedule::For(runs::Mode mode, uint64_t mode_step,
+                                         uint64_t step) const {
+  Plan plan;
+  for (size_t i = 0; i < schedules_.size(); ++i) {
+    const bool due = settings_->collections[i].level != RecordLevel::kOff &&
+                     schedules_[i][static_cast<size_t>(mode)].IsDue(mode_step);
+    if (due) plan.due |= CollectionMask{1} << i;
+  }
+  plan.everything = step <= everything_through_;
+  if (plan.everything) return plan;
+  if (plan.due == 0) {
+    plan.reason = runs::EndReason::kNotDue;
+  } else if (over_limit_) {
+    plan.due = 0;
+    plan.reason = runs::EndReason::kOverhead;
+  }
+  return plan;
+}
+
+void RecordSchedule::EndStep(std::chrono::nanoseconds measuring,
+                             Clock::time_point now) {
+  if (settings_->overhead <= 0) return;
+  next_to_measure_ = std::max(next_to_measure_, now - kTimeSaved) +
+                     std::chrono::duration_cast<Clock::duration>(
+                         measuring / settings_->overhead);
+  over_limit_ = now < next_to_measure_;
+}
+
+uint64_t RecordSchedule::Hit(uint64_t step) {
+  if (hit_step_ != 0 && step < hit_step_ + settings_->hit_pause) return 0;
+  hit_step_ = std::max<uint64_t>(step, 1);
+  everything_through_ = step + settings_->after_hit;
+  return everything_through_;
+}
+
+}  // namespace graphdbg::agent

@@ -1,0 +1,69 @@
+// When what is recorded.
+#ifndef AGENT_CORE_RECORD_SCHEDULE_H_
+#define AGENT_CORE_RECORD_SCHEDULE_H_
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "agent/core/collections.h"
+#include "agent/core/record_settings.h"
+#include "proto/runs/record.h"
+
+namespace graphdbg::agent {
+
+// Decides before each step, and each pass within a step, which collections are
+// recorded: those that are due, or all tensors for some steps after a hit, or
+// nothing if measuring would take more of the program's time than it may. Over
+// the limit whole steps are left out, evenly.
+//
+// Not thread-safe.
+class RecordSchedule {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `settings` must outlive this.
+  explicit RecordSchedule(const RecordSettings* settings);
+
+  struct Plan {
+    // The collections to record.
+    CollectionMask due = 0;
+    // Every tensor, whether or not a collection contains it.
+    bool everything = false;
+    // Why nothing is recorded.
+    runs::EndReason reason = runs::EndReason::kNone;
+  };
+  // For step number `mode_step` of a mode, or a pass. Both belong to step
+  // `step`.
+  Plan For(runs::Mode mode, uint64_t mode_step, uint64_t step) const;
+
+  // A step has ended, in which measuring took this long.
+  void EndStep(std::chrono::nanoseconds measuring, Clock::time_point now);
+
+  // A watchpoint hit in this step. Returns the last step in which everything is
+  // recorded because of that; 0 if an earlier hit is too recent.
+  uint64_t Hit(uint64_t step);
+
+  // Collections that are recorded with all statistics, and with a digest.
+  CollectionMask full() const { return full_; }
+  CollectionMask digests() const { return digests_; }
+
+ private:
+  const RecordSettings* const settings_;
+  // By collection and mode.
+  std::vector<std::array<Schedule, runs::kModes>> schedules_;
+  CollectionMask full_ = 0;
+  CollectionMask digests_ = 0;
+
+  // When the limit allows the next measurement.
+  Clock::time_point next_to_measure_;
+  bool over_limit_ = false;
+  uint64_t everything_through_ = 0;
+  // The last hit that had an effect; 0: none.
+  uint64_t hit_step_ = 0;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_RECORD_SCHEDULE_H_

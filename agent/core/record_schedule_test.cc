@@ -1,0 +1,132 @@
+#include "agent/core/record_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "agent/core/record_settings.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using runs::EndReason;
+using runs::Mode;
+using std::chrono::milliseconds;
+
+RecordSettings SettingsOf(const std::string& json) {
+  RecordSettings settings;
+  const absl::Status status = ReadRecordJson(json, &settings);
+  EXPECT_TRUE(status.ok()) << status;
+  return settings;
+}
+
+std::vector<uint64_t> DueSteps(const RecordSettings& settings, Mode mode,
+                               CollectionMask collection = 1) {
+  const RecordSchedule schedule(&settings);
+  std::vector<uint64_t> due;
+  for (uint64_t step = 1; step <= 10; ++step) {
+    if ((schedule.For(mode, step, 100).due & collection) != 0) {
+      due.push_back(step);
+    }
+  }
+  return due;
+}
+
+using Steps = std::vector<uint64_t>;
+
+TEST(RecordSchedule, RecordsEveryStepByDefault) {
+  const RecordSettings settings = SettingsOf("{}");
+  EXPECT_EQ(DueSteps(settings, Mode::kTrain).size(), 10u);
+  EXPECT_EQ(DueSteps(settings, Mode::kUnknown).size(), 10u);
+}
+
+TEST(RecordSchedule, CountsFromAnIntervalAndListedSteps) {
+  EXPECT_EQ(DueSteps(SettingsOf(R"({"save": {"every": 3, "start": 4, "end": 9,
+                                             "steps": [1]}})"),
+                     Mode::kTrain),
+            (Steps{1, 6}));
+}
+
+TEST(RecordSchedule, IsMostSpecificFieldByField) {
+  const RecordSettings settings = SettingsOf(
+      R"({"save": {"every": 2, "start": 3, "eval": {"every": 4}},
+          "collections": [
+            {"name": "weights", "save": {"end": 7, "eval": {"start": 8}}},
+            {"name": "all", "save": {"every": 5, "end": null}}]})");
+  EXPECT_EQ(DueSteps(settings, Mode::kTrain), (Steps{4, 6}));
+  EXPECT_EQ(DueSteps(settings, Mode::kEval), Steps());
+  EXPECT_EQ(DueSteps(settings, Mode::kTrain, 2), (Steps{5, 10}));
+  // The collection comes before the global mode.
+  EXPECT_EQ(DueSteps(settings, Mode::kEval, 2), (Steps{5, 10}));
+}
+
+TEST(RecordSchedule, SaysWhyNothingIsRecorded) {
+  const RecordSettings settings = SettingsOf(R"({"save": {"every": 2}})");
+  RecordSchedule schedule(&settings);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 1, 1).reason, EndReason::kNotDue);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).reason, EndReason::kNone);
+  const RecordSchedule::Clock::time_point now{std::chrono::hours(1)};
+  schedule.EndStep(milliseconds(100), now);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).reason, EndReason::kOverhead);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).due, 0u);
+}
+
+// Steps of 50 ms, of which 10 ms would be spent on measuring.
+TEST(RecordSchedule, KeepsToItsShareOfTheTime) {
+  RecordSettings settings = SettingsOf(R"({"record": {"overhead": 0.05}})");
+  RecordSchedule schedule(&settings);
+  RecordSchedule::Clock::time_point now{std::chrono::hours(1)};
+  milliseconds measured(0);
+  constexpr int kSteps = 1000;
+  for (int step = 1; step <= kSteps; ++step) {
+    const auto number = static_cast<uint64_t>(step);
+    const bool due = schedule.For(Mode::kTrain, number, number).due != 0;
+    const milliseconds measuring(due ? 10 : 0);
+    measured += measuring;
+    now += milliseconds(50) + measuring;
+    schedule.EndStep(measuring, now);
+  }
+  const double share = static_cast<double>(measured.count()) / (kSteps * 50.0);
+  EXPECT_LT(share, 0.055);
+  EXPECT_GT(share, 0.03);
+}
+
+TEST(RecordSchedule, WithoutALimitLeavesNothingOut) {
+  RecordSettings settings = SettingsOf(R"({"record": {"overhead": 0}})");
+  RecordSchedule schedule(&settings);
+  schedule.EndStep(std::chrono::hours(1), RecordSchedule::Clock::now());
+  EXPECT_NE(schedule.For(Mode::kTrain, 1, 1).due, 0u);
+}
+
+TEST(RecordSchedule, RecordsEverythingAfterAHitNowAndThen) {
+  RecordSettings settings = SettingsOf(
+      R"({"record": {"after_hit": 3, "hit_pause": 10},
+          "save": {"every": 100}})");
+  RecordSchedule schedule(&settings);
+  EXPECT_FALSE(schedule.For(Mode::kTrain, 5, 5).everything);
+  EXPECT_EQ(schedule.Hit(5), 8u);
+  EXPECT_TRUE(schedule.For(Mode::kTrain, 8, 8).everything);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 8, 8).reason, EndReason::kNone);
+  EXPECT_FALSE(schedule.For(Mode::kTrain, 9, 9).everything);
+  EXPECT_EQ(schedule.Hit(9), 0u);
+  EXPECT_FALSE(schedule.For(Mode::kTrain, 10, 10).everything);
+  EXPECT_EQ(schedule.Hit(15), 18u);
+}
+
+TEST(RecordSchedule, KnowsTheLevelsOfItsCollections) {
+  const RecordSettings settings = SettingsOf(
+      R"({"record": {"level": "light"},
+          "collections": [{"name": "weights"},
+                          {"name": "losses", "level": "statistics",
+                           "reductions": {"digest": true}},
+                          {"name": "all", "level": "off"}]})");
+  const RecordSchedule schedule(&settings);
+  EXPECT_EQ(schedule.full(), 2u);
+  EXPECT_EQ(schedule.digests(), 2u);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 1, 1).due, 3u);
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

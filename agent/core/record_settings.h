@@ -1,0 +1,112 @@
+// What is recorded, as the configuration and the environment say.
+#ifndef AGENT_CORE_RECORD_SETTINGS_H_
+#define AGENT_CORE_RECORD_SETTINGS_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "agent/conditions/selector.h"
+#include "proto/graphdbg/v1/watch.pb.h"
+#include "proto/runs/record.h"
+
+namespace graphdbg::agent {
+
+enum class RecordLevel { kOff, kLight, kStatistics, kTensors };
+
+// Some steps of a mode. A field that is absent comes from another schedule.
+struct Schedule {
+  std::optional<uint64_t> every;
+  std::optional<uint64_t> start;
+  // The first step behind; the maximum if there is none.
+  std::optional<uint64_t> end;
+  std::optional<std::vector<uint64_t>> steps;
+
+  // Fills in what is absent.
+  void DefaultTo(const Schedule& other);
+  // All fields must be there.
+  bool IsDue(uint64_t mode_step) const;
+};
+
+struct Schedules {
+  Schedule all;
+  // By runs::Mode.
+  std::array<Schedule, runs::kModes> by_mode;
+};
+
+// The schedule of a collection in a mode: each field from the collection's
+// mode, the collection, the global mode, global, or the default (every step
+// from 1).
+Schedule EffectiveSchedule(const Schedules& collection, const Schedules& global,
+                           runs::Mode mode);
+
+struct CollectionSettings {
+  std::string name;
+  RecordLevel level = RecordLevel::kStatistics;
+  Schedules save;
+  bool digest = false;
+  // Regular expressions, found anywhere in a node's name. `exclude` wins.
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+  std::vector<std::string> op_types;
+  std::vector<std::string> kinds;
+  // The other lists.
+  conditions::NodeSelection nodes;
+};
+
+struct RecordSettings {
+  // Of the runs; empty: nothing is recorded.
+  std::string directory;
+  bool keep_all = true;
+  uint64_t ring_bytes = uint64_t{32} << 20;
+  std::string ring_directory;
+  // Share of the program's time that measuring may take; 0: no limit.
+  double overhead = 0.05;
+  // Wait for room rather than drop records.
+  bool block = false;
+  // Steps after a hit in which everything is recorded, and steps from one such
+  // hit to the next.
+  uint64_t after_hit = 20;
+  uint64_t hit_pause = 100;
+  Schedules save;
+  // At most kMaxCollections, those at a level other than off.
+  std::vector<CollectionSettings> collections;
+  // Checked by the agent itself if there is no server.
+  std::vector<v1::SetWatchpoint> watchpoints;
+  // The name that the launcher or the user gave the run; empty: none.
+  std::string run;
+  // What ReadRecordJson has read.
+  std::string json = "{}";
+
+  bool on() const { return !directory.empty(); }
+};
+
+inline constexpr size_t kMaxCollections = 62;
+
+// Reads a JSON object with the keys `record`, `save`, `reductions`,
+// `collections` and `watchpoints` of the configuration file into settings.
+// INVALID_ARGUMENT names the key that is wrong.
+absl::Status ReadRecordJson(absl::string_view json, RecordSettings* settings);
+
+// Reads GRAPHDBG_RECORD_SETTINGS, which has that object, and then the variables
+// GRAPHDBG_RECORD, _RECORD_KEEP, _RING, _RING_DIR and _RECORD_OVERHEAD. A line
+// for each value that was ignored is added to `problems`.
+RecordSettings ReadRecordSettings(
+    const std::function<const char*(const char*)>& environment,
+    std::vector<std::string>* problems);
+
+// The settings as rank.json has them, with defaults filled in: a JSON object.
+std::string EffectiveJson(const RecordSettings& settings);
+
+// The collections of a configuration that names none.
+std::vector<std::string> DefaultCollections();
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_RECORD_SETTINGS_H_

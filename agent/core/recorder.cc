@@ -1,0 +1,269 @@
+#include "agent/core/recorder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/core/nearest_names.h"
+#include "agent/core/source_text.h"
+#include "proto/wire/limits.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// The step after which collections should have selected something.
+constexpr uint64_t kStepsToSelect = 3;
+constexpr size_t kNamesToShow = 3;
+
+uint64_t Nanoseconds(std::chrono::steady_clock::time_point time) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
+}
+
+uint64_t UnixNow() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<nanoseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+}  // namespace
+
+Recorder::Recorder(const Parts& parts, RecordSettings settings,
+                   std::vector<std::string>* problems)
+    : parts_(parts),
+      settings_(std::move(settings)),
+      collections_(parts_.nodes, &settings_, problems),
+      schedule_(&settings_),
+      device_records_(parts_.devices) {
+  step_phase_.mode = runs::Mode::kTrain;
+  full_ = schedule_.full();
+  digests_ = schedule_.digests();
+}
+
+Recorder::~Recorder() {
+  if (leaks_) (void)recording_.release();
+}
+
+void Recorder::Open(const OpenRecordingFunction& open, const v1::Hello& hello,
+                    const std::string& program,
+                    const std::string& default_run) {
+  RecordingOptions options;
+  options.directory = settings_.directory;
+  options.keep_all = settings_.keep_all;
+  options.ring_bytes = settings_.ring_bytes;
+  options.ring_directory = settings_.ring_directory;
+  options.run = settings_.run.empty() ? default_run : settings_.run;
+  options.program = program;
+  options.config_json = EffectiveJson(settings_);
+  RecordingCallbacks callbacks;
+  callbacks.tell = parts_.tell;
+  callbacks.take_graph_update =
+      [nodes = parts_.nodes,
+       text = std::make_shared<SourceText>()](v1::GraphUpdate* update) {
+        if (!nodes->TakeUpdate(wire::kGraphUpdateBytes, update,
+                               NodeTable::kRecording)) {
+          return false;
+        }
+        for (v1::Node& node : *update->mutable_nodes()) {
+          for (v1::SourceFrame& frame : *node.mutable_stack()) {
+            text->Fill(&frame);
+          }
+        }
+        return true;
+      };
+  auto opened = open(options, hello, std::move(callbacks));
+  if (!opened.ok()) {
+    parts_.tell(
+        absl::StrCat("nothing is recorded: ", opened.status().message()));
+    return;
+  }
+  recording_ = *std::move(opened);
+  on_ = true;
+  parts_.tell(absl::StrCat("recording to ", recording_->directory()));
+  BeginStep(parts_.counter->current_step());
+}
+
+void Recorder::AddNode(uint32_t node) {
+  if (collections_.AddNode(node)) {
+    parts_.nodes->Facts(node)->Set(kRecorded, true);
+  }
+}
+
+RecordKey Recorder::KeyOf(const Phase& phase) const {
+  RecordKey key;
+  key.step = parts_.counter->current_step();
+  key.mode = phase.mode;
+  key.pass = phase.pass;
+  return key;
+}
+
+// --- Steps and passes.
+
+void Recorder::BeginStep(uint64_t step) {
+  if (!on()) return;
+  MutexLock lock(&mu_);
+  step_since_ = Clock::now();
+  step_since_unix_ns_ = UnixNow();
+  waited_ms_ = 0;
+  step_begun_ = false;
+  passes_ = {};
+  // Most steps are like the one before; BeginPass corrects the others.
+  Phase next;
+  next.mode = step_phase_.mode;
+  next.mode_step = mode_steps_[static_cast<size_t>(next.mode)] + 1;
+  Enter(&next, step);
+}
+
+void Recorder::Enter(Phase* phase, uint64_t step) {
+  const RecordSchedule::Plan plan =
+      schedule_.For(phase->mode, phase->mode_step, step);
+  phase->reason = plan.reason;
+  mode_ = phase->mode;
+  pass_ = std::max<uint64_t>(phase->pass, 1);
+  in_pass_ = phase->pass != 0;
+  everything_ = plan.everything;
+  due_ = plan.due;
+}
+
+void Recorder::BeginStepAs(runs::Mode mode) {
+  if (step_begun_) return;
+  step_phase_ = Phase();
+  step_phase_.mode = mode;
+  step_phase_.mode_step = ++mode_steps_[static_cast<size_t>(mode)];
+  Enter(&step_phase_, parts_.counter->current_step());
+  Begin(&step_phase_, step_since_, step_since_unix_ns_);
+  step_begun_ = true;
+}
+
+void Recorder::Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns) {
+  phase->records = records_;
+  phase->dropped = recording_->records_dropped();
+  phase->measuring_ns = measuring_ns_;
+  RecordedMark mark;
+  mark.unix_ns = unix_ns;
+  mark.monotonic_ns = Nanoseconds(since);
+  mark.mode_step = phase->mode_step;
+  recording_->AppendBegin(KeyOf(*phase), mark);
+}
+
+void Recorder::End(const Phase& phase) {
+  RecordedMark mark;
+  mark.unix_ns = UnixNow();
+  mark.monotonic_ns = Nanoseconds(Clock::now());
+  mark.mode_step = phase.mode_step;
+  mark.records = records_ - phase.records;
+  mark.records_dropped = recording_->records_dropped() - phase.dropped;
+  mark.measuring_ns = measuring_ns_ - phase.measuring_ns;
+  mark.reason = phase.reason;
+  recording_->AppendEnd(KeyOf(phase), mark);
+}
+
+void Recorder::BeginPass(runs::Mode mode, bool within_step) {
+  if (!on()) return;
+  MutexLock lock(&mu_);
+  knows_modes_ = true;
+  ClosePass();
+  BeginStepAs(within_step ? runs::Mode::kTrain : mode);
+  if (!within_step) return;
+  Phase& pass = open_pass_.emplace();
+  pass.mode = mode;
+  pass.pass = ++passes_[static_cast<size_t>(mode)];
+  pass.mode_step = ++mode_steps_[static_cast<size_t>(mode)];
+  Enter(&pass, parts_.counter->current_step());
+  Begin(&pass, Clock::now(), UnixNow());
+}
+
+void Recorder::EndPass() {
+  if (!on()) return;
+  MutexLock lock(&mu_);
+  ClosePass();
+}
+
+void Recorder::ClosePass() {
+  if (!open_pass_) return;
+  FinishDevices();
+  End(*open_pass_);
+  open_pass_.reset();
+  Enter(&step_phase_, parts_.counter->current_step());
+}
+
+void Recorder::EndStep(uint64_t step) {
+  if (!on()) return;
+  Phase phase;
+  {
+    MutexLock lock(&mu_);
+    ClosePass();
+    BeginStepAs(step_phase_.mode);
+    phase = step_phase_;
+  }
+  // Without the lock, because the host is called back.
+  RecordBound(step, phase);
+  FinishDevices();
+  Decide();
+  MutexLock lock(&mu_);
+  End(step_phase_);
+  schedule_.EndStep(nanoseconds(measuring_ns_ - step_phase_.measuring_ns),
+                    Clock::now());
+  TellUser(step);
+}
+
+// --- The user.
+
+void Recorder::TellUser(uint64_t step) {
+  if (!told_dropped_ && recording_->records_dropped() > 0) {
+    told_dropped_ = true;
+    parts_.tell(
+        "recording: the ring is full, so records are dropped; a larger ring "
+        "(GRAPHDBG_RING), a faster disk or fewer collections help");
+  }
+  if (told_empty_ || step < kStepsToSelect) return;
+  told_empty_ = true;
+  for (const CollectionSettings* each : collections_.EmptyOnes()) {
+    const std::string wanted = absl::StrJoin(each->include, " ") +
+                               absl::StrJoin(each->nodes.nodes, " ");
+    if (wanted.empty()) continue;
+    parts_.tell(absl::StrCat(
+        "recording: collection ", each->name,
+        " has selected nothing; nearest "
+        "names: ",
+        absl::StrJoin(NearestNames(*parts_.nodes, wanted, kNamesToShow),
+                      ", ")));
+  }
+}
+
+void Recorder::Hit(const v1::Hit& hit) {
+  if (!on()) return;
+  RecordKey key;
+  key.step = hit.step();
+  key.mode = mode_;
+  key.pass = pass_;
+  key.node = hit.node_id();
+  key.slot = hit.slot();
+  key.dtype = static_cast<uint8_t>(hit.type().dtype());
+  key.exec_order = hit.order();
+  if (recording_->AppendHit(key, hit)) ++records_;
+  if (hit.absorbed()) return;
+  MutexLock lock(&mu_);
+  const uint64_t through = schedule_.Hit(hit.step());
+  if (through != 0) recording_->KeepThrough(through);
+}
+
+void Recorder::GraphChanged() {
+  if (on()) recording_->GraphChanged();
+}
+
+void Recorder::Close(const v1::Goodbye& goodbye, absl::string_view reason) {
+  if (!on_.exchange(false)) return;
+  Decide();
+  leaks_ = !recording_->Close(goodbye, reason);
+}
+
+void Recorder::GoInert() {
+  if (on_.exchange(false)) recording_->GoInert();
+}
+
+}  // namespace graphdbg::agent

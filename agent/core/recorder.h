@@ -1,0 +1,198 @@
+// Records what the program computes, as the settings say.
+#ifndef AGENT_CORE_RECORDER_H_
+#define AGENT_CORE_RECORDER_H_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/base/mutex.h"
+#include "agent/core/bindings.h"
+#include "agent/core/checker.h"
+#include "agent/core/collections.h"
+#include "agent/core/device_records.h"
+#include "agent/core/devices.h"
+#include "agent/core/execution.h"
+#include "agent/core/execution_counter.h"
+#include "agent/core/host.h"
+#include "agent/core/node_table.h"
+#include "agent/core/record_schedule.h"
+#include "agent/core/record_settings.h"
+#include "agent/core/recording.h"
+
+namespace graphdbg::agent {
+
+// Exists only if something is to be recorded, so that nothing of it costs
+// anything otherwise.
+//
+// Training threads call the functions of the first section. Executed takes a
+// lock only until the graph around a new node is known, and waits only if the
+// settings say so (`when_full: block`).
+class Recorder {
+ public:
+  // All must outlive this.
+  struct Parts {
+    const Host* host;
+    Devices* devices;
+    NodeTable* nodes;
+    const Bindings* bindings;
+    ExecutionCounter* counter;
+    // A line for the user. Any thread.
+    std::function<void(const std::string&)> tell;
+  };
+
+  Recorder(const Parts& parts, RecordSettings settings,
+           std::vector<std::string>* problems);
+  ~Recorder();
+
+  // --- Training threads.
+
+  void AddNode(uint32_t node);
+  // `is_new`: the node has not executed before.
+  void Executed(const Execution& execution, const ExecutionPoint& point,
+                bool is_new) GRAPHDBG_EXCLUDES(mu_);
+  // The program calls a model for this purpose. `within_step`: the call is no
+  // step, but belongs to the training step that comes next.
+  void BeginPass(runs::Mode mode, bool within_step) GRAPHDBG_EXCLUDES(mu_);
+  // Evaluation within a training step is over.
+  void EndPass() GRAPHDBG_EXCLUDES(mu_);
+  // Measures bound tensors, and ends the step in the recording.
+  void EndStep(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
+  // The program goes on after a step.
+  void BeginStep(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
+
+  // --- Any thread.
+
+  // Starts recording. A failure is reported; nothing is recorded then.
+  void Open(const OpenRecordingFunction& open, const v1::Hello& hello,
+            const std::string& program, const std::string& default_run);
+  void Hit(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
+  void GraphChanged();
+  // `reason`: "exit", "exception" or "terminated".
+  void Close(const v1::Goodbye& goodbye, absl::string_view reason)
+      GRAPHDBG_EXCLUDES(mu_);
+  void GoInert();
+
+  // Whether executions of recorded nodes are of interest now, or of all nodes.
+  // Without a lock.
+  bool due() const { return (due_ != 0 || everything_) && on(); }
+  bool everything() const { return everything_ && on(); }
+  bool on() const { return on_.load(std::memory_order_relaxed); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // A step, or a pass within one.
+  struct Phase {
+    runs::Mode mode = runs::Mode::kUnknown;
+    uint64_t pass = 0;
+    uint64_t mode_step = 0;
+    runs::EndReason reason = runs::EndReason::kNone;
+    // What had been counted when it began.
+    uint64_t records = 0;
+    uint64_t dropped = 0;
+    uint64_t measuring_ns = 0;
+  };
+  struct Measured {
+    Statistics statistics;
+    double grad_scale = 1;
+    std::optional<uint64_t> digest;
+  };
+  // Measured before it was known whether a collection contains it.
+  struct Provisional {
+    RecordKey key;
+    Measured measured;
+  };
+
+  // Begins to measure a tensor on an accelerator. False if it has to be
+  // measured at once.
+  bool MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
+                    CollectionMask selected, bool provisional, RecordKey* key);
+  // Waits for what accelerators measure.
+  void FinishDevices();
+  void Take(const DeviceRecords::Result& result);
+  // Appends it at the end of the step, if a collection contains it then.
+  void AppendLater(const RecordKey& key, const Measured& measured)
+      GRAPHDBG_EXCLUDES(provisional_mu_);
+  // What is recorded of an output: the key's flags say how.
+  bool Measure(const graphdbg_tensor& tensor, double grad_scale,
+               CollectionMask selected, RecordKey* key, Measured* to);
+  void Append(const RecordKey& key, const Measured& measured);
+  // The same, but waits for room if the settings say so. The host is called
+  // back, so no lock may be held.
+  void AppendOrWait(const RecordKey& key, const Measured& measured)
+      GRAPHDBG_EXCLUDES(mu_);
+  uint64_t PassOf(const Execution& execution) const;
+  uint16_t FlagsOf(const Execution& execution, const graphdbg_tensor& tensor,
+                   uint64_t step) const;
+  void RecordBound(uint64_t step, const Phase& phase) GRAPHDBG_EXCLUDES(mu_);
+  void WaitForRoom();
+  RecordKey KeyOf(const Phase& phase) const;
+
+  void BeginStepAs(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);
+  void Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns)
+      GRAPHDBG_REQUIRES(mu_);
+  void End(const Phase& phase) GRAPHDBG_REQUIRES(mu_);
+  void ClosePass() GRAPHDBG_REQUIRES(mu_);
+  // Plans the phase of this step, and makes it the one to which what is
+  // measured belongs.
+  void Enter(Phase* phase, uint64_t step) GRAPHDBG_REQUIRES(mu_);
+  // Decides which collections contain nodes that were new in this step.
+  void Decide() GRAPHDBG_EXCLUDES(mu_);
+  void TellUser(uint64_t step) GRAPHDBG_REQUIRES(mu_);
+
+  const Parts parts_;
+  const RecordSettings settings_;
+  Collections collections_;
+  // Collections at a level above light, and those with a digest.
+  CollectionMask full_ = 0;
+  CollectionMask digests_ = 0;
+  // Set once, before `on_`.
+  std::unique_ptr<Recording> recording_;
+  // Its thread hangs in the file system, and uses it for ever.
+  bool leaks_ = false;
+
+  std::atomic<bool> on_{false};
+  // For the phase in progress.
+  std::atomic<CollectionMask> due_{0};
+  std::atomic<bool> everything_{false};
+  std::atomic<runs::Mode> mode_{runs::Mode::kUnknown};
+  std::atomic<uint64_t> pass_{1};
+  // The phase is a pass within a step.
+  std::atomic<bool> in_pass_{false};
+  std::atomic<bool> step_begun_{false};
+  // Since the beginning.
+  std::atomic<uint64_t> records_{0};
+  std::atomic<uint64_t> measuring_ns_{0};
+  // In this step.
+  std::atomic<int64_t> waited_ms_{0};
+
+  Mutex mu_;
+  RecordSchedule schedule_ GRAPHDBG_GUARDED_BY(mu_);
+  Phase step_phase_ GRAPHDBG_GUARDED_BY(mu_);
+  // The program reports its calls of models.
+  bool knows_modes_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  std::optional<Phase> open_pass_ GRAPHDBG_GUARDED_BY(mu_);
+  std::array<uint64_t, runs::kModes> mode_steps_ GRAPHDBG_GUARDED_BY(mu_){};
+  // Passes of this step, by mode.
+  std::array<uint64_t, runs::kModes> passes_ GRAPHDBG_GUARDED_BY(mu_){};
+  Clock::time_point step_since_ GRAPHDBG_GUARDED_BY(mu_);
+  uint64_t step_since_unix_ns_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  bool told_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool told_empty_ GRAPHDBG_GUARDED_BY(mu_) = false;
+
+  Mutex provisional_mu_ GRAPHDBG_ACQUIRED_AFTER(mu_);
+  std::vector<Provisional> provisional_ GRAPHDBG_GUARDED_BY(provisional_mu_);
+  // Locks itself.
+  DeviceRecords device_records_;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_RECORDER_H_

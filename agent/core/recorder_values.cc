@@ -1,0 +1,256 @@
+// The functions of Recorder that measure values and append them.
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "agent/core/recorder.h"
+#include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/kernels/cpu/sketch.h"
+#include "agent/tensor/complex_parts.h"
+#include "proto/runs/digest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// With `when_full: block`: how long a step may wait for room, and how often to
+// look.
+constexpr milliseconds kLongestWait(10'000);
+constexpr milliseconds kWaitInterval(1);
+runs::Mode ModeOf(graphdbg_mode mode) {
+  return mode >= 0 && mode < runs::kModes ? static_cast<runs::Mode>(mode)
+                                          : runs::Mode::kUnknown;
+}
+
+// Only of tensors in host memory that are contiguous.
+std::optional<uint64_t> DigestOf(const graphdbg_tensor& tensor) {
+  int64_t count = 1;
+  for (uint32_t i = tensor.ndim; i > 0; --i) {
+    if (tensor.strides != nullptr && tensor.shape[i - 1] > 1 &&
+        tensor.strides[i - 1] != count) {
+      return std::nullopt;
+    }
+    count *= tensor.shape[i - 1];
+  }
+  const size_t item = ItemSize(DTypeFromNumber(tensor.dtype));
+  if (tensor.device != GRAPHDBG_CPU || item == 0) return std::nullopt;
+  return runs::Digest(tensor.data, static_cast<uint64_t>(count), item);
+}
+
+// One quick pass; false if it does not suffice.
+bool MeasureLight(const TensorView& view, Statistics* statistics) {
+  const std::optional<Sketch> sketch = cpu::ComputeSketch(view);
+  if (!sketch) return false;
+  statistics->count = sketch->count;
+  statistics->min = sketch->min;
+  statistics->max = sketch->max;
+  return true;
+}
+
+bool ComputeAll(const TensorView& given, const StatisticsBackend* backend,
+                bool light, Statistics* statistics) {
+  ComplexParts parts;
+  const TensorView view =
+      ComplexParts::IsApplicable(given) ? parts.AsReal(given) : given;
+  if (backend != nullptr) return backend->ComputeStatistics(view, statistics);
+  return (light && MeasureLight(view, statistics)) ||
+         cpu::ComputeStatistics(view, statistics);
+}
+
+}  // namespace
+
+void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
+                        bool is_new) {
+  if (!on()) return;
+  if (!step_begun_) {
+    MutexLock lock(&mu_);
+    // What precedes the call of a model, which says more, is like the step
+    // before.
+    BeginStepAs(knows_modes_ ? step_phase_.mode : ModeOf(execution.mode));
+  }
+  const CollectionMask undecided = collections_.Undecided(execution.node);
+  if (is_new || undecided != 0) {
+    collections_.Observe(execution, point.step << 16 | execution.micro_step);
+  }
+  const CollectionMask due = due_;
+  if ((due == 0 && !everything_) || execution.has(GRAPHDBG_UNINITIALIZED)) {
+    return;
+  }
+  const Clock::time_point begin = Clock::now();
+  RecordKey key;
+  key.step = point.step;
+  key.mode = mode_;
+  key.pass = PassOf(execution);
+  key.node = execution.node;
+  key.exec_order = point.order;
+  key.iteration = execution.iteration;
+  for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
+    const CollectionMask selected = collections_.Of(execution.node, slot) & due;
+    const bool provisional =
+        selected == 0 && !everything_ && slot == 0 && (undecided & due) != 0;
+    if (selected == 0 && !everything_ && !provisional) continue;
+    key.slot = slot;
+    key.flags = FlagsOf(execution, execution.outputs[slot], point.step);
+    const graphdbg_tensor& tensor = execution.outputs[slot];
+    const CollectionMask chosen = provisional ? undecided : selected;
+    Measured measured;
+    if (MeasureLater(tensor, execution.grad_scale, chosen, provisional, &key) ||
+        !Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
+      continue;
+    }
+    if (provisional) {
+      AppendLater(key, measured);
+    } else {
+      AppendOrWait(key, measured);
+    }
+  }
+  measuring_ns_ += static_cast<uint64_t>(
+      std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());
+}
+
+uint64_t Recorder::PassOf(const Execution& execution) const {
+  // Forward and backward passes whose gradients accumulate are passes of the
+  // step, without marks of their own. The optimizer comes behind all of them.
+  const bool in_step = !in_pass_ && !collections_.InOptimizer(execution.node);
+  return in_step ? std::max<uint64_t>(execution.micro_step, 1) : pass_.load();
+}
+
+uint16_t Recorder::FlagsOf(const Execution& execution,
+                           const graphdbg_tensor& tensor, uint64_t step) const {
+  uint16_t flags = 0;
+  if (tensor.device != GRAPHDBG_CPU) flags |= runs::kFlagDevice;
+  if (IsView(execution, tensor)) flags |= runs::kFlagView;
+  const NodeFacts* const facts = parts_.nodes->Facts(execution.node);
+  const uint64_t meant = facts->intentional_infinities_in_step;
+  if (meant == step || meant == NodeFacts::kAlways) {
+    flags |= runs::kFlagMeantInfinities;
+  }
+  return flags;
+}
+
+bool Recorder::MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
+                            CollectionMask selected, bool provisional,
+                            RecordKey* key) {
+  if (tensor.device == GRAPHDBG_CPU || !HasValues(tensor)) return false;
+  RecordKey later = *key;
+  later.dtype = static_cast<uint8_t>(tensor.dtype);
+  if (!everything_ && (selected & full_) == 0) later.flags |= runs::kFlagLight;
+  return device_records_.Begin(
+      tensor, later, grad_scale, provisional,
+      [this](const DeviceRecords::Result& result) { Take(result); });
+}
+
+void Recorder::FinishDevices() {
+  device_records_.Finish(
+      [this](const DeviceRecords::Result& result) { Take(result); });
+}
+
+void Recorder::Take(const DeviceRecords::Result& result) {
+  const Measured measured = {result.statistics, result.grad_scale, {}};
+  if (result.provisional) {
+    AppendLater(result.key, measured);
+  } else {
+    Append(result.key, measured);
+  }
+}
+
+void Recorder::AppendLater(const RecordKey& key, const Measured& measured) {
+  MutexLock lock(&provisional_mu_);
+  provisional_.push_back({key, measured});
+}
+
+bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
+                       CollectionMask selected, RecordKey* key, Measured* to) {
+  if (!HasValues(tensor)) return false;
+  const TensorAccess access(parts_.devices, tensor, /*running=*/true);
+  if (!access.ok()) return false;
+  const bool light = !everything_ && (selected & full_) == 0;
+  if (!ComputeAll(ViewOf(tensor), access.backend(), light, &to->statistics)) {
+    return false;
+  }
+  if (light) key->flags |= runs::kFlagLight;
+  if (grad_scale != 1) to->statistics.DivideBy(grad_scale);
+  to->grad_scale = grad_scale;
+  if ((selected & digests_) != 0) to->digest = DigestOf(tensor);
+  key->dtype = static_cast<uint8_t>(tensor.dtype);
+  return true;
+}
+
+void Recorder::AppendOrWait(const RecordKey& key, const Measured& measured) {
+  if (settings_.block && !recording_->HasRoom()) WaitForRoom();
+  Append(key, measured);
+}
+
+void Recorder::Append(const RecordKey& key, const Measured& measured) {
+  if (recording_->AppendStatistics(key, measured.statistics,
+                                   measured.grad_scale)) {
+    ++records_;
+  }
+  if (!measured.digest) return;
+  RecordedChange change;
+  change.pair.count = measured.statistics.count;
+  change.digest = *measured.digest;
+  if (recording_->AppendChange(key, change)) ++records_;
+}
+
+void Recorder::WaitForRoom() {
+  void* const token = parts_.host->BeginWait();
+  recording_->GraphChanged();
+  while (!recording_->HasRoom() && waited_ms_ < kLongestWait.count() &&
+         !parts_.host->Interrupted(token)) {
+    std::this_thread::sleep_for(kWaitInterval);
+    waited_ms_ += kWaitInterval.count();
+  }
+  parts_.host->EndWait(token);
+}
+
+void Recorder::RecordBound(uint64_t step, const Phase& phase) {
+  if (due_ == 0 && !everything_) return;
+  const Clock::time_point begin = Clock::now();
+  BoundTensor bound;
+  for (const auto& [node, handle] : parts_.bindings->All()) {
+    const CollectionMask selected = collections_.Of(node, 0) & due_;
+    // Inputs are recorded when the program's model receives them.
+    if ((selected == 0 && !everything_) ||
+        parts_.nodes->InfoOf(node).kind == GRAPHDBG_INPUT ||
+        !ResolveBound(*parts_.host, handle, &bound)) {
+      continue;
+    }
+    RecordKey key = KeyOf(phase);
+    key.step = step;
+    key.pass = 1;
+    key.node = node;
+    key.exec_order = parts_.counter->NextOrder();
+    if (bound.tensor.device != GRAPHDBG_CPU) key.flags |= runs::kFlagDevice;
+    Measured measured;
+    if (!MeasureLater(bound.tensor, 1, selected, /*provisional=*/false, &key) &&
+        Measure(bound.tensor, 1, selected, &key, &measured)) {
+      AppendOrWait(key, measured);
+    }
+  }
+  measuring_ns_ += static_cast<uint64_t>(
+      std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());
+}
+
+void Recorder::Decide() {
+  collections_.Decide([this](uint32_t node, CollectionMask selected) {
+    parts_.nodes->Facts(node)->Set(kRecorded, selected != 0);
+  });
+  std::vector<Provisional> provisional;
+  {
+    MutexLock lock(&provisional_mu_);
+    provisional.swap(provisional_);
+  }
+  for (const Provisional& each : provisional) {
+    if (collections_.Of(each.key.node, 0) != 0) {
+      AppendOrWait(each.key, each.measured);
+    }
+  }
+  for (const std::string& line : collections_.TakeLines()) {
+    recording_->AddCollectionLine(line);
+  }
+}
+
+}  // namespace graphdbg::agent
