@@ -215,14 +215,15 @@ graphdbg_status Adapter::EnterModel(uint32_t scope, bool training) {
   // Without an optimizer, the previous step ends here.
   if (status == GRAPHDBG_OK) status = FinishOpenStep();
   if (status == GRAPHDBG_OK) {
-    BeginPass(scope);
+    const bool new_pass = BeginPass(scope);
+    ReportPass(training, new_pass);
     status = ReportInputs();
   }
   model_inputs_.clear();
   return status;
 }
 
-void Adapter::BeginPass(uint32_t scope) {
+bool Adapter::BeginPass(uint32_t scope) {
   bool new_pass = false;
   {
     MutexLock lock(&mu_);
@@ -232,6 +233,27 @@ void Adapter::BeginPass(uint32_t scope) {
   }
   // Without gradients, no backward pass refers to an earlier pass.
   if (new_pass && !c10::GradMode::is_enabled()) AtBoundary(GRAPHDBG_OK);
+  return new_pass;
+}
+
+void Adapter::ReportPass(bool training, bool new_pass) {
+  const bool gradients = c10::GradMode::is_enabled();
+  if (!optimizer_seen_.load()) {
+    const graphdbg_mode mode = !gradients ? GRAPHDBG_PREDICT
+                               : training ? GRAPHDBG_TRAIN
+                                          : GRAPHDBG_EVAL;
+    graphdbg_begin_pass(agent_, mode, /*within_step=*/0);
+  } else if (training && gradients) {
+    evaluating_.store(false);
+    graphdbg_begin_pass(agent_, GRAPHDBG_TRAIN, /*within_step=*/0);
+  } else if (!evaluating_.exchange(true) || new_pass) {
+    // A loss that is called behind the model belongs to the same evaluation.
+    graphdbg_begin_pass(agent_, GRAPHDBG_EVAL, /*within_step=*/1);
+  }
+}
+
+void Adapter::EndEvaluation() {
+  if (evaluating_.exchange(false)) graphdbg_end_pass(agent_);
 }
 
 graphdbg_status Adapter::ReportInputs() {
@@ -305,6 +327,7 @@ graphdbg_status Adapter::FinishOpenStep() {
 graphdbg_status Adapter::StepEnd() {
   if (!started_.load()) return GRAPHDBG_OK;
   tracer_.step().micro_step.store(1);
+  evaluating_.store(false);
   graph_.EndStep();
   {
     MutexLock lock(&mu_);
@@ -317,6 +340,7 @@ graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {
   StepState& step = tracer_.step();
   if (creates_graph) step.graphs_in_creation.fetch_add(1);
   *token = step.optimizer_steps.load();
+  EndEvaluation();
   return Start(/*trains=*/true);
 }
 

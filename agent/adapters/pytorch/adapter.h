@@ -98,7 +98,12 @@ class Adapter : public TracerHost {
   };
 
   // Begins a new pass if the model has already been called in this one.
-  void BeginPass(uint32_t scope);
+  // Returns whether the model was called before in its pass, so that this call
+  // begins another one.
+  bool BeginPass(uint32_t scope);
+  // Passes on to the agent what the model is called for.
+  void ReportPass(bool training, bool new_pass);
+  void EndEvaluation();
   graphdbg_status ReportInputs();
   graphdbg_status ReportInput(const ModelInput& input);
   // Called between two steps or passes, after a call that may have waited.
@@ -120,6 +125,8 @@ class Adapter : public TracerHost {
   // Without an optimizer, a step is a call of the model.
   std::atomic<bool> optimizer_seen_{false};
   std::atomic<bool> step_open_{false};
+  // With an optimizer: the program evaluates within a training step.
+  std::atomic<bool> evaluating_{false};
   // Without a model either, a step is a backward pass.
   std::atomic<bool> model_seen_{false};
   static thread_local std::vector<ModelInput> model_inputs_;

@@ -67,6 +67,19 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
   return GRAPHDBG_DETACHED;
 }
 
+graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent, graphdbg_mode mode,
+                                    int within_step) {
+  (void)agent;
+  (void)mode;
+  (void)within_step;
+  return GRAPHDBG_DETACHED;
+}
+
+graphdbg_status graphdbg_end_pass(graphdbg_agent* agent) {
+  (void)agent;
+  return GRAPHDBG_DETACHED;
+}
+
 graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
   (void)agent;
   (void)line;

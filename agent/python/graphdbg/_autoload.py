@@ -24,7 +24,10 @@ _installed = False
 
 def is_enabled() -> bool:
     """Whether the environment asks for this process to be debugged."""
-    value = os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER") or ""
+    value = os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER")
+    if not value:
+        # To have a run recorded, it suffices to say where.
+        return bool(os.environ.get("GRAPHDBG_RECORD"))
     return value.strip().lower() in ("1", "true")
 
 

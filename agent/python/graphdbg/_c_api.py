@@ -35,7 +35,7 @@ OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
 UNINITIALIZED, MOVES_VALUES, EXPLICIT_NONFINITE, IN_PLACE, GIVEN = 1, 2, 4, 8, 16
 NODE_RECOMPUTED = 1
 INTEREST_REQUIRED = 2
-MODE_UNKNOWN, TRAIN, EVAL = 0, 1, 2
+MODE_UNKNOWN, TRAIN, EVAL, PREDICT = 0, 1, 2, 3
 
 
 class Tensor(Structure):
@@ -188,6 +188,8 @@ def load() -> ctypes.CDLL:
         "graphdbg_start": (void_p,),
         "graphdbg_executed": (void_p, POINTER(Execution)),
         "graphdbg_step_end": (void_p,),
+        "graphdbg_begin_pass": (void_p, c_int, c_int),
+        "graphdbg_end_pass": (void_p,),
         "graphdbg_notify": (void_p, c_char_p),
     }
     for name, types in arguments.items():

@@ -262,6 +262,21 @@ graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
   return GRAPHDBG_OK;
 }
 
+graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent, graphdbg_mode mode,
+                                    int within_step) {
+  graphdbg::MutexLock lock(&agent->mu);
+  agent->Write({{"call", "begin_pass"},
+                {"mode", static_cast<int>(mode)},
+                {"within_step", within_step != 0}});
+  return GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_end_pass(graphdbg_agent* agent) {
+  graphdbg::MutexLock lock(&agent->mu);
+  agent->Write({{"call", "end_pass"}});
+  return GRAPHDBG_OK;
+}
+
 graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
   graphdbg::MutexLock lock(&agent->mu);
   agent->Write({{"call", "step_end"}});

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,11 @@ from ._problem import Problem
 from ._schema import schema
 
 # Keys of features that this version does not have.
-_NOT_ACTED_ON = ("record", "save", "reductions", "collections", "rules")
+_NOT_ACTED_ON = ("rules",)
+# What the agent reads from GRAPHDBG_RECORD_SETTINGS, as JSON.
+_FOR_AGENT = ("record", "save", "reductions", "collections", "watchpoints")
+# Linux has no longer variables than 128 KiB.
+_MAX_SETTINGS_BYTES = 120_000
 
 
 class ConfigurationError(Exception):
@@ -72,11 +78,37 @@ class Configuration:
         if budget is not None and not (variables | dict(outer)).get("GRAPHDBG_TENSOR_BUDGET"):
             variables["GRAPHDBG_TENSOR_BUDGET"] = str(budget)
         notes = [f"{self.file}: ${name} is not set and was expanded to nothing" for name in dict.fromkeys(unset)]
+        settings = self._settings()
+        if len(settings) > _MAX_SETTINGS_BYTES:
+            notes.append(
+                f"{self.file}: what is recorded is described in {len(settings)} bytes, of at most "
+                f"{_MAX_SETTINGS_BYTES}: the defaults are recorded"
+            )
+        elif settings:
+            variables["GRAPHDBG_RECORD_SETTINGS"] = settings
         return variables, notes
+
+    def _settings(self) -> str:
+        """What the agent needs to know of the file, as JSON; "" if it is nothing."""
+        settings = {key: self.values[key] for key in _FOR_AGENT if key in self.values}
+        return json.dumps(_finite(settings)) if settings else ""
+
+    def _levels(self) -> set[str]:
+        record = self.values.get("record")
+        places = [record if isinstance(record, dict) else {}, *self._places()]
+        return {place["level"] for place in places if "level" in place}
+
+    def _places(self) -> list[dict[str, Any]]:
+        """Where settings of collections may be."""
+        return [self.values, *self.values.get("collections", [])]
 
     def notes(self) -> list[str]:
         """One line for each kind of settings that are valid but not acted on."""
         keys = [key for key in _NOT_ACTED_ON if key in self.values]
+        if "tensors" in self._levels():
+            keys.append("level: tensors (their statistics are recorded)")
+        if any((place.get("reductions") or {}).get("units") for place in self._places()):
+            keys.append("reductions.units")
         if self.values.get("step_on", "optimizer") != "optimizer":
             keys.append(f"step_on: {self.values['step_on']}")
         notes = []
@@ -85,6 +117,15 @@ class Configuration:
         if self.without_effect:
             notes.append(f"{self.file}: has no counterpart in graphdbg: {', '.join(self.without_effect)}")
         return notes
+
+
+def _finite(value: Any) -> Any:
+    """The value without infinities and NaN, which JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def load(file: str | Path) -> Configuration:

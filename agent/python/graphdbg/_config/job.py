@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from .._log import log
+
+if TYPE_CHECKING:
+    from ._load import Configuration
 
 # Set in jobs whose configuration has been applied, by `graphdbg run` or by a parent process.
 # Variables such as A=$A:x must not be expanded again in child processes.
@@ -17,6 +21,14 @@ _TOO_LATE = ("LD_", "PYTHON")
 def file_of(environment: Mapping[str, str]) -> str | None:
     """The configuration file that the environment names."""
     return environment.get("GRAPHDBG_CONFIG") or environment.get("SMDEBUG_CONFIG_FILE_PATH") or None
+
+
+def _is_only_recorded(configuration: Configuration) -> bool:
+    """Whether there is no server, so that the agent itself checks the watchpoints."""
+    record = configuration.values.get("record")
+    to = os.environ.get("GRAPHDBG_RECORD") or (record.get("to") if isinstance(record, dict) else record)
+    server = ("GRAPHDBG_HOST", "GRAPHDBG_PORT", "MS_DEBUGGER_HOST", "MS_DEBUGGER_PORT")
+    return bool(to) and not any(os.environ.get(name) for name in server)
 
 
 def apply() -> None:
@@ -44,7 +56,7 @@ def apply() -> None:
     late = [name for name in variables if name.startswith(_TOO_LATE)]
     if late:
         notes.append(f"{file}: {', '.join(late)} is set too late for this process and applies to its child processes")
-    if configuration.watchpoints:
+    if configuration.watchpoints and not _is_only_recorded(configuration):
         notes.append(
             f"{file}: its watchpoints are set only under `graphdbg run --config`; add them on the page of this job"
         )

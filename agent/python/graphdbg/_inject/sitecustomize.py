@@ -38,7 +38,7 @@ def _load_graphdbg() -> None:
     import graphdbg._autoload  # noqa: F401
 
 
-if os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER"):
+if any(os.environ.get(name) for name in ("GRAPHDBG_ENABLE", "ENABLE_MS_DEBUGGER", "GRAPHDBG_RECORD")):
     try:
         _load_graphdbg()
     except Exception as error:

@@ -61,6 +61,8 @@ class Session:
         self._thread = threading.get_ident()
         self._started = False
         self._step_open = False
+        # With an optimizer: the program evaluates within a training step.
+        self._evaluating = False
         # If the program has neither a model nor an optimizer, a step is a backward pass.
         self._model_seen = False
         # Nodes and tensors of the inputs of the model that is called next.
@@ -121,23 +123,43 @@ class Session:
             return
         # Without an optimizer, the previous step ends here.
         self.last_step()
-        self._begin_pass(scope)
+        self._report_pass(training, self._begin_pass(scope))
         if self.level == _c_api.LEVEL_OPS:
             self._placement = self._current_placement() or Placement(FORWARD)
             context = self.step.context(self._placement)
             for node, tensor in given:
                 self._at_boundary(self.graph.report_input(node, tensor, context))
 
-    def _begin_pass(self, scope: int) -> None:
+    def _begin_pass(self, scope: int) -> bool:
+        """Returns whether the model was called before in its pass, so that this call begins another one."""
         new_pass = scope in self._called_models
         self._called_models = {scope} if new_pass else self._called_models | {scope}
         if not new_pass:
             self.graph.names.new_stretch(len(self._called_models))
-            return
+            return False
         self.graph.names.new_pass(len(self._called_models))
         # Without gradients, no backward pass can follow that refers to an earlier pass.
         if not torch.is_grad_enabled():
             self._at_boundary(_c_api.OK)
+        return True
+
+    def _report_pass(self, training: bool, new_pass: bool) -> None:
+        gradients = torch.is_grad_enabled()
+        if not self.optimizer_seen:
+            mode = _c_api.PREDICT if not gradients else _c_api.TRAIN if training else _c_api.EVAL
+            self._library.graphdbg_begin_pass(self._agent, mode, 0)
+        elif training and gradients:
+            self._evaluating = False
+            self._library.graphdbg_begin_pass(self._agent, _c_api.TRAIN, 0)
+        elif not self._evaluating or new_pass:
+            # A loss that is called behind the model belongs to the same evaluation.
+            self._evaluating = True
+            self._library.graphdbg_begin_pass(self._agent, _c_api.EVAL, 1)
+
+    def _end_evaluation(self) -> None:
+        if self._evaluating:
+            self._evaluating = False
+            self._library.graphdbg_end_pass(self._agent)
 
     def leave_model(self) -> None:
         if self.optimizer_seen:
@@ -156,6 +178,7 @@ class Session:
 
     def enter_backward(self, creates_graph: bool) -> int:
         """Returns a value that must be passed to leave_backward."""
+        self._end_evaluation()
         self.start(trains=True)
         self.step.graphs_in_creation += creates_graph
         self._backward_passes += 1
@@ -180,6 +203,7 @@ class Session:
 
     def step_end(self) -> None:
         if self._started:
+            self._evaluating = False
             self.step.micro_step = 1
             self.graph.end_step()
             self._called_models = set()
