@@ -62,6 +62,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--no-hold", action="store_true", help="end with the job even if somebody is looking at its page"
     )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="DIR",
+        help="record the job's tensors' statistics, its graph and its hits in a new directory below this one",
+    )
     configuration.add_option(parser)
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
@@ -86,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         hold=not arguments.no_hold,
         on_result=lambda result: _report(result, arguments),
         port=arguments.port,
+        record=arguments.record,
         configuration=configuration.read(arguments.config),
     )
     return _exit_code_of(debug(command, options), arguments.hit_exit_code)

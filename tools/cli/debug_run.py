@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from .job_follower import JobFollower, OnHit, RunOptions, job_summary, split_abs
 from .job_process import JobProcess, job_name, signals_to
 from .kept_jobs import keep_job
 from .page_hold import hold_page
+from .recorded_run import RecordedRun
 from .run_directory import run_directory
 from .server_process import ServerProcess
 
@@ -50,7 +52,9 @@ class _Run:
         self._watchpoints += watchpoint_bodies(options.configuration, pause, self._client)
         options.announce(server.url)
         self._began = time.monotonic()
-        self._process = JobProcess(command, server, _environment(options))
+        environment = _environment(options)
+        self._recorded = RecordedRun(options.record, os.environ | environment)
+        self._process = JobProcess(command, server, environment | self._recorded.variables())
         # By id, in the order in which the jobs appeared.
         self._jobs: dict[str, JobFollower] = {}
         self._server_lost = False
@@ -116,7 +120,7 @@ class _Run:
             "wall_seconds": round(seconds, 3),
             **split_absorbed([] if self._server_lost else [hit for follower in followers for hit in follower.hits()]),
             "stages": [],
-            "run": None,
+            "run": self._recorded.directory(),
             "metrics": {},
             "artifacts": [],
             "debugged": bool(jobs),

@@ -22,6 +22,7 @@ from .function_control import FunctionControl
 from .job_follower import job_summary, split_absorbed
 from .kept_jobs import keep_job
 from .limit_batches import limit_batches
+from .recorded_run import RecordedRun
 from .run_directory import run_directory
 from .run_result import RunResult
 from .server_process import ServerProcess
@@ -41,6 +42,7 @@ class FunctionOptions:
     limit_batches: int | None = None
     keep_tensors: int = 16
     page: bool = False
+    record: str | Path | None = None
     port: int = 0
     frame_ancestors: Sequence[str] = ()
     # Called once with the page's address.
@@ -57,6 +59,7 @@ class FunctionRun:
         self._name = name
         self._options = options
         self._result: Json | None = None
+        self._recorded = RecordedRun(options.record, {})
         self._resources = contextlib.ExitStack()
         self._directory = self._resources.enter_context(run_directory())
         try:
@@ -139,6 +142,7 @@ class FunctionRun:
             "GRAPHDBG_TOKEN_FILE": str(self.server.data_dir / "agent_token"),
             **self._place(),
             "GRAPHDBG_WAIT": "1",
+            **self._recorded.variables(),
             # The server ends only if something is wrong with it, and the function must not wait for it.
             "GRAPHDBG_ON_DISCONNECT": "resume",
             "GRAPHDBG_GRACE": "0",
@@ -161,7 +165,7 @@ class FunctionRun:
             "wall_seconds": round(seconds, 3),
             **split_absorbed(self.server.client.hits(job["id"]) if job else []),
             "stages": [],
-            "run": None,
+            "run": self._recorded.directory(),
             "metrics": {},
             "artifacts": [],
             "debugged": control.started,

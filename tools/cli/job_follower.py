@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Literal
 
 from . import report
@@ -34,6 +35,8 @@ class RunOptions:
     hold: bool = False
     port: int = 0
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    # The directory of runs to record to.
+    record: str | Path | None = None
     configuration: JobConfiguration = dataclasses.field(default_factory=JobConfiguration)
     # Called once with the page's address.
     announce: Callable[[str], None] = report.log_page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from .break_on import as_list
@@ -22,6 +23,7 @@ def run_local(
     limit_batches: int | None = None,
     keep_tensors: int = 16,
     page: bool = False,
+    record: str | Path | None = None,
 ) -> RunResult:
     """Runs a function or a command under the debugger until it ends. It starts without waiting.
 
@@ -41,6 +43,7 @@ def run_local(
             256 MiB in all. For functions only. With on_hit="continue" the function stops shortly at
             each of these hits.
         page: Prints the page's address at the start. For functions only.
+        record: Records the job in a new directory below this one, which is `result.run`.
 
     Returns:
         The result object, as `graphdbg run --result` writes it. A job that fails is not an error:
@@ -55,7 +58,9 @@ def run_local(
     if not callable(job):
         if args or limit_batches is not None:
             raise CliError("run_local: arguments and limit_batches are for functions, not for commands", USAGE)
-        options = RunOptions(wait=False, steps=steps, break_on=conditions, on_hit=on_hit, environment=environment or {})
+        options = RunOptions(
+            wait=False, steps=steps, break_on=conditions, on_hit=on_hit, environment=environment or {}, record=record
+        )
         return RunResult(debug(job, options))
     if environment:
         raise CliError("run_local: environment is for commands; a function runs in this process", USAGE)
@@ -68,6 +73,7 @@ def run_local(
             limit_batches=limit_batches,
             keep_tensors=keep_tensors,
             page=page,
+            record=record,
         ),
     )
     try:

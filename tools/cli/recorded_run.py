@@ -1,0 +1,47 @@
+"""Finds what a job has recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class RecordedRun:
+    """The recording of a job that is about to start.
+
+    The job names its run; if the directory has runs of other jobs that start at the same
+    time, the first one that is new is taken.
+    """
+
+    def __init__(self, option: str | Path | None, environment: Mapping[str, str]) -> None:
+        """
+        Args:
+            option: The directory of runs that the user has asked for, if any.
+            environment: The job's environment, which may name one as well.
+        """
+        directory = option or environment.get("GRAPHDBG_RECORD") or _configured(environment)
+        # The job may change its working directory.
+        self._directory = Path(directory).absolute() if directory else None
+        self._before = self._runs()
+
+    def variables(self) -> dict[str, str]:
+        """What the job's environment needs."""
+        return {"GRAPHDBG_RECORD": str(self._directory)} if self._directory else {}
+
+    def directory(self) -> str | None:
+        """The directory of the run, once there is one."""
+        new = self._runs() - self._before
+        return str(min(new, key=lambda run: (run / "run.json").stat().st_mtime)) if new else None
+
+    def _runs(self) -> set[Path]:
+        if self._directory is None or not self._directory.is_dir():
+            return set()
+        return {entry for entry in self._directory.iterdir() if (entry / "run.json").is_file()}
+
+
+def _configured(environment: Mapping[str, str]) -> str | None:
+    """The directory that the configuration file names."""
+    settings = json.loads(environment.get("GRAPHDBG_RECORD_SETTINGS") or "{}")
+    record = settings.get("record")
+    return record.get("to") if isinstance(record, dict) else record
