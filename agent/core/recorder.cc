@@ -169,7 +169,8 @@ void Recorder::BeginPass(runs::Mode mode, bool within_step) {
   ClosePass();
   BeginStepAs(within_step ? runs::Mode::kTrain : mode);
   if (!within_step) return;
-  Phase& pass = open_pass_.emplace();
+  open_pass_ = Phase();
+  Phase& pass = *open_pass_;
   pass.mode = mode;
   pass.pass = ++passes_[static_cast<size_t>(mode)];
   pass.mode_step = ++mode_steps_[static_cast<size_t>(mode)];

@@ -27,6 +27,8 @@ CONTAINED = {
         "libc-ares-dev",
         "libssl-dev",
         "libhwy-dev",
+        "libre2-dev",
+        "nlohmann-json3-dev",
         "zlib1g-dev",
     ),
 }

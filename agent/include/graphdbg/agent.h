@@ -492,10 +492,10 @@ graphdbg_executed(graphdbg_agent* agent, const graphdbg_execution* execution);
 GRAPHDBG_EXPORT graphdbg_status graphdbg_step_end(graphdbg_agent* agent);
 
 /* Call when a model is called, unless by another model: recordings distinguish
- * what the program computes by purpose. Nonzero `within_step`: the call is no step
- * of its own, but an evaluation within the training step in progress, and lasts
- * until graphdbg_end_pass, the next graphdbg_begin_pass or the end of the step.
- * Optional. */
+ * what the program computes by purpose. Nonzero `within_step`: the call is no
+ * step of its own, but an evaluation within the training step in progress, and
+ * lasts until graphdbg_end_pass, the next graphdbg_begin_pass or the end of the
+ * step. Optional. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent,
                                                     graphdbg_mode mode,
                                                     int within_step);
