@@ -20,9 +20,9 @@ class DeviceRecords {
   struct Result {
     RecordKey key;
     double grad_scale = 1;
-    // As passed to Begin.
+    // The value passed to Begin.
     bool provisional = false;
-    // Of the true values.
+    // The statistics of the true values.
     Statistics statistics;
   };
   using Use = std::function<void(const Result&)>;

@@ -95,7 +95,7 @@ class NodeTable {
     std::string op_type;
     graphdbg_node_kind kind = GRAPHDBG_OP;
     conditions::Category category = conditions::Category::kOther;
-    // Of a backward op; 0 for others.
+    // The forward op of a backward op; 0 for other nodes.
     uint32_t forward_node = 0;
   };
 

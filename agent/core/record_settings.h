@@ -61,7 +61,7 @@ struct CollectionSettings {
 };
 
 struct RecordSettings {
-  // Of the runs; empty: nothing is recorded.
+  // The directory of all runs. If empty, nothing is recorded.
   std::string directory;
   bool keep_all = true;
   uint64_t ring_bytes = uint64_t{32} << 20;

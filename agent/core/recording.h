@@ -98,7 +98,7 @@ class Recording {
 
 // How a run is recorded, apart from what is recorded.
 struct RecordingOptions {
-  // Of the runs.
+  // The directory of all runs.
   std::string directory;
   bool keep_all = true;
   uint64_t ring_bytes = uint64_t{32} << 20;

@@ -130,7 +130,7 @@ class UndecidedInfinitiesTest : public testing::Test {
   UndecidedInfinities undecided_{&nodes_, &devices_};
   uint64_t order_ = 0;
   uint64_t storage_ = 0;
-  // Of outputs.
+  // The outputs'.
   graphdbg_dtype dtype_ = GRAPHDBG_FLOAT32;
   size_t output_count_ = 1;
   Findings findings_;

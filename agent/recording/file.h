@@ -1,4 +1,4 @@
-// Files of a recording. Errors name the file and what the system said.
+// Files of a recording. Errors name the file and the system's reason.
 #ifndef AGENT_RECORDING_FILE_H_
 #define AGENT_RECORDING_FILE_H_
 

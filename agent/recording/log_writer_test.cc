@@ -44,7 +44,7 @@ class LogWriterTest : public testing::Test {
     };
     callbacks.tell = [this](const std::string& line) {
       lines_.push_back(line);
-      ++told_;
+      ++line_count_;
     };
     callbacks.failed = [this] { failed_ = true; };
     writer_ = std::make_unique<LogWriter>(
@@ -68,11 +68,11 @@ class LogWriterTest : public testing::Test {
   void Finish() { ASSERT_TRUE(writer_->Finish(std::chrono::seconds(60))); }
   RecoveredRank Log() { return Recover(rank_, ""); }
 
-  // Until the writer has told the user so many lines.
+  // Waits until the writer has shown the user this many lines.
   void WaitForLines(int lines) {
-    while (told_ < lines) std::this_thread::sleep_for(milliseconds(1));
+    while (line_count_ < lines) std::this_thread::sleep_for(milliseconds(1));
   }
-  // Until the writer has seen everything.
+  // Waits until the writer has written everything.
   void WaitForLog() {
     while (ring_->tail() < ring_->head()) {
       std::this_thread::sleep_for(milliseconds(1));
@@ -83,7 +83,7 @@ class LogWriterTest : public testing::Test {
   LogWriter::Options options_;
   std::atomic<bool> full_{false};
   std::atomic<bool> failed_{false};
-  std::atomic<int> told_{0};
+  std::atomic<int> line_count_{0};
   absl::Status messages_;
   // The writer's thread, until it is finished.
   std::vector<std::string> lines_;
@@ -130,7 +130,7 @@ TEST_F(LogWriterTest, WaitsForAPositionThatIsNotCommittedYet) {
   WaitForLines(1);
   Append(1);
   Append(2);
-  // As if the thread that has position 1 had been interrupted.
+  // The same state as if the thread that has position 1 had been interrupted.
   const int fd = open((rank_ + "/ring.gdbr").c_str(), O_RDWR);
   const uint64_t slot = runs::SlotOffset(1, ring_->capacity());
   uint32_t crc = 0;

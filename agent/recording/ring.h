@@ -91,7 +91,7 @@ class Ring {
   const std::string& path() const { return file_.path(); }
 
  private:
-  // As runs::RingHeader, with what several threads or processes use as atomics.
+  // Like runs::RingHeader, but what several threads or processes use is atomic.
   struct Header {
     unsigned char constant[60];
     std::atomic<uint32_t> state;

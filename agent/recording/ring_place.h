@@ -12,7 +12,7 @@
 namespace graphdbg::recording {
 
 struct FileSystem {
-  // As statfs() has it.
+  // The type that statfs() returns.
   uint64_t type = 0;
   // For users other than root, as df shows them.
   uint64_t free_bytes = 0;

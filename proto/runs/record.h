@@ -18,7 +18,7 @@ enum class Kind : uint16_t {
   kNone = 0,
   kStatistics = 1,
   kChange = 2,
-  // Of a step, or of one pass within it if `pass` is not 0.
+  // Begin and end of a step, or of a pass within it if `pass` is not 0.
   kBegin = 3,
   kEnd = 4,
   kTensor = 5,
@@ -122,7 +122,7 @@ struct TensorFields {
   uint32_t file;
   uint8_t ndim;
   uint8_t zero[3];
-  // Of the bytes, not seeded.
+  // The CRC-32C of the bytes, not seeded.
   uint32_t data_crc;
   uint32_t zero_too;
   int64_t shape[kMaxSavedDimensions];

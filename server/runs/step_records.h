@@ -41,8 +41,8 @@ inline constexpr uint64_t kMaxStepRecords = 4'000'000;
 std::vector<runs::Record> ReadRecords(const RankLog& log,
                                       std::span<const StepEntry> entries);
 
-// Of a tensor's records in a step, that of the last execution counts; records
-// of training count before those of evaluations within the step.
+// Chooses among a tensor's records in a step: the last execution counts, and
+// training counts before evaluations within the step.
 bool IsBetter(const runs::Record& candidate, const runs::Record& than);
 
 // Absent values are those that are NaN in the record.

@@ -191,10 +191,10 @@ absl::Status Writer::RunWrites(const Items& batch, GroupPtr& culprit) {
 }
 
 void Writer::OnFailure(const absl::Status& status, Items& batch) {
-  std::vector<Then> told;
-  const auto collect = [&told](Items& items) {
+  std::vector<Then> refused;
+  const auto collect = [&refused](Items& items) {
     for (Item& item : items) {
-      if (item.when_durable) told.push_back(std::move(item.when_durable));
+      if (item.when_durable) refused.push_back(std::move(item.when_durable));
       item.when_durable = nullptr;
     }
   };
@@ -213,7 +213,7 @@ void Writer::OnFailure(const absl::Status& status, Items& batch) {
     if (options_.on_change) options_.on_change(status);
   }
   // Whoever is refused finds the server failing.
-  for (const Then& then : told) then(status);
+  for (const Then& then : refused) then(status);
 }
 
 void Writer::OnSuccess() {

@@ -45,7 +45,7 @@ def nodes(hits: list[dict]) -> list[tuple[int, str]]:
 
 DISCARDED = "train(lambda y: (y + torch.where(x > 0, torch.log(x), 0.0)).pow(2).sum())\n"
 
-# As in T5: the logarithm is converted to integers, of which the branch uses others.
+# Like in T5: the logarithm is converted to integers, of which the branch uses others.
 BUCKETS = """
 def bucket(position):
     large = 2 + (torch.log(position.float() / 2) / math.log(8 / 2) * 2).to(torch.long)

@@ -12,8 +12,8 @@ namespace graphdbg::pytorch {
 // returns a callback for one registration.
 at::RecordFunctionCallback OpRecorder(OpTracer* tracer);
 
-// As long as it exists, the ops of this thread are recorded that bypass a
-// dispatch key, because it is excluded on the thread. Instances may nest.
+// While it exists, this thread's ops that bypass a dispatch key, because it is
+// excluded on the thread, are recorded. Instances may nest.
 class RecordOpsThatBypass {
  public:
   RecordOpsThatBypass(c10::DispatchKey key, OpTracer* tracer);
@@ -26,7 +26,7 @@ class RecordOpsThatBypass {
   at::CallbackHandle callback_ = 0;
 };
 
-// As long as it exists, no ops of this thread are recorded: they belong to the
+// While it exists, no ops of this thread are recorded: they belong to the
 // kernel of an op.
 class RecordNoOps {
  public:

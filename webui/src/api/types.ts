@@ -108,7 +108,7 @@ export interface CheckRequest {
 export type Statistics = Schemas['Statistics'];
 export type TensorSummary = Schemas['TensorSummary'];
 export type Histogram = Schemas['Histogram'];
-// Of a recorded run, with buckets of consecutive steps if there are too many for one plot.
+// A recorded run's has buckets of consecutive steps if there are too many for one plot.
 export type TensorHistory = Schemas['TensorHistory'] & Partial<Schemas['RunTensorHistory']>;
 export type StatisticsPoint = Schemas['StatisticsPoint'];
 export type Comparison = Schemas['Comparison'];

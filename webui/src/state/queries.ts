@@ -70,7 +70,7 @@ interface NeighbourRequest {
   depth: number;
   rank: number;
   step: number;
-  // Of a recorded run, which has all statistics; else null.
+  // The recorded run, which has all statistics; null for a job.
   recorded: string | null;
   paused: boolean;
 }

@@ -59,5 +59,5 @@ export const numberPlaceholder = 'a number, e.g. 1000 or 1e-6';
 export const notTested = 'not tested';
 export const namesAndOperators = 'Names and operators';
 export const advanced = 'Advanced';
-// Of parameters with a few possible values.
+// The values of parameters that have only a few.
 export const choices: Readonly<Record<string, string>> = { list: 'list only', stop: 'stop there' };

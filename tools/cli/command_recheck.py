@@ -1,0 +1,118 @@
+"""`graphdbg recheck RUN CONDITION...`: checks conditions over what a run recorded."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+from . import report
+from .break_on import conditions_of
+from .client import Client, Json
+from .errors import CliError
+from .recorded import Progress, add_run, steps_range
+from .run_directory import run_directory
+from .server_process import ServerProcess
+from .terminal import visible
+
+_POLL_SECONDS = 0.1
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "recheck",
+        help="check conditions over what a run recorded",
+        description="Lists every recorded tensor that meets a condition, in execution order, as a job under "
+        "`graphdbg run --break-on` would have reported it. Exits with 1 if there is any.",
+    )
+    add_run(parser)
+    parser.add_argument(
+        "conditions", metavar="CONDITION", nargs="+", help="as for --break-on: nan, inf, abs_max_gt:1e3, 'expr:l2 > 10'"
+    )
+    parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
+    parser.add_argument(
+        "--steps", type=steps_range, metavar="A:B", help="only steps A to B, both inclusive; either may be missing"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from graphdbg.runs.summary import find_run
+
+    directory = Path(find_run(arguments.run_name))
+    if not directory.is_dir():
+        raise CliError(f"{arguments.run_name} is not a directory of this machine; `graphdbg unpack` fetches a run")
+    with run_directory() as data_dir:
+        server = ServerProcess(data_dir, port=0, temporary=True, runs=[directory.resolve()])
+        try:
+            checks = _check(server.client, arguments)
+        finally:
+            server.stop()
+    _print(checks, arguments.json)
+    return 1 if any(check["hit_count"] for check in checks) else 0
+
+
+def _check(client: Client, arguments: argparse.Namespace) -> list[Json]:
+    """Runs one check for each condition, one after the other."""
+    runs = client.get("/runs")["runs"]
+    if not runs:
+        raise CliError(f"{arguments.run_name} is not a recorded run")
+    path = f"/runs/{quote(runs[0]['id'], safe='')}/checks"
+    checks = []
+    for condition in conditions_of(arguments.conditions, client):
+        body: Json = {"watchpoint": {"condition": condition}}
+        if arguments.rank:
+            body["ranks"] = arguments.rank
+        if arguments.steps:
+            names = ("from", "to")
+            body["steps"] = {name: step for name, step in zip(names, arguments.steps, strict=True) if step is not None}
+        checks.append(_wait(client, f"{path}/{client.post(path, body)['check_id']}", condition))
+    return checks
+
+
+def _wait(client: Client, path: str, condition: Json) -> Json:
+    progress = Progress()
+    while True:
+        check: Json = client.get(path)
+        if check["state"] != "running":
+            progress.clear()
+            break
+        progress.show(f"{condition['id']}: {check['done']} of {check['total']} steps, {check['hit_count']} hits")
+        time.sleep(_POLL_SECONDS)
+    if check["state"] != "done":
+        raise CliError(f"cannot check {condition['id']}: {check['error']}")
+    return {"condition": condition, **check}
+
+
+def _print(checks: list[Json], as_json: bool) -> None:
+    if as_json:
+        keys = ("condition", "hit_count", "not_recorded", "hits")
+        print(json.dumps({"checks": [{key: check[key] for key in keys} for check in checks]}))
+        return
+    for check in checks:
+        for hit in check["hits"]:
+            print(visible(_line(hit)))
+    for check in checks:
+        report.log(_summary(check))
+
+
+def _line(hit: Json) -> str:
+    place = f"step {hit['step']}  rank {hit['rank']}  {hit['node']}:{hit['slot']}"
+    return f"{place}  {hit['condition']}  {report.describe_statistics(hit['statistics'])}  {_source(hit)}".rstrip()
+
+
+def _source(hit: Json) -> str:
+    return report.describe_source(hit["source"]) if hit["source"] else ""
+
+
+def _summary(check: Json) -> str:
+    count, listed = check["hit_count"], len(check["hits"])
+    text = f"{check['condition']['id']}: {count} hit{'' if count == 1 else 's'} in {check['total']} steps"
+    if listed < count:
+        text += f", the first {listed} listed"
+    if check["not_recorded"]:
+        text += f"; what it needs was not recorded of {check['not_recorded']} tensors"
+    return text
