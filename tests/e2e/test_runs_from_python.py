@@ -20,11 +20,6 @@ from graphdbg.runs import open_run  # noqa: E402
 from graphdbg.runs.pack_run import pack_run  # noqa: E402
 from graphdbg.runs.unpack import unpack_run  # noqa: E402
 
-pytestmark = pytest.mark.skipif(
-    b"GRAPHDBG_RECORD" not in (PACKAGE / "lib" / "libgraphdbg.so").read_bytes(),
-    reason="the installed agent does not record",
-)
-
 TRAIN = """
 import json, os, signal, sys, torch
 torch.manual_seed(0)
