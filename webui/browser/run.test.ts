@@ -1,7 +1,7 @@
 // A recorded run: its place in the list, the slider, values, comparison and checks.
 
 import { beforeEach, expect, it } from 'vitest';
-import { browser, button, fixture, page, start } from './harness';
+import { browser, button, fixture, page, start, treeItem } from './harness';
 
 const slider = () => page.getByRole('slider', { name: 'Step' });
 const stepNow = () => slider().getAttribute('aria-valuetext');
@@ -38,6 +38,14 @@ it('steps forward and back with the keys and to its hits, and keeps the step in 
   expect(await address()).toContain('step=13');
   await page.reload();
   await expect.poll(stepNow).toBe('step 13 of 40');
+});
+
+it('stays at its step when another node is selected', async () => {
+  await openTensor('step=12');
+  await treeItem('stem').first().click();
+  expect(await address()).toContain('node=forward/stem');
+  expect(await address()).toContain('step=12');
+  expect(await stepNow()).toBe('step 12 of 40');
 });
 
 it('plays until the last step', async () => {

@@ -3,7 +3,7 @@
 import { useEffect } from 'react';
 import type { GraphSummary } from '../api/types';
 import { useGraphs, useNode } from './queries';
-import { patchRoute, useRouter } from './router';
+import { ofNoTensor, patchRoute, useRouter } from './router';
 
 const MAIN = 'main';
 
@@ -21,7 +21,7 @@ export function useShownGraph(job: string): GraphSummary | undefined {
 
 // Clears the selection, which belongs to the previous graph.
 export function showGraph(graph: string): void {
-  patchRoute({ graph, node: null, slot: null, slice: null, step: null, against: null, around: null, open: null }, 'push');
+  patchRoute({ graph, node: null, ...ofNoTensor(), against: null, around: null, open: null }, 'push');
 }
 
 // Shows the graph of the selected node, which may have been selected by a search, a hit or a stop.

@@ -1,6 +1,7 @@
 // Keeps the address and the route in the store in sync.
 
 import { create } from 'zustand';
+import { isRun } from '../base/run_id';
 import { formatRoute, parseRoute, type JobRoute, type Route } from './route';
 
 interface RouterState {
@@ -31,6 +32,14 @@ export function patchRoute(change: Partial<JobRoute>, how: 'push' | 'replace' = 
   const { route } = useRouter.getState();
   if (route.view !== 'job') return;
   navigate({ view: 'job', route: { ...route.route, ...change } }, how);
+}
+
+// The parts of the address that belong to the selected tensor, for another one. A recorded run
+// stays at the step that it shows.
+export function ofNoTensor(): Pick<JobRoute, 'slot' | 'slice' | 'step'> {
+  const { route } = useRouter.getState();
+  const step = route.view === 'job' && isRun(route.route.job) ? route.route.step : null;
+  return { slot: null, slice: null, step };
 }
 
 // Follows Back, Forward and typed addresses until the returned function is called.

@@ -10,7 +10,7 @@ import { everyScope } from '../graph/scene';
 import type { GraphIndex } from '../index/graph_index';
 import type { LiftedEdges } from '../index/lifted_edges';
 import { pathTo } from '../index/path';
-import { patchRoute, useRouter } from './router';
+import { ofNoTensor, patchRoute, useRouter } from './router';
 
 interface ScopeState {
   job: string | null;
@@ -125,7 +125,7 @@ export function revealNode(name: string, how: 'push' | 'replace' = 'push'): void
   const open = hidden.length === 0 ? route.route.open : whole;
   const same = route.route.node === name;
   patchRoute(
-    { node: name, open, ...(same ? {} : { slot: null, slice: null, step: null }) },
+    { node: name, open, ...(same ? {} : ofNoTensor()) },
     same ? 'replace' : how,
   );
 }
@@ -135,5 +135,5 @@ export function selectNode(name: string | null): void {
   if (route.view !== 'job' || route.route.node === name) return;
   // Scopes open only because of the previous selection stay open if they are named.
   const open = route.route.open ?? (route.route.node === null ? null : [...currentOpen()]);
-  patchRoute({ node: name, open, slot: null, slice: null, step: null }, 'push');
+  patchRoute({ node: name, open, ...ofNoTensor() }, 'push');
 }

@@ -3,7 +3,6 @@
 import { Plus, SearchCheck, Trash2 } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import type { CheckHit } from '../api/types';
-import { formatNumber } from '../base/format';
 import { goToCheckHit, removeCheck, startCheck, useChecks, type RunCheck } from '../state/checks';
 import { targetText, useConditionText } from '../state/condition_text';
 import { useJob } from '../state/job_store';
@@ -22,19 +21,14 @@ const WatchForm = lazy(async () => ({ default: (await import('./watch_form')).Wa
 // Further hits are only counted.
 const MAX_SHOWN = 200;
 
-function actualOf(hit: CheckHit): string {
-  return Object.entries(hit.actual)
-    .map(([name, value]) => `${name} ${formatNumber(value)}`)
-    .join(', ');
-}
-
 function HitRow({ hit, several }: { hit: CheckHit; several: boolean }) {
+  const { actualText } = useConditionText();
   return (
     <li>
       <button type="button" className="check-hit" title={hit.node} onClick={() => goToCheckHit(hit)}>
         <span className="mono check-step">{words.hitAt(hit.step, hit.rank, several)}</span>
         <FullName name={hit.node} />
-        <span className="muted mono ellipsis">{actualOf(hit)}</span>
+        <span className="muted mono ellipsis">{actualText(hit)}</span>
         {hit.evidence === 'tensor' && <span className="tag">{words.onValues}</span>}
       </button>
     </li>

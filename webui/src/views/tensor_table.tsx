@@ -7,7 +7,7 @@ import { isRun } from '../base/run_id';
 import { compactCount, formatCount, formatNumber, formatShape, shortDtype } from '../base/format';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
-import { patchRoute } from '../state/router';
+import { ofNoTensor, patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { touch } from '../state/ui';
 import { FullName } from '../widgets/full_name';
@@ -110,7 +110,7 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
   const statistics = useAllStatistics(tensors);
   const choose = (tensor: TensorSummary) => {
     touch();
-    patchRoute({ slot: tensorKey(tensor), slice: null, step: null });
+    patchRoute({ ...ofNoTensor(), slot: tensorKey(tensor) });
   };
   const rows = (role: TensorSummary['role'], title: string) => {
     const list = tensors.filter((tensor) => tensor.role === role);

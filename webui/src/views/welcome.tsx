@@ -1,22 +1,30 @@
 // One line of help at the bottom while nothing is selected. The user can hide it for good.
 
 import { X } from 'lucide-react';
+import { isRun } from '../base/run_id';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { dismissWelcome, showOverlay, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import * as words from '../words/job';
+import { firstSteps as firstStepsOfRun } from '../words/run';
 import './welcome.css';
 
+function useSteps(): Array<[string, string]> {
+  return useJob(({ id, model }) => {
+    if (isRun(id ?? '')) return firstStepsOfRun;
+    return hasEnded(model.info) ? words.firstStepsAfterEnd : words.firstSteps;
+  });
+}
 
 export function Welcome() {
-  const ended = useJob(({ model }) => hasEnded(model.info));
+  const steps = useSteps();
   const shown = useUi((state) => state.welcome);
   if (!shown) return null;
   return (
     <aside className="welcome" aria-label={words.gettingStarted}>
       <ol className="welcome-steps">
-        {(ended ? words.firstStepsAfterEnd : words.firstSteps).map(([title, text]) => (
+        {steps.map(([title, text]) => (
           <li key={title}>
             <strong>{title}</strong>: {text}
           </li>

@@ -55,6 +55,13 @@ export const reasons = {
 };
 export const withPasses = (count: number, mode: string) => `${formatCount(count)} ${count === 1 ? 'pass' : 'passes'} of ${mode}`;
 
+// How to begin.
+export const firstSteps: Array<[string, string]> = [
+  ['Move', 'the slider, ← and → go through the recorded steps'],
+  ['Check', 'find the steps at which a condition matches'],
+  ['Inspect', 'select a node to see its statistics at each step'],
+];
+
 // Values.
 export const notSaved = 'Values not recorded';
 
