@@ -92,12 +92,12 @@ Condition NonFinite(const char* id, const char* title, const char* help,
              wire_condition);
 }
 
-// Infinities that no result depends on, like log(0) in a branch that
+// Infinities that reach no result, like log(0) in a branch that
 // torch.where discards, are only listed unless `absorbed` is "stop".
 Condition WithAbsorbed(Condition condition) {
   Parameter absorbed;
   absorbed.name = "absorbed";
-  absorbed.title = "infinities that no result depends on";
+  absorbed.title = "infinities that reach no result";
   absorbed.type = "choice";
   absorbed.choices = {"list", "stop"};
   absorbed.advanced = true;
