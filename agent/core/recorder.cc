@@ -205,6 +205,7 @@ void Recorder::EndStep(uint64_t step) {
   RecordBound(step, phase);
   FinishDevices();
   Decide();
+  if (undescribed_.exchange(false)) recording_->WriteDescriptions();
   MutexLock lock(&mu_);
   End(step_phase_);
   schedule_.EndStep(nanoseconds(measuring_ns_ - step_phase_.measuring_ns),
@@ -254,7 +255,9 @@ void Recorder::Hit(const v1::Hit& hit) {
 }
 
 void Recorder::GraphChanged() {
-  if (on()) recording_->GraphChanged();
+  if (!on()) return;
+  undescribed_ = true;
+  recording_->GraphChanged();
 }
 
 void Recorder::Close(const v1::Goodbye& goodbye, absl::string_view reason) {

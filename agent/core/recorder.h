@@ -167,6 +167,8 @@ class Recorder {
   // The phase is a pass within a step.
   std::atomic<bool> in_pass_{false};
   std::atomic<bool> step_begun_{false};
+  // The graph or a collection has grown since WriteDescriptions.
+  std::atomic<bool> undescribed_{true};
   // Since the beginning.
   std::atomic<uint64_t> records_{0};
   std::atomic<uint64_t> measuring_ns_{0};

@@ -237,6 +237,20 @@ TEST_F(RecorderTest, CountsWhatIsDropped) {
   EXPECT_EQ(recorded_.marks[1].mark.records, 1u);
 }
 
+TEST_F(RecorderTest, DescribesWhatIsNewAtTheEndOfAStep) {
+  Open(R"({"collections": [{"name": "all"}]})");
+  const uint32_t op = Op("op");
+  std::vector<uint64_t> descriptions;
+  for (int step = 1; step <= 5; ++step) {
+    Execute(step < 4 ? op : Op("another"), {1});
+    EndStep();
+    descriptions.push_back(recorded_.descriptions);
+  }
+  EXPECT_EQ(descriptions[0], 1u);
+  EXPECT_EQ(descriptions[2], descriptions[1]);
+  EXPECT_EQ(descriptions[3], descriptions[2] + 1);
+}
+
 TEST_F(RecorderTest, HasTheWholeGraphAndHowItEnded) {
   Open();
   Op("forward/a");

@@ -250,6 +250,7 @@ void Recorder::Decide() {
   }
   for (const std::string& line : collections_.TakeLines()) {
     recording_->AddCollectionLine(line);
+    undescribed_ = true;
   }
 }
 

@@ -82,6 +82,10 @@ class Recording {
   virtual void AddCollectionLine(absl::string_view line) = 0;
   // The graph has grown.
   virtual void GraphChanged() = 0;
+  // Writes the graph and those lines at once if the file system is local, so
+  // that a crash loses nothing which the records of a step refer to. On the
+  // thread that ends a step.
+  virtual void WriteDescriptions() = 0;
   // With only the newest records kept: writes them, and those up to this step.
   virtual void KeepThrough(uint64_t step) = 0;
 

@@ -16,8 +16,4 @@ absl::Status AppendFile::Write() {
   return absl::OkStatus();
 }
 
-absl::Status AppendFile::Sync() {
-  return file_.is_open() ? file_.Sync() : absl::OkStatus();
-}
-
 }  // namespace graphdbg::recording

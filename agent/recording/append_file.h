@@ -12,8 +12,8 @@
 
 namespace graphdbg::recording {
 
-// Used by one thread. What could not be written is kept, and is written first
-// the next time.
+// Used by one thread at a time. What could not be written is kept, and is
+// written first the next time.
 class AppendFile {
  public:
   // The file is created with the first bytes, and begins with `header`.
@@ -28,7 +28,9 @@ class AppendFile {
   // Bytes that wait to be written.
   size_t pending_bytes() const { return added_ ? pending_.size() : 0; }
   absl::Status Write();
-  absl::Status Sync();
+  // Null until something has been written. Stays valid, and any thread may sync
+  // it.
+  File* file() { return file_.is_open() ? &file_ : nullptr; }
 
  private:
   const std::string path_;

@@ -105,6 +105,8 @@ class FileRecording final : public agent::Recording {
       : tell_(callbacks.tell),
         description_(std::move(description)),
         ring_(std::move(ring)),
+        writes_through_(
+            absl::StartsWith(ring_->path(), description_.directory.rank_path)),
         files_(description_.directory.rank_path,
                std::move(callbacks.take_graph_update)),
         writer_(ring_.get(),
@@ -149,6 +151,11 @@ class FileRecording final : public agent::Recording {
   void GraphChanged() override {
     if (on()) writer_.Wake();
   }
+  void WriteDescriptions() override {
+    if (!on() || !writes_through_) return;
+    // After a failure the writer tries again, and reports it.
+    files_.Write().IgnoreError();
+  }
   void KeepThrough(uint64_t step) override {
     if (on()) writer_.KeepThrough(step);
   }
@@ -168,13 +175,18 @@ class FileRecording final : public agent::Recording {
     return on() && ring_->Append(record);
   }
 
+  absl::Status WriteMessages(bool sync) {
+    RETURN_IF_ERROR(files_.Write());
+    return sync ? files_.Sync() : absl::OkStatus();
+  }
+
   static LogWriter::Options WriterOptions(const RecordingOptions& options) {
     LogWriter::Options writer;
     writer.keep_all = options.keep_all;
     return writer;
   }
   LogWriter::Callbacks WriterCallbacks() {
-    return {[this](bool sync) { return files_.Write(sync); },
+    return {[this](bool sync) { return WriteMessages(sync); },
             [this] { return CheckRoom(description_.directory.rank_path); },
             [this](const std::string& line) {
               tell_(absl::StrCat("recording: ", line));
@@ -188,6 +200,9 @@ class FileRecording final : public agent::Recording {
   std::atomic<bool> inert_{false};
 
   const std::unique_ptr<Ring> ring_;
+  // The run lies where a ring may lie: on a disk of this machine, which does
+  // not keep a training thread waiting.
+  const bool writes_through_;
   MessageFiles files_;
   LogWriter writer_;
 };

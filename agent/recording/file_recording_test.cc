@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "agent/recording/testing/recovered_rank.h"
 
 namespace graphdbg::recording {
@@ -97,6 +98,22 @@ TEST_F(FileRecordingTest, SaysWhatItIs) {
   EXPECT_TRUE(rank["ended"].is_null());
   EXPECT_EQ(rank["incarnation"].get<std::string>().size(), 32u);
   EXPECT_FALSE(absl::StrContains(rank.dump(), "a secret"));
+}
+
+TEST_F(FileRecordingTest, WritesWhatRecordsReferToWithoutItsThread) {
+  const auto opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  agent::Recording& recording = **opened;
+  for (const std::string name : {"first", "second"}) {
+    graph_.emplace_back().set_graph(name);
+    recording.AddCollectionLine(
+        absl::StrCat(R"({"collection": ")", name, R"("})"));
+    recording.WriteDescriptions();
+    EXPECT_TRUE(absl::StrContains(ReadFile(rank_ + "/graph.gdbm"), name));
+    EXPECT_TRUE(
+        absl::StrContains(ReadFile(rank_ + "/collections.jsonl"), name));
+  }
+  recording.Close({}, "exit");
 }
 
 TEST_F(FileRecordingTest, HasEverythingInTheLogOnceItIsClosed) {

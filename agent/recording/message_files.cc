@@ -1,5 +1,6 @@
 #include "agent/recording/message_files.h"
 
+#include <array>
 #include <utility>
 
 #include "agent/recording/file.h"
@@ -54,7 +55,8 @@ absl::Status MessageFiles::WriteGraph() {
   return graph_.Write();
 }
 
-absl::Status MessageFiles::Write(bool sync) {
+absl::Status MessageFiles::Write() {
+  MutexLock files_lock(&files_mu_);
   RETURN_IF_ERROR(WriteGraph());
   {
     MutexLock lock(&mu_);
@@ -62,11 +64,19 @@ absl::Status MessageFiles::Write(bool sync) {
     if (!new_lines_.empty()) collections_.Add(std::exchange(new_lines_, {}));
   }
   RETURN_IF_ERROR(hits_.Write());
-  RETURN_IF_ERROR(collections_.Write());
-  if (!sync) return absl::OkStatus();
-  RETURN_IF_ERROR(graph_.Sync());
-  RETURN_IF_ERROR(hits_.Sync());
-  return collections_.Sync();
+  return collections_.Write();
+}
+
+absl::Status MessageFiles::Sync() {
+  std::array<File*, 3> files;
+  {
+    MutexLock lock(&files_mu_);
+    files = {graph_.file(), hits_.file(), collections_.file()};
+  }
+  for (File* file : files) {
+    if (file != nullptr) RETURN_IF_ERROR(file->Sync());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace graphdbg::recording

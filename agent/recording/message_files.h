@@ -16,7 +16,7 @@
 
 namespace graphdbg::recording {
 
-// Any thread adds; the writer's thread writes.
+// Any thread.
 class MessageFiles {
  public:
   using TakeGraphUpdate = std::function<bool(v1::GraphUpdate*)>;
@@ -28,17 +28,21 @@ class MessageFiles {
   uint64_t AddHit(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
   void AddCollectionLine(absl::string_view line) GRAPHDBG_EXCLUDES(mu_);
 
-  absl::Status Write(bool sync) GRAPHDBG_EXCLUDES(mu_);
+  // What could not be written is written the next time.
+  absl::Status Write() GRAPHDBG_EXCLUDES(files_mu_, mu_);
+  // Waits until what was written is on the disk, while others may write on.
+  absl::Status Sync() GRAPHDBG_EXCLUDES(files_mu_);
 
  private:
-  absl::Status WriteGraph();
+  absl::Status WriteGraph() GRAPHDBG_REQUIRES(files_mu_);
 
   const TakeGraphUpdate take_graph_update_;
 
-  // The writer's thread only.
-  AppendFile graph_;
-  AppendFile hits_;
-  AppendFile collections_;
+  // Held for writing, but not while the disk is waited for.
+  Mutex files_mu_ GRAPHDBG_ACQUIRED_BEFORE(mu_);
+  AppendFile graph_ GRAPHDBG_GUARDED_BY(files_mu_);
+  AppendFile hits_ GRAPHDBG_GUARDED_BY(files_mu_);
+  AppendFile collections_ GRAPHDBG_GUARDED_BY(files_mu_);
 
   Mutex mu_;
   // Framed already.

@@ -34,6 +34,7 @@ struct Recorded {
   std::vector<std::string> lines;
   std::vector<std::string> graph;
   uint64_t kept_through = 0;
+  uint64_t descriptions = 0;
   std::string closed;
   bool full = false;
 };
@@ -71,6 +72,7 @@ class FakeRecording final : public Recording {
     to_->lines.emplace_back(line);
   }
   void GraphChanged() override {}
+  void WriteDescriptions() override { ++to_->descriptions; }
   void KeepThrough(uint64_t step) override { to_->kept_through = step; }
   bool Close(const v1::Goodbye&, absl::string_view reason) override {
     to_->closed = std::string(reason);
