@@ -7,10 +7,19 @@
 namespace graphdbg::jobs {
 namespace {
 
+// The first exception is the cause: ranks that wait for one that failed fail,
+// too.
+void DescribeException(const std::optional<model::Exception>& exception,
+                       model::Job& job) {
+  if (!exception) return;
+  if (job.exception && job.exception->order <= exception->order) return;
+  job.exception = exception;
+}
+
 // A rank that failed is more informative than one that did not.
 void DescribeOutcome(const ExitReport& report, model::Job& job) {
   if (job.exit_code.value_or(0) == 0) job.exit_code = report.exit_code;
-  if (!job.exception) job.exception = report.exception;
+  DescribeException(report.exception, job);
 }
 
 }  // namespace
@@ -37,7 +46,7 @@ void DescribeRanks(const JobStateMachine& machine, model::Job& job) {
                          hello.device, hello.device_id, rank.run.state,
                          rank.run.step, rank.run.node});
     if (rank.exit_report) DescribeOutcome(*rank.exit_report, job);
-    if (!job.exception) job.exception = rank.run.exception;
+    DescribeException(rank.run.exception, job);
   }
 }
 

@@ -58,5 +58,23 @@ TEST_F(JobDescriptionTest, PrefersTheOutcomeOfARankThatFailed) {
   EXPECT_EQ(Describe().exception->type, "ValueError");
 }
 
+TEST_F(JobDescriptionTest, HasTheFirstExceptionOfAllRanks) {
+  Rank& follower = Connect(0, 2);
+  Rank& cause = Connect(1, 2);
+  RunReport stop;
+  stop.paused = true;
+  stop.reason = model::PauseReason::kError;
+  stop.exception = model::Exception{"ValueError", "cause", "", ""};
+  machine_.OnRunReport(cause, stop, "");
+  ExitReport end;
+  end.exit_code = 1;
+  end.exception = model::Exception{"RuntimeError", "peer is gone", "", ""};
+  machine_.OnExit(follower, end);
+  EXPECT_EQ(Describe().exception->message, "cause");
+  end.exception = stop.exception;
+  machine_.OnExit(cause, end);
+  EXPECT_EQ(Describe().exception->message, "cause");
+}
+
 }  // namespace
 }  // namespace graphdbg::jobs

@@ -87,6 +87,7 @@ void JobStateMachine::OnRunReport(Rank& rank, const RunReport& report,
   next.step = report.step;
   if (report.paused) {
     next = StopOf(rank, report, std::move(node));
+    Number(rank, next.exception);
     rank.steps_ended = report.step - (report.node_id != 0 ? 1 : 0);
     rank.stops_after.reset();
     rank.original_stop.reset();
@@ -143,8 +144,16 @@ void JobStateMachine::OnExit(Rank& rank, ExitReport report) {
   end.state = report.terminated ? model::JobState::kTerminated
                                 : model::JobState::kFinished;
   end.step = report.steps;
+  Number(rank, report.exception);
   rank.exit_report = std::move(report);
   Transition(rank, std::move(end));
+}
+
+void JobStateMachine::Number(const Rank& rank,
+                             std::optional<model::Exception>& exception) {
+  if (!exception) return;
+  const bool known = rank.run.exception.has_value();
+  exception->order = known ? rank.run.exception->order : ++exceptions_;
 }
 
 void JobStateMachine::LoseAwaitedRanks() {
@@ -170,6 +179,9 @@ void JobStateMachine::Restore(std::map<uint32_t, SavedRank> saved) {
     rank.ids = std::move(from.ids);
     rank.last_hit = from.last_hit;
     rank.counted = true;
+    if (rank.exit_report && rank.exit_report->exception) {
+      exceptions_ = std::max(exceptions_, rank.exit_report->exception->order);
+    }
     if (IsEnded(rank.run.state)) continue;
     const uint64_t step = rank.run.step;
     rank.run = RunState{};

@@ -96,10 +96,13 @@ class JobStateMachine {
   // Does nothing if the rank is in state `next` already.
   void Transition(Rank& rank, RunState next);
   void CombineRanks();
+  // Numbers the exception, unless it is the one that the rank stopped at.
+  void Number(const Rank& rank, std::optional<model::Exception>& exception);
 
   const Listener listener_;
   std::map<uint32_t, Rank> ranks_;
   RunState job_;
+  uint64_t exceptions_ = 0;
   // The job's state at the listener's last call.
   model::JobState reported_ = model::JobState::kConnecting;
 };

@@ -30,16 +30,23 @@ int Weight(model::PauseReason reason) {
   return 0;
 }
 
+bool StoppedAtException(const RunState& rank) {
+  return rank.state == model::JobState::kPaused &&
+         rank.reason == model::PauseReason::kError;
+}
+
 model::JobState StateOfLive(const std::vector<const RunState*>& live) {
   size_t paused = 0;
+  bool failed = false;
   bool pausing = false;
   bool running = false;
   for (const RunState* rank : live) {
     paused += rank->state == model::JobState::kPaused;
+    failed |= StoppedAtException(*rank);
     pausing |= rank->state == model::JobState::kPausing;
     running |= rank->state == model::JobState::kRunning;
   }
-  if (paused == live.size()) return model::JobState::kPaused;
+  if (failed || paused == live.size()) return model::JobState::kPaused;
   if (pausing) return model::JobState::kPausing;
   return running ? model::JobState::kRunning : model::JobState::kConnecting;
 }

@@ -68,6 +68,16 @@ TEST(CombineTest, ReportsTheMostInformativeReason) {
   EXPECT_EQ(job.stopped_by, (std::vector<uint32_t>{1, 3}));
 }
 
+TEST(CombineTest, IsPausedOnceARankHasStoppedAtAnException) {
+  RunState failed = In(kPaused, 3, model::PauseReason::kError, "forward/mm");
+  RunState running = In(kRunning, 3, model::PauseReason::kNone);
+  RunState pausing = In(kPausing, 2, model::PauseReason::kNone);
+  const RunState job = Combine({&running, &failed, &pausing});
+  EXPECT_EQ(job.state, kPaused);
+  EXPECT_EQ(job.reason, model::PauseReason::kError);
+  EXPECT_EQ(job.node, "forward/mm");
+}
+
 TEST(CheckControlTest, AcceptsTheCommandsOfEachStateAndNamesTheStateOtherwise) {
   const std::vector<model::JobState> states = {
       kConnecting, kPaused, kRunning, kPausing, kFinished, kTerminated, kLost};

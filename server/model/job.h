@@ -83,6 +83,9 @@ struct Exception {
   std::string message;
   std::string traceback;
   std::string node;
+  // Its place among the exceptions of the job's ranks, from 1; 0: unknown.
+  // Where a rank fails, others fail because they wait for it.
+  uint64_t order = 0;
 
   bool operator==(const Exception&) const = default;
 };

@@ -111,6 +111,7 @@ RankState Encode(const jobs::RunState& run,
   exception.set_message(exit_report->exception->message);
   exception.set_traceback(exit_report->exception->traceback);
   exception.set_node(exit_report->exception->node);
+  exception.set_order(exit_report->exception->order);
   return out;
 }
 
@@ -133,7 +134,7 @@ std::optional<jobs::ExitReport> DecodeExitReport(const RankState& state) {
   out.terminated = from.terminated();
   if (from.has_exception()) {
     const Exception& e = from.exception();
-    out.exception = {e.type(), e.message(), e.traceback(), e.node()};
+    out.exception = {e.type(), e.message(), e.traceback(), e.node(), e.order()};
   }
   return out;
 }

@@ -8,10 +8,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import graphdbg
 import pytest
-from conftest import GRAPHDBG, Server, clean_environment
+from conftest import GRAPHDBG, Server, clean_environment, wait_until
 from graphdbg.client.errors import ConflictError
 
 PYTHON = sys.executable
@@ -49,6 +50,22 @@ SPAWNS = (
     + "".join(f"    {line}\n" for line in CRASHES.strip().splitlines())
     + "\nif __name__ == '__main__':\n    mp.spawn(work, nprocs=1)\n"
 )
+
+# In step 3 the batch of rank 1 does not fit, while rank 0 waits for its gradients.
+TWO_RANKS = """
+import os, sys, torch, torch.distributed as dist, torch.multiprocessing as mp
+def work(rank, store):
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+    torch.manual_seed(0)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(1, 4):
+        optimizer.zero_grad()
+        model(torch.ones(4, 7 if (step, rank) == (3, 1) else 8)).sum().backward()
+        optimizer.step()
+if __name__ == "__main__":
+    mp.spawn(work, (__file__ + ".store",), nprocs=2)
+"""
 
 IN_A_THREAD = (
     "import threading\ndef train():\n"
@@ -142,6 +159,25 @@ def test_a_worker_of_multiprocessing_stops(server: Server, start) -> None:
     assert server.wait_for_state("crash", "paused", pause_reason="error")["node"] == "forward/0/addmm"
     server.control("crash", "continue")
     assert process.wait(timeout=60) == 1
+
+
+def test_one_rank_stops_while_the_other_waits_for_it(server: Server, start) -> None:
+    process = start(TWO_RANKS, GRAPHDBG_ON_ERROR="pause")
+    job = server.wait_for_state("crash", "paused", pause_reason="error")
+    assert (job["step"], job["node"]) == (3, "forward/addmm")
+    states = {rank["rank"]: rank["state"] for rank in job["ranks"]}
+    assert states[1] == "paused" and states[0] in ("running", "pausing")
+    weight = server.client.get("/jobs/crash/tensor/statistics?name=forward/weight:0&rank=1")
+    assert weight["statistics"]["count"] == 16
+    server.control("crash", "continue")
+    assert process.wait(timeout=60) == 1
+    # Rank 0 fails because its peer is gone, or multiprocessing ends it.
+    job = wait_until("the job has ended", lambda: ended(server.job("crash")))
+    assert (job["exit_code"], job["exception"]["node"]) == (1, "forward/addmm")
+
+
+def ended(job: dict[str, Any] | None) -> dict[str, Any] | None:
+    return job if job and job["state"] in ("finished", "terminated", "lost") else None
 
 
 def test_the_fallback_adapter_knows_the_op(server: Server, start) -> None:

@@ -141,7 +141,7 @@ graphdbg_status Adapter::Failed(const graphdbg_ending& ending, uint32_t scope,
                                 const char* file, uint32_t line) {
   // Ops are not traced in each step.
   const uint32_t node =
-      scope == 0 ? 0 : tracer_.graph().NodeOfLine(scope, file, line);
+      *file == '\0' ? 0 : tracer_.graph().NodeOfLine(scope, file, line);
   if (node != 0) {
     graphdbg_execution execution = {};
     execution.struct_size = sizeof(execution);

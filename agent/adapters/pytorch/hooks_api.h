@@ -55,9 +55,9 @@ typedef struct graphdbg_torch_adapter {
   /* Called before the interpreter is finalized: stops tracing and calls into
    * the interpreter. */
   void (*detach_interpreter)(void);
-  /* Called before `close` if an exception ends the program, which was raised in
-   * a line of code that a module's scope has called; `scope` is 0 if there is
-   * none. May wait for the user. */
+  /* Called before `close` if an exception ends the program. It was raised by
+   * what a line of code in this scope has called; `file` is empty if that line
+   * raised it itself. May wait for the user. */
   graphdbg_status (*failed)(const graphdbg_ending* ending, uint32_t scope,
                             const char* file, uint32_t line);
   void (*close)(const graphdbg_ending* ending);

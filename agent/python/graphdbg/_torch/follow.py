@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sysconfig
-import traceback
+from opcode import opmap
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ from . import (
 )
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+# What `raise` and `assert` are compiled to.
+_RAISE = opmap["RAISE_VARARGS"]
 
 
 def follow() -> None:
@@ -127,11 +129,18 @@ class _Observers:
         os.register_at_fork(after_in_child=lambda: self.adapter.disable() if self._place.taken else None)
 
     def place_of(self, exception: BaseException) -> tuple[int, str, int]:
-        """The innermost module that was being called, as a scope, and the line that raised the exception."""
+        """The scope of the innermost module that was being called, and the line that called what failed.
+
+        The file is empty if Python code raised the exception itself.
+        """
         scope, file, line = 0, "", 0
-        for frame, line in traceback.walk_tb(exception.__traceback__):  # noqa: B007
-            file = frame.f_code.co_filename
-            scope = self._tree.scope_of(frame.f_locals.get("self")) or scope
+        trace = exception.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            raises = code.co_code[trace.tb_lasti] == _RAISE
+            file, line = "" if raises else code.co_filename, trace.tb_lineno
+            scope = self._tree.scope_of(trace.tb_frame.f_locals.get("self")) or scope
+            trace = trace.tb_next
         return scope, file, line
 
     def restart(self) -> None:
