@@ -7,10 +7,12 @@ import sys
 import time
 
 from .errors import USAGE, CliError
+from .terminal import visible
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _PROGRESS_AFTER_SECONDS = 1.0
 _PROGRESS_EVERY_SECONDS = 0.2
+_BAR_WIDTH = 30
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -62,15 +64,23 @@ class Progress:
         self._last = 0.0
         self._width = 0
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, done: int = 0, total: int = 0) -> None:
+        """Shows a text, and behind it a bar of how much is done of a total that is known."""
         now = time.monotonic()
         if not sys.stderr.isatty() or now - self._start < _PROGRESS_AFTER_SECONDS:
             return
         if now - self._last >= _PROGRESS_EVERY_SECONDS:
             self._last = now
-            print(f"\r{text:{self._width}}", end="", file=sys.stderr, flush=True)
-            self._width = len(text)
+            line = visible(text) + (_bar(done, total) if total > 0 else "")
+            print(f"\r{line:{self._width}}", end="", file=sys.stderr, flush=True)
+            self._width = len(line)
 
     def clear(self) -> None:
         if self._width:
             print(f"\r{'':{self._width}}\r", end="", file=sys.stderr, flush=True)
+
+
+def _bar(done: int, total: int) -> str:
+    share = min(1.0, done / total)
+    filled = round(share * _BAR_WIDTH)
+    return f" [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {share:4.0%}"

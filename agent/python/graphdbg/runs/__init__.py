@@ -11,6 +11,7 @@ from .packages import MissingPackageError, load
 load("numpy", "reading a recorded run")
 
 from .collection import Collection  # noqa: E402
+from .divergence import Difference, Divergence  # noqa: E402
 from .errors import Damage, DataLossError, NotRecorded, RunNotFoundError, UnknownTensor  # noqa: E402
 from .graph import Graph  # noqa: E402
 from .record import CHANGE, HIT, MARK, RECORD, SAVED, UNITS  # noqa: E402
@@ -28,6 +29,8 @@ __all__ = [
     "Collection",
     "Damage",
     "DataLossError",
+    "Difference",
+    "Divergence",
     "Graph",
     "MissingPackageError",
     "NotRecorded",

@@ -5,8 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 import select
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphdbg.client.errors import WaitTimeoutError
+
+from .errors import NotRecorded
+from .steps import Step
+
+if TYPE_CHECKING:
+    from .run import Run
 
 POLL_SECONDS = 0.5
 _IN_MODIFY, _IN_MOVED_TO, _IN_CREATE = 0x2, 0x80, 0x100
@@ -42,3 +52,36 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
+
+
+def wait_for(run: Run, step: int, timeout: float | None) -> None:
+    """As Run.wait_for."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    with Watch(run.directories()) as watch:
+        while True:
+            ended = run.ended
+            last = max(run.steps(), default=0)
+            if last >= step:
+                return
+            if ended is not None:
+                raise NotRecorded(f"the run ended ({ended}) after step {last}, before step {step}")
+            left = POLL_SECONDS if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise WaitTimeoutError(f"step {step} was not complete after {timeout} s; the last one is {last}")
+            watch.wait(left)
+            run.refresh()
+
+
+def follow(run: Run) -> Iterator[Step]:
+    """As Run.follow."""
+    done = 0
+    with Watch(run.directories()) as watch:
+        while True:
+            ended = run.ended
+            for step in [each for each in run.steps() if each > done]:
+                done = step
+                yield run.step(step)
+            if ended is not None:
+                return
+            watch.wait(POLL_SECONDS)
+            run.refresh()

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphdbg.client.errors import USAGE, GraphdbgError, WaitTimeoutError
+from graphdbg.client.errors import USAGE, GraphdbgError
 from graphdbg.client.models import Hit, TensorInfo
 
 from . import views
 from .collection import Collection, read_collections
+from .divergence import Divergence, Tolerance, find_divergence
 from .errors import Damage, NotRecorded, RunNotFoundError, UnknownTensor
 from .files import Files, open_files
-from .follow import POLL_SECONDS, Watch
+from .follow import follow, wait_for
 from .graph import Graph, split_tensor
 from .hits import hit_of
 from .packages import load
@@ -193,46 +194,25 @@ class Run:
             WaitTimeoutError: It was not complete in time.
             NotRecorded: The run ended before.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        with self._watch() as watch:
-            while True:
-                ended = self.ended
-                last = max(self.steps(), default=0)
-                if last >= step:
-                    return
-                if ended is not None:
-                    raise NotRecorded(f"the run ended ({ended}) after step {last}, before step {step}")
-                left = POLL_SECONDS if deadline is None else deadline - time.monotonic()
-                if left <= 0:
-                    raise WaitTimeoutError(f"step {step} was not complete after {timeout} s; the last one is {last}")
-                watch.wait(left)
-                self.refresh()
+        wait_for(self, step, timeout)
 
     def follow(self) -> Iterator[Step]:
         """Yields the complete steps, those before the call first, until the run has ended."""
-        done = 0
-        with self._watch() as watch:
-            while True:
-                ended = self.ended
-                for step in [each for each in self.steps() if each > done]:
-                    done = step
-                    yield self._step(step)
-                if ended is not None:
-                    return
-                watch.wait(POLL_SECONDS)
-                self.refresh()
+        return follow(self)
 
-    def _step(self, number: int) -> Step:
+    def step(self, number: int) -> Step:
+        """A step as `follow` yields it."""
         marks = [mark for rank in self._ranks.values() if (mark := rank.steps.step(number))]
         seconds = [mark.seconds for mark in marks if mark.seconds is not None]
         mode, mode_step = (marks[0].mode, marks[0].mode_step) if marks else (MODES[0], 0)
         return Step(number, mode, mode_step, max(seconds, default=None))
 
-    def _watch(self) -> Watch:
+    def directories(self) -> list[Path]:
+        """The directories that change while it is recorded; none at a URL."""
         if self._files.local is None:
-            return Watch([])
-        directories = [self._files.local / rank.name for rank in self._ranks.values()]
-        return Watch([each for directory in directories for each in (directory, directory / "log") if each.is_dir()])
+            return []
+        found = [self._files.local / rank.name for rank in self._ranks.values()]
+        return [each for directory in found for each in (directory, directory / "log") if each.is_dir()]
 
     # --- tensors
 
@@ -361,6 +341,40 @@ class Run:
             )
             table = table.filter(compute.field("tensor").cast("string").isin(names))
         return table
+
+    def diff(
+        self,
+        other: Run | str | os.PathLike[str] | None = None,
+        *,
+        rank: int = 0,
+        other_rank: int | None = None,
+        rename: Mapping[str, str] | None = None,
+        rtol: float = 1e-6,
+        atol: float = 0.0,
+        by: str = "statistics",
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Divergence:
+        """Finds the first op at which two runs, or two ranks of this one, part.
+
+        Args:
+            other: The other run; default: this one.
+            rank: The rank of this run.
+            other_rank: That of the other run; default: the same number.
+            rename: Names of nodes or scopes in this run, and the names that these have in the other one.
+            rtol, atol: Measures are equal if |here - there| <= atol + rtol * size; see `divergence.Tolerance`.
+            by: "statistics", or "digest", which compares all bits of the tensors that have digests.
+            progress: Receives how many steps of how many have been compared.
+
+        Raises:
+            NotRecorded: There is no such rank.
+            RunNotFoundError: There is no other run.
+            GraphdbgError: A rank would be compared with itself, or a tolerance or `by` is invalid.
+        """
+        there = self if other is None else other if isinstance(other, Run) else open_run(other)
+        number = rank if other_rank is None else other_rank
+        if there is self and number == rank:
+            raise GraphdbgError("a rank is compared with another run or another rank", USAGE)
+        return find_divergence(self.rank(rank), there.rank(number), rename, Tolerance(rtol, atol), by, progress)
 
     def sql(self, query: str) -> pyarrow.Table:
         """Answers a query by DuckDB.

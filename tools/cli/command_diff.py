@@ -1,0 +1,144 @@
+"""`graphdbg diff RUN [RUN]`: finds the first op at which two recorded runs, or two ranks of one, part."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from typing import TYPE_CHECKING
+
+from .client import Json
+from .errors import USAGE, CliError
+from .recorded import Progress, require
+from .terminal import visible
+
+if TYPE_CHECKING:
+    from graphdbg.runs import Difference, Divergence
+
+_NAMES_SHOWN = 20
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "diff",
+        help="find where two recorded runs or ranks part",
+        description="Compares the recorded statistics of two runs, or of two ranks of one, step by step in order of "
+        "execution. Prints the first tensor that differs, the next 20, and names that only one of them has. Exits "
+        "with 1 if any differs.",
+    )
+    parser.add_argument(
+        "runs",
+        metavar="RUN",
+        nargs="+",
+        help="one run (with two --rank) or two: directory, URL, or id in $GRAPHDBG_RECORD or ./runs",
+    )
+    parser.add_argument(
+        "--rank", type=int, action="append", metavar="R", help="the rank; again for that of the other side (default: 0)"
+    )
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="a node or scope of the first side has another name on the second (again for more)",
+    )
+    parser.add_argument("--rtol", type=float, default=1e-6, metavar="X", help="relative tolerance (default: 1e-6)")
+    parser.add_argument("--atol", type=float, default=0.0, metavar="X", help="absolute tolerance (default: 0)")
+    parser.add_argument(
+        "--by",
+        choices=("statistics", "digest"),
+        default="statistics",
+        help="compare statistics (default), or all bits of the tensors that have digests",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from graphdbg.runs import open_run
+    from graphdbg.runs.summary import find_run
+
+    require(len(arguments.runs) <= 2, "two runs are compared, not more")
+    ranks = arguments.rank or [0]
+    require(len(ranks) <= 2, "two ranks are compared, not more")
+    here, there = open_run(find_run(arguments.runs[0])), open_run(find_run(arguments.runs[-1]))
+    progress = Progress()
+    try:
+        found = here.diff(
+            there if len(arguments.runs) == 2 else None,
+            rank=ranks[0],
+            other_rank=ranks[-1],
+            rename=dict(map(_renaming, arguments.map)),
+            rtol=arguments.rtol,
+            atol=arguments.atol,
+            by=arguments.by,
+            progress=lambda done, total: progress.show("graphdbg: steps compared", done, total),
+        )
+    finally:
+        progress.clear()
+    what = "no tensor was recorded on both sides in the same step; --map translates names"
+    require(found.matched > 0, f"nothing to compare: {what}")
+    if arguments.json:
+        print(json.dumps(_json(found)))
+    else:
+        _print(found)
+    return 1 if found.first else 0
+
+
+def _renaming(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not old or not equals or not new:
+        raise CliError(f"expected --map OLD=NEW, not {text}", USAGE)
+    return old, new
+
+
+def _json(found: Divergence) -> Json:
+    """As GET /runs/{run}/divergence answers."""
+    return {
+        **{name: getattr(found, name) for name in ("steps", "matched", "only_here", "only_there")},
+        **{name: getattr(found, name) for name in ("only_here_count", "only_there_count")},
+        "first": _json_of(found.first) if found.first else None,
+        "next": [_json_of(each) for each in found.next],
+    }
+
+
+def _json_of(difference: Difference) -> Json:
+    fields: Json = vars(difference) | {"pass": difference.pass_}
+    del fields["pass_"]
+    return fields | {side: _value(difference, fields[side]) for side in ("here", "there")}
+
+
+def _value(difference: Difference, value: float) -> float | str:
+    """JSON has neither infinities nor NaN, and its readers no 64-bit integers."""
+    if difference.measure == "digest":
+        return f"{value:016x}"
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _print(found: Divergence) -> None:
+    if found.first:
+        print(visible(f"first difference: {_line(found.first)}"))
+    for each in found.next:
+        print(visible(f"             then: {_line(each)}"))
+    for side, names, count in (
+        ("first", found.only_here, found.only_here_count),
+        ("second", found.only_there, found.only_there_count),
+    ):
+        for name in names[:_NAMES_SHOWN]:
+            print(visible(f"only on the {side} side: {name}"))
+        if count > _NAMES_SHOWN:
+            print(f"only on the {side} side: {count - _NAMES_SHOWN} more")
+    result = "differ" if found.first else "agree"
+    print(f"{found.matched} tensors in {found.steps} steps {result}")
+
+
+def _line(each: Difference) -> str:
+    place = f"step {each.step} {each.mode}" + (f"#{each.pass_}" if each.pass_ > 1 else "")
+    return f"{place}  {each.node}:{each.slot}  {each.measure} {_text(each, each.here)}, {_text(each, each.there)}"
+
+
+def _text(each: Difference, value: float) -> str:
+    shown = _value(each, value)
+    return f"{shown:.9g}" if isinstance(shown, float) else str(shown)
