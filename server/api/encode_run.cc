@@ -1,7 +1,9 @@
 #include "server/api/encode_run.h"
 
 #include <utility>
+#include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "server/api/encode.h"
 #include "server/model/enum_names.h"
 
@@ -37,6 +39,27 @@ Json EncodeBucket(const model::HistoryBucket& bucket) {
           {"last", EncodePoint(bucket.last)},
           {"least", EncodePoint(bucket.least)},
           {"greatest", EncodePoint(bucket.greatest)}};
+}
+
+// Readers of JSON have no integers of 64 bits, which digests are.
+Json EncodeValue(const model::Difference& difference,
+                 const model::Difference::Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return Number(*number);
+  const uint64_t count = std::get<uint64_t>(value);
+  if (difference.measure != "digest") return count;
+  return absl::StrCat(absl::Hex(count, absl::kZeroPad16));
+}
+
+Json EncodeDifference(const model::Difference& difference) {
+  return {{"step", difference.step},
+          {"mode", model::ToString(difference.mode)},
+          {"pass", difference.pass},
+          {"node", difference.node},
+          {"slot", difference.slot},
+          {"exec_order", difference.exec_order},
+          {"measure", difference.measure},
+          {"here", EncodeValue(difference, difference.here)},
+          {"there", EncodeValue(difference, difference.there)}};
 }
 
 template <class T, class Encoder>
@@ -95,6 +118,18 @@ Json Encode(const model::CheckReport& report) {
           {"hit_count", report.hit_count},
           {"not_recorded", report.not_recorded},
           {"error", NullIfEmpty(report.error)}};
+}
+
+Json Encode(const model::Divergence& divergence) {
+  const auto& first = divergence.first;
+  return {{"steps", divergence.steps},
+          {"matched", divergence.matched},
+          {"only_here", divergence.only_here},
+          {"only_there", divergence.only_there},
+          {"only_here_count", divergence.only_here_count},
+          {"only_there_count", divergence.only_there_count},
+          {"first", first ? EncodeDifference(*first) : Json()},
+          {"next", List(divergence.next, EncodeDifference)}};
 }
 
 }  // namespace graphdbg::api

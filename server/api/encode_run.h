@@ -3,6 +3,7 @@
 #define SERVER_API_ENCODE_RUN_H_
 
 #include "server/api/json.h"
+#include "server/model/divergence.h"
 #include "server/model/run.h"
 
 namespace graphdbg::api {
@@ -12,6 +13,7 @@ Json Encode(const model::StepPage& page);
 Json Encode(const model::Collection& collection);
 Json Encode(const model::RunHistory& history);
 Json Encode(const model::CheckReport& report);
+Json Encode(const model::Divergence& divergence);
 
 }  // namespace graphdbg::api
 

@@ -91,6 +91,7 @@ Answer ListSteps(const Services&, const http::Request&, const RunPtr&);
 Answer ListCollections(const Services&, const http::Request&, const RunPtr&);
 Answer GetStepStatistics(const Services&, const http::Request&, const RunPtr&);
 Answer GetRunHistory(const Services&, const http::Request&, const RunPtr&);
+Answer GetDivergence(const Services&, const http::Request&, const RunPtr&);
 Answer StartCheck(const Services&, const http::Request&, const RunPtr&);
 Answer GetCheck(const Services&, const http::Request&, const RunPtr&);
 Answer EndCheck(const Services&, const http::Request&, const RunPtr&);

@@ -66,6 +66,7 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"GET /runs/{run}/steps", "view"},
       {"GET /runs/{run}/collections", "view"},
       {"GET /runs/{run}/statistics", "view"},
+      {"GET /runs/{run}/divergence", "view"},
       {"GET /runs/{run}/graphs", "view"},
       {"GET /runs/{run}/graph/index", "view"},
       {"GET /runs/{run}/graph/scope", "view"},

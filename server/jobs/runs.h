@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/jobs/interfaces.h"
+#include "server/model/divergence.h"
 #include "server/model/run.h"
 
 namespace graphdbg::jobs {
@@ -39,6 +40,11 @@ class RecordedRun {
   // proto/docs/step-statistics.md. NOT_FOUND "unknown_step".
   virtual Task<std::string> Statistics(model::StatisticsQuery query) = 0;
   virtual Task<model::RunHistory> History(model::RunHistoryQuery query) = 0;
+  // Finds where this run and another one of the same directory part; `other`
+  // may be this run. NOT_FOUND "unknown_rank"; UNIMPLEMENTED "not_comparable"
+  // if they are of different kinds.
+  virtual Task<model::Divergence> Compare(std::shared_ptr<RecordedRun> other,
+                                          model::DivergenceQuery query) = 0;
 
   // Checks a watchpoint over what was recorded, in the background, and returns
   // the check's id. INVALID_ARGUMENT as for a watchpoint of a job;

@@ -70,6 +70,9 @@ constexpr EnumName<CheckState> kCheckStates[] = {
     {CheckState::kDone, "done"},
     {CheckState::kCancelled, "cancelled"},
     {CheckState::kFailed, "failed"}};
+constexpr EnumName<DivergenceMethod> kDivergenceMethods[] = {
+    {DivergenceMethod::kStatistics, "statistics"},
+    {DivergenceMethod::kDigest, "digest"}};
 constexpr EnumName<Evidence> kEvidence[] = {
     {Evidence::kStatistics, "statistics"}, {Evidence::kTensor, "tensor"}};
 
@@ -145,6 +148,10 @@ std::span<const EnumName<CheckState>> EnumNames() {
 template <>
 std::span<const EnumName<Evidence>> EnumNames() {
   return kEvidence;
+}
+template <>
+std::span<const EnumName<DivergenceMethod>> EnumNames() {
+  return kDivergenceMethods;
 }
 
 }  // namespace graphdbg::model

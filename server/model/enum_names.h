@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/model/divergence.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
 #include "server/model/run.h"
@@ -56,6 +57,8 @@ template <>
 std::span<const EnumName<CheckState>> EnumNames();
 template <>
 std::span<const EnumName<Evidence>> EnumNames();
+template <>
+std::span<const EnumName<DivergenceMethod>> EnumNames();
 
 // "unknown" for a number that is not a value of the enumeration.
 template <class Enum>

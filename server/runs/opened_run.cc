@@ -206,9 +206,11 @@ class OpenedRun::View final : public jobs::Job {
 OpenedRun::OpenedRun(std::string id, Folder folder,
                      boost::asio::any_io_executor executor,
                      boost::asio::any_io_executor check_executor,
+                     std::shared_ptr<const std::atomic<bool>> stopped,
                      std::shared_ptr<MemoryBudget> memory)
     : id_(id),
       check_executor_(std::move(check_executor)),
+      stopped_(std::move(stopped)),
       strand_(std::move(executor)),
       recording_(std::move(id), std::move(folder), std::move(memory)) {}
 
@@ -268,6 +270,30 @@ jobs::Task<model::RunHistory> OpenedRun::History(model::RunHistoryQuery query) {
   return OnStrand<absl::StatusOr<model::RunHistory>>(
       [query = std::move(query)](Recording& recording) {
         return recording.History(query);
+      });
+}
+
+jobs::Task<ComparedRank> OpenedRun::CopyRank(uint32_t rank) {
+  return OnStrand<absl::StatusOr<ComparedRank>>([rank](Recording& recording) {
+    return CopyForComparison(recording, rank);
+  });
+}
+
+jobs::Task<model::Divergence> OpenedRun::Compare(
+    std::shared_ptr<RecordedRun> other, model::DivergenceQuery query) {
+  const auto opened = std::dynamic_pointer_cast<OpenedRun>(other);
+  if (opened == nullptr) {
+    co_return Error(absl::StatusCode::kUnimplemented, "not_comparable",
+                    absl::StrCat("run '", other->id(),
+                                 "' is of another kind than run '", id_, "'"));
+  }
+  CO_ASSIGN_OR_RETURN(ComparedRank here, co_await CopyRank(query.rank));
+  CO_ASSIGN_OR_RETURN(ComparedRank there,
+                      co_await opened->CopyRank(query.other_rank));
+  co_return co_await jobs::CallOn<absl::StatusOr<model::Divergence>>(
+      check_executor_, [here = std::move(here), there = std::move(there),
+                        query = std::move(query), stopped = stopped_] {
+        return FindDivergence(here, there, query, *stopped);
       });
 }
 

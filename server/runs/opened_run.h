@@ -2,6 +2,7 @@
 #ifndef SERVER_RUNS_OPENED_RUN_H_
 #define SERVER_RUNS_OPENED_RUN_H_
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "server/base/memory_budget.h"
 #include "server/jobs/runs.h"
 #include "server/runs/check.h"
+#include "server/runs/divergence.h"
 #include "server/runs/recording.h"
 
 namespace graphdbg::recorded {
@@ -25,11 +27,12 @@ class OpenedRun final : public jobs::RecordedRun,
   // More checks of a run are refused until one has been ended.
   static constexpr size_t kMaxChecks = 20;
 
-  // Requests run on `executor`, checks on `check_executor`. `memory` may be
-  // null.
+  // Requests run on `executor`, checks and comparisons on `check_executor`.
+  // Comparisons end once `stopped` is true. `memory` may be null.
   OpenedRun(std::string id, Folder folder,
             boost::asio::any_io_executor executor,
             boost::asio::any_io_executor check_executor,
+            std::shared_ptr<const std::atomic<bool>> stopped,
             std::shared_ptr<MemoryBudget> memory);
   ~OpenedRun() override;
 
@@ -40,6 +43,8 @@ class OpenedRun final : public jobs::RecordedRun,
   jobs::Task<std::vector<model::Collection>> Collections() override;
   jobs::Task<std::string> Statistics(model::StatisticsQuery query) override;
   jobs::Task<model::RunHistory> History(model::RunHistoryQuery query) override;
+  jobs::Task<model::Divergence> Compare(std::shared_ptr<RecordedRun> other,
+                                        model::DivergenceQuery query) override;
   jobs::Task<std::string> StartCheck(model::CheckSpec spec) override;
   jobs::Task<model::CheckReport> GetCheck(std::string id) override;
   jobs::StatusTask EndCheck(std::string id) override;
@@ -56,9 +61,11 @@ class OpenedRun final : public jobs::RecordedRun,
   absl::StatusOr<std::shared_ptr<const model::GraphFile>> GraphIndex(
       const std::string& graph);
   absl::StatusOr<std::shared_ptr<Check>> FindCheck(const std::string& id) const;
+  jobs::Task<ComparedRank> CopyRank(uint32_t rank);
 
   const std::string id_;
   const boost::asio::any_io_executor check_executor_;
+  const std::shared_ptr<const std::atomic<bool>> stopped_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
 
   // On the strand only.

@@ -1,6 +1,7 @@
 #include "server/runs/run_directory.h"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -55,6 +56,7 @@ class RunDirectoryImpl final : public RunDirectory {
   ~RunDirectoryImpl() override { Stop(); }
 
   void Stop() override {
+    *stopped_ = true;
     // The checks end when the runs do.
     boost::asio::post(strand_, [this] { runs_.clear(); });
     threads_.join();
@@ -124,13 +126,16 @@ class RunDirectoryImpl final : public RunDirectory {
       return;
     }
     found.emplace(
-        id, Run{path.string(), std::make_shared<OpenedRun>(
-                                   id, folder, threads_.get_executor(),
-                                   check_threads_.get_executor(), memory_)});
+        id, Run{path.string(),
+                std::make_shared<OpenedRun>(id, folder, threads_.get_executor(),
+                                            check_threads_.get_executor(),
+                                            stopped_, memory_)});
   }
 
   const std::vector<std::string> paths_;
   const std::shared_ptr<MemoryBudget> memory_;
+  const std::shared_ptr<std::atomic<bool>> stopped_ =
+      std::make_shared<std::atomic<bool>>(false);
   boost::asio::thread_pool threads_;
   boost::asio::thread_pool check_threads_;
   const boost::asio::strand<boost::asio::thread_pool::executor_type> strand_;

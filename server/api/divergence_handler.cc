@@ -1,0 +1,78 @@
+// Compares two recorded runs, or two ranks of one.
+#include <string_view>
+
+#include "absl/strings/str_split.h"
+#include "proto/wire/status_macros.h"
+#include "server/api/arguments.h"
+#include "server/api/encode_run.h"
+#include "server/api/handlers.h"
+#include "server/api/tensor_arguments.h"
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+namespace {
+
+struct Other {
+  RunPtr run;
+  std::optional<uint32_t> rank;
+};
+
+// Reads RUN or RUN:RANK. A run may be called like the latter.
+jobs::Task<Other> FindOther(const Services& services, std::string with) {
+  const size_t colon = with.rfind(':');
+  const auto rank =
+      ParseNumber(colon == std::string::npos ? "" : with.substr(colon + 1));
+  auto found = co_await services.runs->Find(with);
+  if (found.ok()) co_return Other{*std::move(found), std::nullopt};
+  if (!absl::IsNotFound(found.status()) || !rank || *rank > UINT32_MAX) {
+    co_return WithField(found.status(), "with");
+  }
+  found = co_await services.runs->Find(with.substr(0, colon));
+  if (!found.ok()) co_return WithField(found.status(), "with");
+  co_return Other{*std::move(found), static_cast<uint32_t>(*rank)};
+}
+
+std::vector<model::Renaming> ReadRenamings(Arguments& arguments) {
+  std::vector<model::Renaming> renamings;
+  const std::string map = arguments.Text("map");
+  for (const std::string_view each :
+       absl::StrSplit(map, ',', absl::SkipEmpty())) {
+    const size_t equals = each.find('=');
+    if (equals == 0 || equals == std::string_view::npos ||
+        equals + 1 == each.size()) {
+      arguments.Fail("map", "'" + std::string(each) + "' is not OLD=NEW");
+      continue;
+    }
+    renamings.push_back({std::string(each.substr(0, equals)),
+                         std::string(each.substr(equals + 1))});
+  }
+  return renamings;
+}
+
+}  // namespace
+
+Answer GetDivergence(const Services& services, const http::Request& request,
+                     const RunPtr& run) {
+  Arguments arguments(request);
+  model::DivergenceQuery query;
+  std::string with = arguments.RequiredText("with");
+  query.rank = arguments.Integer32("rank").value_or(0);
+  query.renamings = ReadRenamings(arguments);
+  query.rtol = arguments.Real("rtol", 0).value_or(query.rtol);
+  query.atol = arguments.Real("atol", 0).value_or(query.atol);
+  query.method =
+      arguments.Choice<model::DivergenceMethod>("by").value_or(query.method);
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(const Other other,
+                      co_await FindOther(services, std::move(with)));
+  query.other_rank = other.rank.value_or(query.rank);
+  if (other.run == run && query.other_rank == query.rank) {
+    arguments.Fail("with", "it is the rank itself; name another run or rank");
+    co_return arguments.status();
+  }
+  CO_ASSIGN_OR_RETURN(const model::Divergence divergence,
+                      co_await run->Compare(other.run, std::move(query)));
+  co_return JsonResponse(Encode(divergence));
+}
+
+}  // namespace graphdbg::api

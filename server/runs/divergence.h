@@ -1,0 +1,47 @@
+// Finds where two recorded runs, or two ranks of one, part: the first op whose
+// statistics, or digests, differ. agent/python/graphdbg/runs/divergence.py
+// finds the same.
+//
+// Executions are matched by step, mode, pass, iteration and the tensor's name;
+// several of the same tensor within these by their order. Counts must be equal.
+// Measures are equal if |here - there| <= atol + rtol * size, where size is the
+// larger absolute value of the two; of means, which may cancel out, the larger
+// mean of absolute values, and of variances the larger mean of squares.
+#ifndef SERVER_RUNS_DIVERGENCE_H_
+#define SERVER_RUNS_DIVERGENCE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "server/model/divergence.h"
+#include "server/runs/rank_log.h"
+#include "server/runs/recording.h"
+#include "server/runs/step_index.h"
+
+namespace graphdbg::recorded {
+
+// Copies of what a comparison reads of one rank, so that the run can be read
+// and followed meanwhile.
+struct ComparedRank {
+  RankLog log;
+  StepIndex index;
+  // By the process's id of the node.
+  absl::flat_hash_map<uint32_t, std::string> names;
+};
+
+// NOT_FOUND "unknown_rank".
+absl::StatusOr<ComparedRank> CopyForComparison(Recording& recording,
+                                               uint32_t rank);
+
+// Reads both logs step by step until it has found enough differences. The
+// ranks in `query` do not matter. CANCELLED once `cancelled` is true.
+absl::StatusOr<model::Divergence> FindDivergence(
+    const ComparedRank& here, const ComparedRank& there,
+    const model::DivergenceQuery& query, const std::atomic<bool>& cancelled);
+
+}  // namespace graphdbg::recorded
+
+#endif  // SERVER_RUNS_DIVERGENCE_H_
