@@ -1,5 +1,6 @@
 // Compares two recorded runs, or two ranks of one.
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "proto/wire/status_macros.h"
@@ -35,16 +36,16 @@ jobs::Task<Other> FindOther(const Services& services, std::string with) {
 std::vector<model::Renaming> ReadRenamings(Arguments& arguments) {
   std::vector<model::Renaming> renamings;
   const std::string map = arguments.Text("map");
-  for (const std::string_view each :
-       absl::StrSplit(map, ',', absl::SkipEmpty())) {
+  const std::vector<std::string> parts =
+      absl::StrSplit(map, ',', absl::SkipEmpty());
+  for (const std::string& each : parts) {
     const size_t equals = each.find('=');
-    if (equals == 0 || equals == std::string_view::npos ||
+    if (equals == 0 || equals == std::string::npos ||
         equals + 1 == each.size()) {
-      arguments.Fail("map", "'" + std::string(each) + "' is not OLD=NEW");
+      arguments.Fail("map", "'" + each + "' is not OLD=NEW");
       continue;
     }
-    renamings.push_back({std::string(each.substr(0, equals)),
-                         std::string(each.substr(equals + 1))});
+    renamings.push_back({each.substr(0, equals), each.substr(equals + 1)});
   }
   return renamings;
 }

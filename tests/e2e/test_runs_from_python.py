@@ -120,6 +120,18 @@ def test_a_killed_job_lost_nothing_that_it_recorded(start, tmp_path):
     assert_recorded(open_run(directory), printed(output))
 
 
+def test_a_job_that_was_started_again_is_read_as_one(start, tmp_path):
+    start("kill").communicate(timeout=300)
+    start().communicate(timeout=300)
+    run = open_run(tmp_path / "runs" / "abc", chain=True)
+    assert run.id == "abc.2" and run.info["resumes"] == "abc" and run.ended == "exit"
+    assert run.steps() == list(range(1, 17 + 20 + 1))
+    (loss,) = run.tensors(collection="losses")
+    losses = run.tensor(loss).history("mean")
+    # The script has a fixed seed.
+    assert losses["mean"].tolist()[:17] == losses["mean"].tolist()[17:34]
+
+
 def test_a_running_job_is_read_and_waited_for(start, tmp_path):
     process = start("wait")
     directory = tmp_path / "runs" / "abc"

@@ -56,6 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs import open_run
+    from graphdbg.runs.loading import load_logs
     from graphdbg.runs.summary import find_run
 
     require(len(arguments.runs) <= 2, "two runs are compared, not more")
@@ -64,6 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     here, there = open_run(find_run(arguments.runs[0])), open_run(find_run(arguments.runs[-1]))
     progress = Progress()
     try:
+        for each in {here.path: here, there.path: there}.values():
+            load_logs(each, progress.of("graphdbg: reading the log"))
         found = here.diff(
             there if len(arguments.runs) == 2 else None,
             rank=ranks[0],
@@ -72,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             rtol=arguments.rtol,
             atol=arguments.atol,
             by=arguments.by,
-            progress=lambda done, total: progress.show("graphdbg: steps compared", done, total),
+            progress=progress.of("graphdbg: comparing"),
         )
     finally:
         progress.clear()

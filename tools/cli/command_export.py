@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 
 from . import connection
-from .client import quote
+from .client import Client, quote
 from .errors import USAGE, CliError
-from .recorded import Progress, add_ranks_and_steps
+from .recorded import Progress, add_ranks_and_steps, run_below
+from .served_run import served_run
 from .terminal import visible
 
-_OF_JOBS = ("onnx", "json")
+_OF_GRAPHS = ("onnx", "json")
 _OF_RUNS = ("npy", "safetensors", "csv", "tensorboard", "parquet")
 
 
@@ -20,7 +21,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "export",
         help="write a job's graph or a recorded run to files",
-        description="Writes a job's graph as JSON or as an ONNX model, which Netron and other viewers can open. "
+        description="Writes the graph of a job or a recorded run as JSON or as an ONNX model, which Netron and other "
+        "viewers can open. "
         "The model contains no tensor values; its metadata lists everything else that is not exported. "
         "Of a recorded run, writes saved tensors (npy, safetensors), statistics (csv), all tables (parquet), or "
         "scalars and histograms for TensorBoard, with the tags COLLECTION/TENSOR.",
@@ -28,11 +30,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("job", metavar="JOB|RUN", help="id of a job, or directory, URL or id of a recorded run")
     parser.add_argument(
         "--format",
-        choices=(*_OF_JOBS, *_OF_RUNS),
+        choices=(*_OF_GRAPHS, *_OF_RUNS),
         default="onnx",
-        help="file format: onnx (default) and json of jobs, the others of runs",
+        help="file format: onnx (default) and json of graphs, the others of runs",
     )
-    parser.add_argument("--graph", metavar="ID", help="id of the graph, if the job has several (default: the first)")
+    parser.add_argument("--graph", metavar="ID", help="id of the graph, if there are several (default: the first)")
     parser.add_argument(
         "--output",
         "-o",
@@ -46,18 +48,26 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    return _export_run(arguments) if arguments.format in _OF_RUNS else _export_job(arguments)
+    if arguments.format in _OF_RUNS:
+        return _export_run(arguments)
+    directory = run_below(arguments.job)
+    if directory is not None:
+        with served_run(directory) as (client, path):
+            return _export_graph(client, path, directory.resolve().name, arguments)
+    return _export_graph(connection.connect(arguments), f"/jobs/{quote(arguments.job)}", arguments.job, arguments)
 
 
-def _export_job(arguments: argparse.Namespace) -> int:
-    output = arguments.output or Path(f"{arguments.job.replace('/', '_')}.{arguments.format}")
-    client = connection.connect(arguments)
-    path = f"/jobs/{quote(arguments.job)}/graph/export"
-    content = client.download(path, format=arguments.format, graph=arguments.graph)
+def _export_graph(client: Client, path: str, name: str, arguments: argparse.Namespace) -> int:
+    output = arguments.output or Path(f"{name.replace('/', '_')}.{arguments.format}")
+    content = client.download(f"{path}/graph/export", format=arguments.format, graph=arguments.graph)
+    part = output.with_name(f"{output.name}.part")
     try:
-        output.write_bytes(content)
+        part.write_bytes(content)
+        part.replace(output)
     except OSError as error:
         raise CliError(f"cannot write {output}: {error.strerror}", USAGE) from None
+    finally:
+        part.unlink(missing_ok=True)
     written = {"file": str(output), "bytes": len(content)}
     print(json.dumps(written) if arguments.json else f"{visible(output)}: {len(content)} bytes")
     return 0
@@ -66,6 +76,7 @@ def _export_job(arguments: argparse.Namespace) -> int:
 def _export_run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs import open_run
     from graphdbg.runs.export import ExportSelection, export_run
+    from graphdbg.runs.loading import load_logs
     from graphdbg.runs.summary import find_run
 
     recorded = open_run(find_run(arguments.job))
@@ -75,15 +86,9 @@ def _export_run(arguments: argparse.Namespace) -> int:
     ending = ".csv" if arguments.format == "csv" else f"-{arguments.format}"
     output = arguments.output or Path(f"{recorded.id}{ending}")
     progress = Progress()
-    count = 0
-
-    def show(file: Path) -> None:
-        nonlocal count
-        count += 1
-        progress.show(f"graphdbg: {count} files written")
-
     try:
-        exported = export_run(recorded, arguments.format, output, selection, show)
+        load_logs(recorded, progress.of("graphdbg: reading the log"))
+        exported = export_run(recorded, arguments.format, output, selection, progress.of("graphdbg: exporting"))
     except OSError as error:
         raise CliError(f"cannot write {output}: {error}", USAGE) from None
     finally:

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     progress = Progress()
 
     def show(report: PackReport) -> None:
-        progress.show(f"graphdbg: packed {report.rows} records into {size_text(report.bytes)}")
+        progress.show(f"graphdbg: {report.rows} records packed", report.rows, report.total)
 
     try:
         report = pack_run(find_run(arguments.run_name), arguments.to, arguments.follow, arguments.keep_log, show)

@@ -6,15 +6,13 @@ import argparse
 import json
 import time
 from pathlib import Path
-from urllib.parse import quote
 
 from . import report
 from .break_on import conditions_of
 from .client import Client, Json
 from .errors import CliError
 from .recorded import Progress, add_run, steps_range
-from .run_directory import run_directory
-from .server_process import ServerProcess
+from .served_run import served_run
 from .terminal import visible
 
 _POLL_SECONDS = 0.1
@@ -45,22 +43,15 @@ def run(arguments: argparse.Namespace) -> int:
     directory = Path(find_run(arguments.run_name))
     if not directory.is_dir():
         raise CliError(f"{arguments.run_name} is not a directory of this machine; `graphdbg unpack` fetches a run")
-    with run_directory() as data_dir:
-        server = ServerProcess(data_dir, port=0, temporary=True, runs=[directory.resolve()])
-        try:
-            checks = _check(server.client, arguments)
-        finally:
-            server.stop()
+    with served_run(directory) as (client, path):
+        checks = _check(client, path, arguments)
     _print(checks, arguments.json)
     return 1 if any(check["hit_count"] for check in checks) else 0
 
 
-def _check(client: Client, arguments: argparse.Namespace) -> list[Json]:
+def _check(client: Client, run: str, arguments: argparse.Namespace) -> list[Json]:
     """Runs one check for each condition, one after the other."""
-    runs = client.get("/runs")["runs"]
-    if not runs:
-        raise CliError(f"{arguments.run_name} is not a recorded run")
-    path = f"/runs/{quote(runs[0]['id'], safe='')}/checks"
+    path = f"{run}/checks"
     checks = []
     for condition in conditions_of(arguments.conditions, client):
         body: Json = {"watchpoint": {"condition": condition}}
@@ -80,7 +71,7 @@ def _wait(client: Client, path: str, condition: Json) -> Json:
         if check["state"] != "running":
             progress.clear()
             break
-        progress.show(f"{condition['id']}: {check['done']} of {check['total']} steps, {check['hit_count']} hits")
+        progress.show(f"{condition['id']}: {check['hit_count']} hits", check["done"], check["total"])
         time.sleep(_POLL_SECONDS)
     if check["state"] != "done":
         raise CliError(f"cannot check {condition['id']}: {check['error']}")

@@ -31,13 +31,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from graphdbg.runs.loading import load_logs
     from graphdbg.runs.summary import open_all, summarize
 
     progress = Progress()
     opened = open_all(arguments.place)
     runs = []
     for number, recorded in enumerate(opened, 1):
-        progress.show(f"graphdbg: reading run {number} of {len(opened)}")
+        load_logs(recorded, progress.of(f"graphdbg: reading run {number} of {len(opened)}"))
         runs.append(summarize(recorded))
     progress.clear()
     if arguments.json:

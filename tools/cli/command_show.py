@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from .recorded import add_run, require
+from .recorded import Progress, add_run, require
 from .terminal import visible
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs import open_run
+    from graphdbg.runs.loading import load_logs
     from graphdbg.runs.summary import find_run
 
     require(not (arguments.tensor and arguments.collection), "--tensor and --collection exclude each other")
     recorded = open_run(find_run(arguments.run_name))
+    progress = Progress()
+    load_logs(recorded, progress.of("graphdbg: reading the log"))
+    progress.clear()
     rank = recorded.ranks[0] if arguments.rank is None else arguments.rank
     steps = recorded.steps(rank=rank)
     step = arguments.step

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         written = unpack_run(
             find_run(arguments.run_name),
             arguments.to,
-            lambda rows: progress.show(f"graphdbg: restored {rows} records"),
+            lambda rows, total: progress.show(f"graphdbg: {rows} records restored", rows, total),
         )
     except (OSError, ValueError) as error:
         raise CliError(f"cannot unpack {arguments.run_name}: {error}", 1) from None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 from .errors import USAGE, CliError
 from .terminal import visible
@@ -42,6 +45,12 @@ def steps_range(text: str) -> tuple[int | None, int | None]:
         raise argparse.ArgumentTypeError(f"expected steps as A:B, not {text}") from None
 
 
+def run_below(name: str) -> Path | None:
+    """The directory of a run, given as path or as id in $GRAPHDBG_RECORD or ./runs; None if there is none."""
+    places = [Path(name), *(Path(each) / name for each in (os.environ.get("GRAPHDBG_RECORD"), "runs") if each)]
+    return next((place for place in places if any(place.glob("rank-[0-9]*"))), None)
+
+
 def size_text(size: float) -> str:
     for unit in _UNITS[:-1]:
         if size < 1024:
@@ -74,6 +83,10 @@ class Progress:
             line = visible(text) + (_bar(done, total) if total > 0 else "")
             print(f"\r{line:{self._width}}", end="", file=sys.stderr, flush=True)
             self._width = len(line)
+
+    def of(self, text: str) -> Callable[[int, int], None]:
+        """What shows a text with how much is done of how much."""
+        return lambda done, total: self.show(text, done, total)
 
     def clear(self) -> None:
         if self._width:

@@ -31,6 +31,7 @@ class Collection:
 
 def read_collections(ranks: list[Rank]) -> dict[str, Collection]:
     """The collections of all ranks, in the order of the configuration."""
+    ranks = [part for rank in ranks for part in rank.parts]
     configured = {name: entry for rank in ranks for name, entry in _configured(rank).items()}
     selected: dict[str, dict[str, None]] = {name: {} for name in configured}
     for rank in ranks:

@@ -19,7 +19,7 @@ from .rank import Rank
 from .record import SAVED, Array
 from .run import Run
 from .safetensors import write_file
-from .saved import read_saved, value_of_scalar
+from .saved import value_of_scalar
 from .tables import VIEWS, tensor_file
 from .tensorboard import EventFile
 
@@ -27,6 +27,7 @@ FORMATS = ("npy", "safetensors", "csv", "tensorboard", "parquet")
 # The measures that TensorBoard shows of tensors with more than one element.
 _SCALARS = ("mean", "abs_mean", "abs_max", "l2")
 _DEFAULT_COLLECTION = "tensors"
+_ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,15 @@ class Exported:
     files: tuple[Path, ...]
 
 
+Progress = Callable[[int, int], None]
+
+
 def export_run(
-    run: Run, kind: str, output: Path, selection: ExportSelection, progress: Callable[[Path], None] = lambda file: None
+    run: Run,
+    kind: str,
+    output: Path,
+    selection: ExportSelection,
+    progress: Progress = lambda done, total: None,
 ) -> Exported:
     """Writes an export below a directory, or as a file for CSV.
 
@@ -64,7 +72,7 @@ def export_run(
         kind: One of FORMATS.
         output: The directory, which is made; of CSV, the file.
         selection: What is exported.
-        progress: Called after each file.
+        progress: Receives how many values, steps or tables of how many have been written.
 
     Raises:
         NotRecorded: Nothing that was recorded is selected.
@@ -75,10 +83,7 @@ def export_run(
     if kind not in FORMATS:
         raise GraphdbgError(f"no format {kind}; there are {', '.join(FORMATS)}", USAGE)
     writers = {"npy": _npy, "safetensors": _safetensors, "csv": _csv, "tensorboard": _tensorboard, "parquet": _parquet}
-    files: list[Path] = []
-    for file in writers[kind](run, output, selection):
-        files.append(file)
-        progress(file)
+    files = list(writers[kind](run, output, selection, progress))
     if not files:
         raise NotRecorded(f"nothing to export as {kind}: no value that is selected was saved")
     return Exported(tuple(files))
@@ -105,35 +110,39 @@ def _tensor_name(rank: Rank, record: Any) -> str:
     return f"{rank.nodes.name(int(record['node']))}:{int(record['slot'])}"
 
 
-def _npy(run: Run, output: Path, selection: ExportSelection) -> Iterator[Path]:
+def _npy(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
     """One file for each value: RANK/STEP/NAME.npy, with / in names as %2F; bfloat16 and float8 as float32."""
     names = _names(run, selection)
-    for rank in _ranks(run, selection):
-        for name, saved in _saved(rank, selection, names):
-            pass_ = f"#{int(saved['pass'])}" if saved["pass"] > 1 else ""
-            value = _for_numpy(read_saved(rank.files, rank.name, saved))
-            directory = output / rank.name / f"{int(saved['step']):08d}"
-            file = directory / f"{urllib.parse.quote(name + pass_, safe=' ')}.npy"
-            with whole_file(file) as stream:
-                numpy.save(stream, value, allow_pickle=False)
-            yield file
+    values = [(rank, *each) for rank in _ranks(run, selection) for each in _saved(rank, selection, names)]
+    for done, (rank, name, saved) in enumerate(values, 1):
+        pass_ = f"#{int(saved['pass'])}" if saved["pass"] > 1 else ""
+        value = _for_numpy(rank.read_saved(saved))
+        directory = output / rank.name / f"{int(saved['step']):08d}"
+        file = directory / f"{urllib.parse.quote(name + pass_, safe=' ')}.npy"
+        with whole_file(file) as stream:
+            numpy.save(stream, value, allow_pickle=False)
+        progress(done, len(values))
+        yield file
 
 
 def _for_numpy(value: Array) -> Array:
     return value if value.dtype.isbuiltin == 1 else value.astype("f4")
 
 
-def _safetensors(run: Run, output: Path, selection: ExportSelection) -> Iterator[Path]:
+def _safetensors(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
     """One file for each file of the run: RANK/STEP.safetensors."""
     names = _names(run, selection)
+    groups: dict[tuple[int, str], list[Any]] = {}
     for rank in _ranks(run, selection):
-        groups: dict[str, list[Any]] = {}
         for _, saved in _saved(rank, selection, names):
-            groups.setdefault(tensor_file(int(saved["step"]), int(saved["file"])), []).append(saved)
-        for name, records in groups.items():
-            file = output / rank.name / name
-            write_file(file, rank, records)
-            yield file
+            name = tensor_file(int(saved["step"]), int(saved["file"]))
+            groups.setdefault((rank.number, name), []).append(saved)
+    for done, ((number, name), records) in enumerate(groups.items(), 1):
+        rank = run.rank(number)
+        file = output / rank.name / name
+        write_file(file, rank, records)
+        progress(done, len(groups))
+        yield file
 
 
 def _table(run: Run, view: str, selection: ExportSelection) -> Any:
@@ -155,7 +164,7 @@ def _table(run: Run, view: str, selection: ExportSelection) -> Any:
     return table
 
 
-def _csv(run: Run, output: Path, selection: ExportSelection) -> Iterator[Path]:
+def _csv(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
     """The statistics."""
     writer = load("pyarrow.csv", "an export as CSV")
     table = _table(run, "statistics", selection)
@@ -164,21 +173,24 @@ def _csv(run: Run, output: Path, selection: ExportSelection) -> Iterator[Path]:
         at = table.column_names.index(name)
         table = table.set_column(at, name, table.column(name).cast(strings))
     with whole_file(output) as stream:
-        writer.write_csv(table, stream)
+        for done, batch in enumerate(batches := table.to_batches(_ROWS_AT_ONCE), 1):
+            writer.write_csv(batch, stream, writer.WriteOptions(include_header=done == 1))
+            progress(done, len(batches))
     yield output
 
 
-def _parquet(run: Run, output: Path, selection: ExportSelection) -> Iterator[Path]:
+def _parquet(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
     """One file for each table."""
     parquet = load("pyarrow.parquet", "an export as Parquet")
-    for view in VIEWS:
+    for done, view in enumerate(VIEWS, 1):
         file = output / f"{view}.parquet"
         with whole_file(file) as stream:
             parquet.write_table(_table(run, view, selection), stream, compression="zstd")
+        progress(done, len(VIEWS))
         yield file
 
 
-def _tensorboard(run: Run, output: Path, selection: ExportSelection) -> Iterator[Path]:
+def _tensorboard(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
     """One file of events for each rank, in a directory of the rank if there are several."""
     names = _names(run, selection)
     tags = _tags(run)
@@ -191,10 +203,10 @@ def _tensorboard(run: Run, output: Path, selection: ExportSelection) -> Iterator
         file = directory / f"events.out.tfevents.{int(start)}.{socket.gethostname()}.{rank.number}.graphdbg"
         with whole_file(file) as stream:
             events = EventFile(stream, start)
-            _write_scalars(events, rank, selection, names, tags, begins)
+            _write_scalars(events, rank, selection, names, tags, begins, progress)
             for name, saved in _saved(rank, selection, names):
                 step = int(saved["step"])
-                value = _for_numpy(read_saved(rank.files, rank.name, saved))
+                value = _for_numpy(rank.read_saved(saved))
                 if value.dtype.kind in "biuf":
                     events.histogram(step, begins.get(step, start), _tag(tags, name), value)
         yield file
@@ -207,14 +219,11 @@ def _write_scalars(
     names: set[str] | None,
     tags: dict[str, str],
     begins: dict[int, float],
+    progress: Progress,
 ) -> None:
-    for step in rank.steps.steps():
-        if (
-            not (selection.first_step or 0)
-            <= step
-            <= (selection.last_step if selection.last_step is not None else step)
-        ):
-            continue
+    first, last = selection.first_step or 0, selection.last_step
+    steps = [step for step in rank.steps.steps() if first <= step and (last is None or step <= last)]
+    for done, step in enumerate(steps, 1):
         values: list[tuple[str, float]] = []
         for record in rank.statistics(step, step).records:
             name = _tensor_name(rank, record)
@@ -222,6 +231,7 @@ def _write_scalars(
                 values += _scalars(record, _tag(tags, name))
         if values:
             events.scalars(step, begins.get(step, 0.0), values)
+        progress(done, len(steps))
 
 
 def _scalars(record: Any, tag: str) -> list[tuple[str, float]]:

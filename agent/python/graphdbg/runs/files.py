@@ -121,16 +121,24 @@ class RemoteFiles:
 
     def write(self, path: str, content: bytes) -> None:
         # Object storage has no rename; a file appears there when it is whole.
-        target = self.path(path)
-        self.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
-        with self.filesystem.open_output_stream(target) as stream:
+        with self._whole(path) as stream:
             stream.write(content)
 
     def copy(self, source: Path, path: str) -> None:
+        with source.open("rb") as content, self._whole(path) as stream:
+            shutil.copyfileobj(content, stream, _COPIED_AT_ONCE)
+
+    @contextlib.contextmanager
+    def _whole(self, path: str) -> Iterator[Any]:
+        """A file to write, which is removed after an error or an interruption: closing it would make it appear."""
         target = self.path(path)
         self.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
-        with source.open("rb") as content, self.filesystem.open_output_stream(target) as stream:
-            shutil.copyfileobj(content, stream, _COPIED_AT_ONCE)
+        try:
+            with self.filesystem.open_output_stream(target) as stream:
+                yield stream
+        except BaseException:
+            self.remove(path)
+            raise
 
     def remove(self, path: str) -> None:
         if self.size(path) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,9 +83,9 @@ class Log:
         self._segments: dict[str, Segment] = {}
         self.recovered = ring.nothing()
 
-    def refresh(self) -> None:
-        """Reads what was added since the last call."""
-        self._refresh_segments()
+    def refresh(self, progress: Callable[[int], None] = lambda records: None) -> None:
+        """Reads what was added since the last call. `progress` receives the number of records of each segment."""
+        self._refresh_segments(progress)
         held = ring.nothing() if self._ring_file is None else ring.read_ring(self._ring_file, self._wanted_of_ring())
         # Again, because a record may have left the ring meanwhile.
         self._refresh_segments()
@@ -94,12 +94,13 @@ class Log:
             covered |= (held.positions >= numpy.uint64(first)) & (held.positions < numpy.uint64(end))
         self.recovered = ring.Recovered(held.header, held.positions[~covered], held.records[~covered], held.damage)
 
-    def _refresh_segments(self) -> None:
+    def _refresh_segments(self, progress: Callable[[int], None] = lambda records: None) -> None:
         files = segment_files(self._directory)
         for number, file in files.items():
             segment = self._segments.setdefault(number, Segment(file))
             segment.file = file
             segment.refresh()
+            progress(segment.count)
         for number in set(self._segments) - set(files):
             del self._segments[number]
 

@@ -78,20 +78,19 @@ def pack_rank(
         rank: The rank, whose files are on this machine.
         target: The run's files, or a copy elsewhere.
         whole: Whether the records behind the last end of a chunk are packed, too: the rank has ended.
-        progress: Receives the number of records of each chunk.
+        progress: Receives numbers of records whenever some have been written.
 
     Raises:
         DataLossError: What was read back differs from what was written.
         OSError: A file cannot be written.
     """
     done = Rank(target, rank.number).packed.ranges()
-    writer = _Writer(rank, target)
+    writer = _Writer(rank, target, progress)
     words = {kind: Words(_MAX_ROWS) for kind in VIEW_OF_KIND}
     rows = 0
     for chunk in _chunks(rank, done, whole, words):
         writer.write(chunk)
         rows += chunk.rows
-        progress(chunk.rows)
     if whole or rows:
         writer.write_whole("nodes", nodes_table(rank.nodes))
         writer.write_whole("hits", hits_table(rank.hits, rank.nodes))
@@ -165,8 +164,9 @@ class _Writer:
         bytes, files: Size and number of the files.
     """
 
-    def __init__(self, rank: Rank, target: Files) -> None:
+    def __init__(self, rank: Rank, target: Files, progress: Callable[[int], None]) -> None:
         self._rank = rank
+        self._progress = progress
         self._target = target
         self._pa = load("pyarrow", "packing a run")
         self._parquet = load("pyarrow.parquet", "packing a run")
@@ -178,6 +178,7 @@ class _Writer:
     def write(self, chunk: _Chunk) -> None:
         """Writes a chunk, with the file that makes it complete last."""
         raw = list(chunk.raw)
+        self._progress(sum(len(part.records) for part in raw))
         steps = [part.records["step"] for part in raw] + [words.column(1) for words in chunk.words.values() if words]
         first, last = min(int(each.min()) for each in steps), max(int(each.max()) for each in steps)
         metadata = self._metadata(chunk, first, last)
@@ -278,6 +279,8 @@ class _Writer:
                     group = table.slice(start, ROW_GROUP)
                     writer.write_table(group.replace_schema_metadata(metadata), row_group_size=ROW_GROUP)
                     written.append(checksums(group))
+                    if kind is not None:
+                        self._progress(group.num_rows)
         finally:
             if writer is not None:
                 writer.close()

@@ -34,6 +34,7 @@ class PackReport:
         files: Their number.
         ended: Whether all ranks have ended, so that nothing is left to pack.
         lost: Tensors that a process did not live to write.
+        total: The number of records that there were to pack when it began.
     """
 
     rows: int = 0
@@ -41,6 +42,7 @@ class PackReport:
     files: int = 0
     ended: bool = False
     lost: list[str] = field(default_factory=list)
+    total: int = 0
 
 
 def pack_run(
@@ -57,7 +59,7 @@ def pack_run(
         to: A directory or URL to which a copy goes: Parquet and everything but the log, `rank.json` last.
         follow: Whether to continue until all ranks have ended.
         keep_log: Whether the log stays. It always stays with `to`, and where it is damaged.
-        progress: Called after each file.
+        progress: Called whenever something has been written.
 
     Raises:
         GraphdbgError: The path is a URL, or there is no run.
@@ -71,6 +73,9 @@ def pack_run(
     target: Files = files if to is None else _copy_target(to)
     forget = to is None and not keep_log
     report = PackReport()
+    for number in run.ranks:
+        rank = run.rank(number)
+        report.total += rank.unpacked_count if target is files else rank.end_position
     ranks: dict[int, Rank] = {}
     while True:
         ranks |= {number: run.rank(number) for number in run.ranks}

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from .messages import GRAPH_UPDATES, HITS, Messages
 from .packed import Packed
 from .protobuf import DecodeError, Values, decode
 from .record import BEGIN_KIND, CHANGE_KIND, END_KIND, SAVED_KIND, STATISTICS_KIND, Array
+from .saved import read_saved
 from .schema import GRAPH_UPDATE, HIT, Fields
 from .steps import StepIndex
 
@@ -103,11 +104,14 @@ class Rank:
     @property
     def log(self) -> Log | None:
         """Its segments and ring; None at a URL."""
-        if self.files.local is not None and self._is_stale("log"):
-            if self._log is None:
-                self._log = Log(self.log_directory, self.ring_file)
-            self._log.refresh()
+        self.load(lambda records: None)
         return self._log
+
+    def load(self, progress: Callable[[int], None]) -> None:
+        """Reads the log. `progress` receives the number of records of each segment."""
+        if self.files.local is not None and self._is_stale("log"):
+            self._log = self._log or Log(self.log_directory, self.ring_file)
+            self._log.refresh(progress)
 
     @property
     def log_directory(self) -> Path:
@@ -240,6 +244,38 @@ class Rank:
         if self.log and len(self.log.recovered.positions):
             ends.append(int(self.log.recovered.positions[-1]) + 1)
         return max([*ends, self.packed.last_position], default=0)
+
+    def unpacked(self, selection: Selection) -> Found:
+        """The selected records that are not in Parquet."""
+        found = self.log.select(selection) if self.log else Found.join([])
+        if not self.packed.chunks:
+            return found
+        new = outside(found.positions, self.packed.ranges())
+        return Found(found.positions[new], found.records[new])
+
+    @property
+    def log_bytes(self) -> int:
+        """The size of the log's segments."""
+        return sum(self.files.size(f"{self.name}/log/{name}") or 0 for name in self.files.names(f"{self.name}/log"))
+
+    @property
+    def unpacked_count(self) -> int:
+        """The number of records that are only in the log."""
+        if self.log is None:
+            return 0
+        both = merged([*self.log.ranges(), *self.packed.ranges()])
+        packed = merged(self.packed.ranges())
+        segments = sum(end - first for first, end in both) - sum(end - first for first, end in packed)
+        return segments + int(outside(self.log.recovered.positions, packed).sum())
+
+    @property
+    def parts(self) -> list[Rank]:
+        """The ranks that it consists of: itself, or those of the runs of a chain."""
+        return [self]
+
+    def read_saved(self, saved: Array) -> Array:
+        """The value of a record of a saved tensor, as SAVED. Raises DataLossError."""
+        return read_saved(self.files, self.name, saved)
 
     def statistics(self, first: int | None, last: int | None, tensor: tuple[int, int] | None = None) -> Found:
         """Records of statistics in steps of [first, last], of one tensor or all."""

@@ -21,7 +21,6 @@ from .files import Files, open_files
 from .follow import follow, wait_for
 from .graph import Graph, split_tensor
 from .hits import hit_of
-from .packages import load
 from .protobuf import Values
 from .rank import LOST, Rank, rank_numbers, read_json
 from .record import MODES
@@ -35,18 +34,24 @@ if TYPE_CHECKING:
 _ENDS = (LOST, "exception", "terminated", "closed", "exit")
 
 
-def open_run(path: str | os.PathLike[str]) -> Run:
+def open_run(path: str | os.PathLike[str], chain: bool = False) -> Run:
     """Opens a recorded run, which may still be running.
 
     Args:
         path: The run's directory, or a URL that pyarrow or fsspec can read, such as s3://bucket/runs/abc.
             At a URL, what `graphdbg pack --to` put there is read.
+        chain: Whether the runs that it resumes, and those that resume it, are read with it as one: a job that was
+            started again from a checkpoint. Steps continue behind the last one that the run before recorded.
 
     Raises:
         RunNotFoundError: There is no run.
         MissingPackageError: The URL needs a package that is not installed.
     """
-    return Run(open_files(path))
+    if not chain:
+        return Run(open_files(path))
+    from .chain import ChainedRun, chain_of
+
+    return ChainedRun([Run(open_files(each)) for each in chain_of(os.fspath(path))])
 
 
 class Run:
@@ -326,21 +331,11 @@ class Run:
             NotRecorded: There is no such rank.
             MissingPackageError: pyarrow is not installed.
         """
-        compute = load("pyarrow.compute", "statistics as a table")
+        names = self.tensors(tensors) if isinstance(tensors, str) else tensors
         first, last = (step, step) if step is not None else _bounds(steps)
         table = views.table(self.selected_ranks(rank), "statistics", first, last)
-        if isinstance(steps, range) and steps.step != 1:
-            table = table.filter(compute.field("step").isin(list(steps)))
-        if mode is not None:
-            table = table.filter(compute.field("mode") == mode_number(mode))
-        if tensors is not None:
-            names = (
-                self.tensors(tensors)
-                if isinstance(tensors, str)
-                else [":".join(map(str, split_tensor(each))) for each in tensors]
-            )
-            table = table.filter(compute.field("tensor").cast("string").isin(names))
-        return table
+        wanted = list(steps) if isinstance(steps, range) else None
+        return views.filtered(table, wanted, None if mode is None else mode_number(mode), names)
 
     def diff(
         self,

@@ -13,7 +13,7 @@ from .errors import DataLossError
 from .files import whole_file
 from .rank import Rank
 from .record import SAVED, dtype_name, mode_name
-from .saved import ELEMENT_BYTES, data_start, read_saved
+from .saved import ELEMENT_BYTES, data_start
 from .tables import shape_of, tensor_file
 
 _PREFIX = struct.Struct("<Q")
@@ -77,7 +77,7 @@ def write_file(file: Path, rank: Rank, records: list[Any]) -> int:
     with whole_file(file) as stream:
         stream.write(_PREFIX.pack(len(encoded)) + encoded)
         for saved in records:
-            stream.write(read_saved(rank.files, rank.name, saved).tobytes())
+            stream.write(rank.read_saved(saved).tobytes())
     return file.stat().st_size
 
 
@@ -133,7 +133,7 @@ def _whole(rank: Rank, records: list[Any]) -> list[Any]:
         if _offset(saved) != end or dtype_name(int(saved["dtype"])) not in ELEMENT_BYTES:
             break
         try:
-            read_saved(rank.files, rank.name, saved)
+            rank.read_saved(saved)
         except DataLossError:
             break
         end += int(saved["bytes"])

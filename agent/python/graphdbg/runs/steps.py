@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy
 
@@ -84,6 +85,25 @@ class StepIndex:
                 entry.begin_ns = int(mark["unix_ns"])
             if pass_ == 0:
                 self._own[step] = entry
+
+    def extend(self, other: StepIndex, steps: int, mode_steps: Mapping[str, int]) -> None:
+        """Adds the marks of a run that resumes this one, behind this many steps, and steps of each mode."""
+        for (step, mode, pass_), mark in other.marks.items():
+            moved = replace(mark, step=step + steps, mode_step=mark.mode_step + mode_steps.get(mark.mode, 0))
+            self.marks[moved.step, mode, pass_] = moved
+            self._by_mode.setdefault((moved.mode, moved.mode_step), moved.step)
+            if pass_ == 0:
+                self._own[moved.step] = moved
+        self.last_ended = other.last_ended + steps
+
+    @property
+    def last(self) -> int:
+        """The last step; 0 if there is none."""
+        return max((mark.step for mark in self.marks.values()), default=0)
+
+    def last_of(self, mode: str) -> int:
+        """The last mode step of a mode; 0 if there is none."""
+        return max((mark.mode_step for mark in self.marks.values() if mark.mode == mode), default=0)
 
     def steps(self, mode: str | None = None) -> list[int]:
         """The steps, ascending; with a mode, those of the mode and those with a pass of it."""

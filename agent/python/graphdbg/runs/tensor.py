@@ -25,7 +25,7 @@ from .record import (
     Array,
     mode_name,
 )
-from .saved import read_saved, value_of_scalar
+from .saved import value_of_scalar
 from .tables import shape_of
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Tensor:
         return rows.sort_values(["step", "pass"], kind="stable")
 
     def _read(self, rank: Rank, record: Any) -> Array:
-        return read_saved(rank.files, rank.name, numpy.array([record]).view(SAVED)[0])
+        return rank.read_saved(numpy.array([record]).view(SAVED)[0])
 
     def _selection(self, rank: Rank, kinds: tuple[int, ...], step: int | None) -> Found:
         key = rank.tensor_key(self.name)

@@ -20,13 +20,15 @@ _COPIED_AT_ONCE = 8 << 20
 _SEGMENT_RECORDS = ((64 << 20) - HEADER_SIZE) // 160
 
 
-def unpack_run(path: str, to: Path | None = None, progress: Callable[[int], None] = lambda rows: None) -> int:
+def unpack_run(
+    path: str, to: Path | None = None, progress: Callable[[int, int], None] = lambda rows, total: None
+) -> int:
     """Restores the logs of all ranks of a run.
 
     Args:
         path: The run's directory or URL.
         to: A directory for the restored run, with all of its files; by default the run itself.
-        progress: Receives the number of records so far, after each rank.
+        progress: Receives how many records of how many have been restored.
 
     Returns:
         The number of records written.
@@ -41,12 +43,18 @@ def unpack_run(path: str, to: Path | None = None, progress: Callable[[int], None
         raise GraphdbgError(f"{path} is a URL: name a directory for the unpacked run", USAGE)
     root = to or Path(files.name)
     written = 0
+    total = sum(end - first for number in run.ranks for first, end in run.rank(number).packed.ranges())
+
+    def count(rows: int) -> None:
+        nonlocal written
+        written += rows
+        progress(written, total)
+
     for number in run.ranks:
         rank = run.rank(number)
         if to is not None:
             _copy_rank(files, rank.name, to)
-        written += unpack_rank(rank, root / rank.name / "log")
-        progress(written)
+        unpack_rank(rank, root / rank.name / "log", count)
     if to is not None:
         _copy_names(files, "", to, _RUN_FILES)
     return written
@@ -68,15 +76,13 @@ def _copy_names(files: Files, directory: str, to: Path, names: Iterable[str]) ->
                 stream.write(files.read(path, start, _COPIED_AT_ONCE))
 
 
-def unpack_rank(rank: Rank, directory: Path) -> int:
+def unpack_rank(rank: Rank, directory: Path, progress: Callable[[int], None]) -> None:
     """Writes the records of a rank's chunks that the log does not have as segments.
 
     Args:
         rank: The rank.
         directory: The directory of its log.
-
-    Returns:
-        The number of records written.
+        progress: Receives the number of records of each segment that was written.
 
     Raises:
         ValueError: A file has a tensor that is not in the graph.
@@ -84,15 +90,13 @@ def unpack_rank(rank: Rank, directory: Path) -> int:
     """
     directory.mkdir(parents=True, exist_ok=True)
     had = rank.log.ranges() if rank.log else []
-    written = 0
     for chunk in rank.packed.chunks:
         found = rank.packed.read(chunk, lambda: rank.nodes)
         new = outside(found.positions, had)
         for part in _consecutive(Found(found.positions[new], found.records[new])):
             write_segment(directory, _header(rank, int(part.positions[0])), part.records)
-            written += len(part.records)
+            progress(len(part.records))
     rank.refresh()
-    return written
 
 
 def _consecutive(found: Found) -> list[Found]:

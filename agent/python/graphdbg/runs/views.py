@@ -10,7 +10,8 @@ from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .columns import TableMaker, Words
 from .files import RemoteFiles
-from .log import Found, Selection
+from .graph import split_tensor
+from .log import Selection
 from .packages import load
 from .packed import VIEW_OF_KIND, Chunk
 from .rank import Rank, outside
@@ -33,6 +34,19 @@ def table(ranks: Iterable[Rank], view: str, first: int | None = None, last: int 
     if not parts:
         raise GraphdbgError("a run without ranks has no tables")
     return pa.concat_tables(parts, promote_options="permissive")
+
+
+def filtered(table: Any, steps: list[int] | None, mode: int | None, tensors: Collection[str] | None) -> Any:
+    """The rows of a table of statistics in these steps, of this mode and of these tensors; None keeps all."""
+    field = load("pyarrow.compute", "statistics as a table").field
+    if steps is not None:
+        table = table.filter(field("step").isin(steps))
+    if mode is not None:
+        table = table.filter(field("mode") == mode)
+    if tensors is not None:
+        names = [":".join(map(str, split_tensor(each))) for each in tensors]
+        table = table.filter(field("tensor").cast("string").isin(names))
+    return table
 
 
 def _of_rank(rank: Rank, view: str, first: int | None, last: int | None) -> Any:
@@ -76,10 +90,7 @@ def _logged(rank: Rank, view: str, first: int | None, last: int | None) -> Any:
     if view == "tensors":
         return tensors_table(rank.saved(first, last).records, rank.nodes, rank.steps)
     kind = KIND_OF_VIEW[view]
-    found = rank.log.select(Selection((kind,), first, last)) if rank.log else Found.join([])
-    if rank.packed.chunks:
-        new = outside(found.positions, rank.packed.ranges())
-        found = Found(found.positions[new], found.records[new])
+    found = rank.unpacked(Selection((kind,), first, last))
     return TableMaker(rank.nodes, rank.steps).table(kind, Words.of(found.positions, found.records))
 
 
@@ -126,7 +137,7 @@ class Database:
         self._defined[view] = state
 
     def _logged(self, ranks: Sequence[Rank], view: str) -> str:
-        rows = sum(rank.log.count for rank in ranks if rank.log) if view in KIND_OF_VIEW else 0
+        rows = sum(rank.unpacked_count for rank in ranks) if view in KIND_OF_VIEW else 0
         if rows > MAX_ROWS_IN_MEMORY:
             raise GraphdbgError(
                 f"{rows} records are only in the log, more than {MAX_ROWS_IN_MEMORY}: run `graphdbg pack` first", USAGE

@@ -1,0 +1,169 @@
+"""Ctrl-C at any moment of pack, unpack and export leaves nothing half-written."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+numpy = pytest.importorskip("numpy")
+pytest.importorskip("pyarrow")
+
+import graphdbg  # noqa: E402
+from graphdbg.runs import open_run  # noqa: E402
+from graphdbg.runs.files import open_files  # noqa: E402
+from synthetic_run import realistic_rank, write_run_json  # noqa: E402
+
+RANKS, STEPS, TENSORS, SAVED = 2, 60, 400, 40
+MOMENTS = 4
+
+# Reports when the command begins, so that an interruption hits it and not the imports of Python.
+PROGRAM = """
+import sys
+from graphdbg.cli import main
+import graphdbg.runs.pack_run, graphdbg.runs.unpack, graphdbg.runs.export, pyarrow.parquet, pyarrow.csv
+print("begins", flush=True)
+sys.exit(main.main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("interrupted") / "run"
+    write_run_json(directory, RANKS)
+    for number in range(RANKS):
+        rank = realistic_rank(directory, number, STEPS, TENSORS, RANKS)
+        for step in range(1, SAVED + 1):
+            rank.save(step, 1, numpy.full((64, 64), step, "f4"))
+        rank.write(segments=3)
+    return directory
+
+
+def start(*arguments):
+    path = str(Path(graphdbg.__file__).parents[1])
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"},
+        # Tests that run in the background of a shell ignore interrupts, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def interrupt(seconds, *arguments):
+    """Runs a command and interrupts it after a time. Returns whether it was interrupted before its end."""
+    process = start(*arguments)
+    assert process.stdout.readline() == "begins\n", process.stderr.read()
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode in (0, 130, -signal.SIGINT), errors
+    return process.returncode != 0
+
+
+def duration(*arguments):
+    process = start(*arguments)
+    process.stdout.readline()
+    begin = time.monotonic()
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return time.monotonic() - begin
+
+
+def records(directory):
+    """All records of a run by rank, with their positions, wherever they are."""
+    run = open_run(directory)
+    assert run.damages == []
+    found = [run.rank(number).select(graphdbg.runs.log.Selection()) for number in run.ranks]
+    return [(each.positions.tobytes(), each.records.tobytes()) for each in found]
+
+
+def assert_nothing_half_written(directory):
+    assert [str(file) for file in Path(directory).rglob("*.part")] == []
+
+
+def moments(seconds):
+    return [seconds * (number + 0.5) / MOMENTS for number in range(MOMENTS)]
+
+
+def test_pack(original, tmp_path):
+    expected = records(original)
+    whole = tmp_path / "whole"
+    shutil.copytree(original, whole)
+    interrupted = 0
+    for number, seconds in enumerate(moments(duration("pack", whole))):
+        copy = tmp_path / str(number)
+        shutil.copytree(original, copy)
+        interrupted += interrupt(seconds, "pack", copy)
+        assert_nothing_half_written(copy)
+        assert records(copy) == expected
+        # What was packed already is not packed again, and nothing is lost.
+        duration("pack", copy)
+        assert records(copy) == expected
+        assert not list(copy.rglob("*.gdbl"))
+    assert interrupted > 0
+
+
+def test_pack_to_another_place(original, tmp_path):
+    interrupted = 0
+    for number, seconds in enumerate(moments(duration("pack", original, "--to", tmp_path / "whole"))):
+        copy = tmp_path / str(number)
+        interrupted += interrupt(seconds, "pack", original, "--to", copy)
+        assert_nothing_half_written(copy)
+        duration("pack", original, "--to", copy)
+        assert records(copy) == records(tmp_path / "whole")
+    assert interrupted > 0
+
+
+def test_unpack(original, tmp_path):
+    packed = tmp_path / "packed"
+    shutil.copytree(original, packed)
+    duration("pack", packed)
+    expected = records(packed)
+    interrupted = 0
+    for number, seconds in enumerate(moments(duration("unpack", packed, "--to", tmp_path / "whole"))):
+        copy = tmp_path / str(number)
+        shutil.copytree(packed, copy)
+        interrupted += interrupt(seconds, "unpack", copy)
+        assert_nothing_half_written(copy)
+        assert records(copy) == expected
+        duration("unpack", copy)
+        shutil.rmtree(copy / "parquet")
+        assert records(copy) == expected == records(original)
+    assert interrupted > 0
+
+
+@pytest.mark.parametrize("kind", ["npy", "safetensors", "csv", "parquet", "tensorboard"])
+def test_export(original, tmp_path, kind):
+    whole = tmp_path / "whole"
+    interrupted = 0
+    seconds = duration("export", original, "--format", kind, "-o", whole)
+    sizes = {each.relative_to(whole): each.stat().st_size for each in whole.rglob("*")}
+    for number, moment in enumerate(moments(seconds)):
+        output = tmp_path / str(number)
+        interrupted += interrupt(moment, "export", original, "--format", kind, "-o", output)
+        assert_nothing_half_written(tmp_path)
+        # Each file that is there is whole.
+        for file in output.rglob("*"):
+            assert file.is_dir() or file.stat().st_size == sizes[file.relative_to(output)]
+        if kind == "csv":
+            assert not output.exists() or output.read_bytes() == whole.read_bytes()
+    assert interrupted > 0
+
+
+def test_a_file_elsewhere_that_was_not_written_whole_is_removed(tmp_path):
+    pytest.importorskip("fsspec")
+    files = open_files(f"local://{tmp_path}/copy")
+    with pytest.raises(KeyboardInterrupt), files._whole("run.json") as stream:
+        stream.write(b"{")
+        raise KeyboardInterrupt
+    assert files.names() == []
+    files.write("run.json", b"{}")
+    assert files.names() == ["run.json"]
