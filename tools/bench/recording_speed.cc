@@ -1,16 +1,23 @@
 // Measures what recording costs the training thread.
 //
-//   bazel run -c opt //tools/bench:recording_speed -- [DIRECTORY...]
+//   recording_speed DIRECTORY
 //
-// For a ring in ordinary memory's file system (/dev/shm) and in each directory:
-// nanoseconds to append a record, and microseconds of a step of 3,000 records,
-// 10 ms apart, as training steps are. Then the same step with the statistics of
-// 3,000 tensors of 4 and of 64 KiB, recorded and not.
-#include <algorithm>
+// tools/bench/record_speed.py starts it. For each line on stdin it answers with
+// one line of numbers:
+//
+//   append N      microseconds of each of N steps of 3,000 records, 10 ms
+//   apart,
+//                 as training steps are; then the process's CPU time meanwhile
+//                 and the number of records that were dropped
+//   measure N E   microseconds of a step with the statistics of 3,000 tensors
+//   of
+//                 E float32 elements, not recorded and recorded, N times each
+//
+// At the end of stdin, the recording is closed; it stays in the directory.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,7 +37,6 @@ using graphdbg::agent::Recording;
 using graphdbg::agent::RecordKey;
 
 constexpr int kRecordsOfStep = 3'000;
-constexpr int kSteps = 500;
 constexpr auto kBetweenSteps = std::chrono::milliseconds(10);
 
 double Microseconds(Clock::duration duration) {
@@ -57,98 +63,101 @@ std::unique_ptr<Recording> Open(const std::string& runs,
   return nullptr;
 }
 
-struct Percentiles {
-  double median;
-  double p99;
-};
+double CpuMicroseconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 +
+         static_cast<double>(time.tv_nsec) / 1e3;
+}
 
-// Runs the steps and times each.
-Percentiles TimeSteps(const std::function<void(uint64_t step)>& run) {
-  std::vector<double> times;
-  for (uint64_t step = 1; step <= kSteps; ++step) {
-    const Clock::time_point begin = Clock::now();
-    run(step);
-    times.push_back(Microseconds(Clock::now() - begin));
-    std::this_thread::sleep_for(kBetweenSteps);
+class Bench {
+ public:
+  explicit Bench(Recording* recording) : recording_(*recording) {}
+
+  void Append(int steps) {
+    const uint64_t dropped = recording_.records_dropped();
+    const double cpu = CpuMicroseconds();
+    const Statistics statistics = SomeStatistics();
+    for (int i = 0; i < steps; ++i) {
+      Step([&] {
+        for (key_.node = 1; key_.node <= kRecordsOfStep; ++key_.node) {
+          recording_.AppendStatistics(key_, statistics, 1);
+        }
+      });
+      std::this_thread::sleep_for(kBetweenSteps);
+    }
+    std::printf("%.3f %llu\n", CpuMicroseconds() - cpu,
+                static_cast<unsigned long long>(recording_.records_dropped() -
+                                                dropped));
   }
-  std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times[times.size() * 99 / 100]};
-}
 
-void MeasureAppending(const char* name, Recording* recording) {
-  Statistics statistics;
-  statistics.count = 1;
-  RecordKey key;
-  const Percentiles step = TimeSteps([&](uint64_t number) {
-    key.step = number;
-    for (uint32_t node = 1; node <= kRecordsOfStep; ++node) {
-      key.node = node;
-      recording->AppendStatistics(key, statistics, 1);
-    }
-  });
-  std::printf(
-      "%-10s %8.1f ns a record, step of %d: %7.1f us p50, %7.1f us p99,"
-      " %llu dropped\n",
-      name, step.median * 1000 / kRecordsOfStep, kRecordsOfStep, step.median,
-      step.p99, static_cast<unsigned long long>(recording->records_dropped()));
-}
-
-// The tensors have `elements` elements of float32.
-void MeasureWithStatistics(const char* name, int64_t elements,
-                           Recording* recording) {
-  const std::vector<float> values(static_cast<size_t>(elements), 0.5f);
-  const graphdbg::TensorView view = {graphdbg::DType::kFloat32, values.data(),
-                                     1, &elements, nullptr};
-  const auto measure = [&](uint64_t step, bool record) {
-    RecordKey key;
-    key.step = step;
-    for (uint32_t node = 1; node <= kRecordsOfStep; ++node) {
-      Statistics statistics;
-      graphdbg::cpu::ComputeStatistics(view, &statistics);
-      key.node = node;
-      if (record) recording->AppendStatistics(key, statistics, 1);
-    }
-  };
   // Alternately, so that both see the same machine.
-  std::vector<double> unrecorded;
-  std::vector<double> recorded;
-  TimeSteps([&](uint64_t step) {
-    for (const bool record : {false, true}) {
-      const Clock::time_point begin = Clock::now();
-      measure(step, record);
-      (record ? recorded : unrecorded)
-          .push_back(Microseconds(Clock::now() - begin));
+  void Measure(int steps, int64_t elements) {
+    const std::vector<float> values(static_cast<size_t>(elements), 0.5f);
+    const graphdbg::TensorView view = {graphdbg::DType::kFloat32, values.data(),
+                                       1, &elements, nullptr};
+    for (int i = 0; i < steps; ++i) {
+      for (const bool record : {false, true}) {
+        Step([&] {
+          for (key_.node = 1; key_.node <= kRecordsOfStep; ++key_.node) {
+            Statistics statistics;
+            graphdbg::cpu::ComputeStatistics(view, &statistics);
+            if (record) recording_.AppendStatistics(key_, statistics, 1);
+          }
+        });
+      }
     }
-  });
-  std::sort(unrecorded.begin(), unrecorded.end());
-  std::sort(recorded.begin(), recorded.end());
-  const double without = unrecorded[unrecorded.size() / 2];
-  const double with = recorded[recorded.size() / 2];
-  std::printf(
-      "%-10s statistics of %d tensors of %lld KiB: %.0f us, recorded %.0f us: "
-      "%.3f\n",
-      name, kRecordsOfStep, static_cast<long long>(elements * 4 / 1024),
-      without, with, with / without);
-}
-
-void Measure(const std::string& directory) {
-  const std::string runs = directory + "/graphdbg-bench-runs";
-  if (const auto recording = Open(runs, directory)) {
-    MeasureAppending(directory.c_str(), recording.get());
-    MeasureWithStatistics(directory.c_str(), 1'024, recording.get());
-    MeasureWithStatistics(directory.c_str(), 16'384, recording.get());
-    recording->Close(graphdbg::v1::Goodbye(), "exit");
+    std::printf("\n");
   }
-  std::filesystem::remove_all(runs);
-}
+
+ private:
+  static Statistics SomeStatistics() {
+    const float values[] = {-1, 0, 2};
+    const int64_t count = 3;
+    Statistics statistics;
+    graphdbg::cpu::ComputeStatistics(
+        {graphdbg::DType::kFloat32, values, 1, &count, nullptr}, &statistics);
+    return statistics;
+  }
+
+  // Runs a step between its marks, and prints its time.
+  void Step(const std::function<void()>& work) {
+    RecordKey key;
+    key.step = ++key_.step;
+    graphdbg::agent::RecordedMark mark;
+    mark.mode_step = key.step;
+    const Clock::time_point begin = Clock::now();
+    recording_.AppendBegin(key, mark);
+    work();
+    recording_.AppendEnd(key, mark);
+    std::printf("%.3f ", Microseconds(Clock::now() - begin));
+  }
+
+  Recording& recording_;
+  RecordKey key_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> directories(argv + 1, argv + argc);
-  if (directories.empty()) {
-    directories = {"/dev/shm", std::filesystem::temp_directory_path().string()};
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: recording_speed DIRECTORY\n");
+    return 2;
   }
-  for (const std::string& directory : directories) Measure(directory);
-  return 0;
+  const std::string directory = argv[1];
+  const auto recording = Open(directory, directory);
+  if (recording == nullptr) return 1;
+  Bench bench(recording.get());
+  char line[128];
+  while (std::fgets(line, sizeof line, stdin) != nullptr) {
+    int steps = 0;
+    long long elements = 0;
+    if (std::sscanf(line, "append %d", &steps) == 1) {
+      bench.Append(steps);
+    } else if (std::sscanf(line, "measure %d %lld", &steps, &elements) == 2) {
+      bench.Measure(steps, elements);
+    }
+    std::fflush(stdout);
+  }
+  return recording->Close(graphdbg::v1::Goodbye(), "exit") ? 0 : 1;
 }

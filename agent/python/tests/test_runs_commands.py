@@ -98,6 +98,23 @@ def test_runs_names_damaged_files_and_exits_with_1(runs):
     assert len(ran.stdout.splitlines()) == 2
 
 
+def test_runs_names_files_of_a_later_version_and_exits_with_1(runs):
+    (file,) = (runs / "first").rglob("*.gdbl")
+    content = bytearray(file.read_bytes())
+    content[7] = 2
+    file.write_bytes(content)
+    ran = graphdbg_command("runs", runs)
+    assert ran.returncode == 1
+    assert f"DATA_LOSS: {file}, offset 0: version 2 of the format is later than 1" in ran.stderr
+    first, second = ran.stdout.splitlines()
+    assert first.split()[:4] == ["first", "exit", "steps", "0"] and second.split()[:4] == [
+        "second",
+        "exit",
+        "steps",
+        "4",
+    ]
+
+
 def test_a_missing_directory_of_runs_is_wrong_usage(tmp_path):
     ran = graphdbg_command("runs", tmp_path / "none")
     assert ran.returncode == 2 and "no directory" in ran.stderr

@@ -57,14 +57,14 @@ def start(*arguments):
     )
 
 
-def interrupt(seconds, *arguments):
+def interrupt(seconds, *arguments, number=signal.SIGINT):
     """Runs a command and interrupts it after a time. Returns whether it was interrupted before its end."""
     process = start(*arguments)
     assert process.stdout.readline() == "begins\n", process.stderr.read()
     time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=120)
-    assert process.returncode in (0, 130, -signal.SIGINT), errors
+    assert process.returncode in (0, 130, -number), errors
     return process.returncode != 0
 
 
@@ -109,6 +109,23 @@ def test_pack(original, tmp_path):
         assert records(copy) == expected
         assert not list(copy.rglob("*.gdbl"))
     assert interrupted > 0
+
+
+def test_a_pack_that_is_killed_loses_nothing(original, tmp_path):
+    expected = records(original)
+    whole = tmp_path / "whole"
+    shutil.copytree(original, whole)
+    killed = 0
+    for number, seconds in enumerate(moments(duration("pack", whole))):
+        copy = tmp_path / str(number)
+        shutil.copytree(original, copy)
+        killed += interrupt(seconds, "pack", copy, number=signal.SIGKILL)
+        # What it was writing may be there as `.part`, which nobody reads.
+        assert records(copy) == expected
+        duration("pack", copy)
+        assert records(copy) == expected
+        assert_nothing_half_written(copy)
+    assert killed > 0
 
 
 def test_pack_to_another_place(original, tmp_path):

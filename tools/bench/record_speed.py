@@ -1,0 +1,227 @@
+"""Measures what recording costs, beside other ways to keep the same statistics.
+
+`append` is the recording of the agent (recording_speed.cc), `torch.save` a file for each step, and `SQLite` a
+table in WAL mode with a transaction for each step. All keep the statistics of 3,000 tensors in each step. They
+take some steps in turn, in an order that is shuffled in every round, so that other load on the machine affects
+all of them equally. Then `append` again beside computing the statistics, and packing what was recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy
+import torch
+
+TENSORS = 3000
+MEASURES = 16
+STEPS_OF_ROUND = 20
+BETWEEN_STEPS = 0.01
+ELEMENTS = 16_384
+
+
+@dataclass
+class Times:
+    """Microseconds: of each step on the thread that trains, and CPU time of the whole process for each step."""
+
+    steps: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    def percentile(self, share: float) -> float:
+        return sorted(self.steps)[min(len(self.steps) - 1, int(len(self.steps) * share))]
+
+
+class Appending:
+    """The agent's recording, in a process of its own."""
+
+    def __init__(self, program: Path, directory: Path) -> None:
+        self.directory = directory
+        self.times = Times()
+        self.dropped = 0
+        self._process = subprocess.Popen(
+            [str(program), str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def _ask(self, line: str) -> list[float]:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        return [float(number) for number in self._process.stdout.readline().split()]
+
+    def round(self, steps: int) -> None:
+        *times, cpu, dropped = self._ask(f"append {steps}")
+        self.times.steps += times
+        self.times.cpu.append(cpu / steps)
+        self.dropped += int(dropped)
+
+    def measured(self, steps: int) -> float:
+        """The time of a step with its statistics, recorded, divided by that of one that is not."""
+        times = self._ask(f"measure {steps} {ELEMENTS}")
+        return statistics.median(times[1::2]) / statistics.median(times[::2])
+
+    def close(self) -> int:
+        """Ends the process and returns the bytes on disk."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait()
+        return size_of(self.directory)
+
+
+class Saving:
+    """Another way, in this process."""
+
+    def __init__(self, directory: Path, save: Callable[[int, numpy.ndarray], None]) -> None:
+        self.directory = directory
+        self.times = Times()
+        self._save = save
+        self._step = 0
+
+    def round(self, steps: int) -> None:
+        values = numpy.random.default_rng(0).standard_normal((TENSORS, MEASURES))
+        cpu = time.process_time()
+        for _ in range(steps):
+            self._step += 1
+            begin = time.perf_counter()
+            self._save(self._step, values)
+            self.times.steps.append((time.perf_counter() - begin) * 1e6)
+            time.sleep(BETWEEN_STEPS)
+        self.times.cpu.append((time.process_time() - cpu) / steps * 1e6)
+
+    def close(self) -> int:
+        return size_of(self.directory)
+
+
+def torch_save(directory: Path) -> Saving:
+    directory.mkdir()
+    names = [f"forward/layers/{each}" for each in range(TENSORS)]
+
+    def save(step: int, values: numpy.ndarray) -> None:
+        content = {"step": step, "names": names, "statistics": torch.from_numpy(values)}
+        torch.save(content, directory / f"{step:08d}.pt")
+
+    return Saving(directory, save)
+
+
+def sqlite(directory: Path) -> Saving:
+    directory.mkdir()
+    connection = sqlite3.connect(directory / "run.db")
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma synchronous = normal")
+    columns = ", ".join(f"m{each} real" for each in range(MEASURES))
+    connection.execute(f"create table statistics (step integer, node integer, {columns})")
+    insert = f"insert into statistics values ({', '.join('?' * (MEASURES + 2))})"
+
+    def save(step: int, values: numpy.ndarray) -> None:
+        with connection:
+            connection.executemany(insert, [(step, node, *row) for node, row in enumerate(values.tolist())])
+
+    return Saving(directory, save)
+
+
+def size_of(directory: Path) -> int:
+    return sum(each.stat().st_size for each in directory.rglob("*") if each.is_file())
+
+
+def pack(run: Path) -> tuple[float, float, bool]:
+    """Records packed in a CPU second, bytes of a row, and whether unpacking restores the log."""
+    from graphdbg.runs import open_run
+    from graphdbg.runs.log import Selection
+    from graphdbg.runs.pack_run import pack_run
+    from graphdbg.runs.unpack import unpack_run
+
+    before = open_run(run).rank(0).select(Selection())
+    cpu = time.process_time()
+    report = pack_run(str(run))
+    seconds = time.process_time() - cpu
+    unpack_run(str(run))
+    shutil.rmtree(run / "parquet")
+    after = open_run(run).rank(0).select(Selection())
+    same = before.records.tobytes() == after.records.tobytes() and (before.positions == after.positions).all()
+    return report.rows / seconds, report.bytes / report.rows, bool(same)
+
+
+def show(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+def target(name: str, value: float, limit: float, unit: str, at_most: bool = True) -> list[str]:
+    reached = value <= limit if at_most else value >= limit
+    relation = "at most" if at_most else "at least"
+    return [name, f"{value:.4g} {unit}".strip(), f"{relation} {limit:g}", "reached" if reached else "missed"]
+
+
+def measure(program: Path, place: Path, rounds: int, p99_us: float) -> list[list[str]]:
+    """Prints the comparison in a directory, and returns the lines of the table of targets."""
+    with tempfile.TemporaryDirectory(prefix="graphdbg-bench-", dir=place) as temporary:
+        root = Path(temporary)
+        appending = Appending(program, root / "runs")
+        ways: dict[str, Appending | Saving] = {"append": appending}
+        ways |= {"torch.save": torch_save(root / "torch"), "SQLite": sqlite(root / "sqlite")}
+        for _ in range(rounds):
+            for way in random.sample(list(ways.values()), len(ways)):
+                way.round(STEPS_OF_ROUND)
+        records = rounds * STEPS_OF_ROUND * TENSORS
+        # Before anything else is recorded.
+        ratio = statistics.median(appending.measured(STEPS_OF_ROUND) for _ in range(3))
+        extra = 3 * STEPS_OF_ROUND * TENSORS
+        rows = [[str(place), "step p50", "step p99", "CPU of a step", "of append", "bytes of a record"]]
+        for name, way in ways.items():
+            times = way.times
+            share = statistics.median(times.cpu) / statistics.median(appending.times.cpu)
+            size = way.close() / (records + (extra if way is appending else 0))
+            rows.append(
+                [
+                    name,
+                    f"{times.percentile(0.5):.0f} us",
+                    f"{times.percentile(0.99):.0f} us",
+                    f"{statistics.median(times.cpu):.0f} us",
+                    f"{share:.1f}",
+                    f"{size:.0f}",
+                ]
+            )
+        show(rows)
+        print()
+        (run,) = [each for each in (root / "runs").iterdir() if each.is_dir()]
+        packed, row_bytes, same = pack(run)
+        where = f"in {place}"
+        return [
+            target(f"append, ns a record {where}", appending.times.percentile(0.5) * 1000 / TENSORS, 50, "ns"),
+            target(f"append, p99 of a step {where}", appending.times.percentile(0.99), p99_us, "us"),
+            target(f"CPU of a step, all threads {where}", statistics.median(appending.times.cpu), 200 + 150, "us"),
+            target(f"statistics recorded beside not {where}", ratio, 1.01, ""),
+            target(f"records dropped {where}", appending.dropped, 0, ""),
+            target(f"pack, records in a CPU second {where}", packed, 1e6, "", at_most=False),
+            target(f"pack, bytes of a row {where}", row_bytes, 60, "B"),
+            [f"unpack(pack(x)) is x {where}", "yes" if same else "no", "yes", "reached" if same else "missed"],
+        ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directories", metavar="DIRECTORY", nargs="*", type=Path, help="default: /dev/shm and $TMPDIR")
+    parser.add_argument("--program", type=Path, required=True, help="tools/bench:recording_speed")
+    parser.add_argument("--rounds", type=int, default=15, help=f"of {STEPS_OF_ROUND} steps each (default: 15)")
+    arguments = parser.parse_args()
+    memory = Path("/dev/shm")
+    places = arguments.directories or [memory, Path(tempfile.gettempdir())]
+    print(f"{TENSORS} tensors a step, medians, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
+    lines = [measure(arguments.program, place, arguments.rounds, 200 if place == memory else 1000) for place in places]
+    show([["", "measured", "target", ""], *itertools.chain.from_iterable(lines)])
+
+
+if __name__ == "__main__":
+    main()
