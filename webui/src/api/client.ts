@@ -19,6 +19,7 @@ import type {
   ServerInfo,
   Session,
   Comparison,
+  Divergence,
   Histogram,
   HitsPage,
   TensorHistory,
@@ -152,6 +153,8 @@ export const api = {
     http.json<{ steps: RecordedStep[]; next_cursor: string | null }>(job(id, '/steps'), { query, signal }),
   collections: (id: string, signal?: AbortSignal) =>
     http.json<{ collections: Collection[] }>(job(id, '/collections'), { signal }),
+  divergence: (id: string, rank: number, other: string, signal?: AbortSignal) =>
+    http.json<Divergence>(job(id, '/divergence'), { query: { rank, with: other }, signal }),
   startCheck: (id: string, body: CheckRequest) =>
     http.json<{ check_id: string }>(job(id, '/checks'), { method: 'POST', body }),
   check: (id: string, check: string, signal?: AbortSignal) =>

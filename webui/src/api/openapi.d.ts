@@ -800,6 +800,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/divergence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Finds the first op at which two runs, or two ranks of one, part.
+         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, and of variances the larger mean of squares.
+         */
+        get: operations["getDivergence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/graph/export": {
         parameters: {
             query?: never;
@@ -1440,6 +1463,38 @@ export interface components {
             id: string;
             name: string;
             role: components["schemas"]["Role"];
+        };
+        Difference: {
+            /** @description Its place in the step here. */
+            exec_order: number;
+            here: components["schemas"]["DifferenceValue"];
+            /** @description The first one that differs, or `digest`. */
+            measure: string;
+            /** @enum {unknown} */
+            mode: "unknown" | "train" | "eval" | "predict";
+            /** @description Its name in this run. */
+            node: string;
+            pass: number;
+            slot: number;
+            step: number;
+            there: components["schemas"]["DifferenceValue"];
+        };
+        /** @description Digests are text of 16 hexadecimal digits, numbers that are not finite `NaN`, `Infinity` or `-Infinity`. */
+        DifferenceValue: number | string;
+        Divergence: {
+            /** @description In order of execution here; null if both agree. */
+            first: components["schemas"]["Difference"] | null;
+            /** @description Tensors that both recorded in these steps. */
+            matched: number;
+            /** @description The 20 differences behind the first. */
+            next: components["schemas"]["Difference"][];
+            /** @description Names of tensors that only this side recorded in these steps, in order, at most 1,000. */
+            only_here: string[];
+            only_here_count: number;
+            only_there: string[];
+            only_there_count: number;
+            /** @description How many were compared. */
+            steps: number;
         };
         Edge: {
             from: string;
@@ -3220,6 +3275,40 @@ export interface operations {
                     "application/json": {
                         collections: components["schemas"]["Collection"][];
                     };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDivergence: {
+        parameters: {
+            query: {
+                atol?: number;
+                /** @description Statistics, or digests of all bits, which only some tensors have. */
+                by?: "statistics" | "digest";
+                /** @description `OLD=NEW`, several separated by commas: nodes or scopes of this run that have other names there. The longest one that fits counts. */
+                map?: string;
+                rank?: components["parameters"]["rank"];
+                rtol?: number;
+                /** @description `RUN` or `RUN:RANK`; without a rank, that of this side. */
+                with: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How far they agree. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Divergence"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -101,6 +101,9 @@ export type Collection = Schemas['Collection'];
 export type CheckReport = Schemas['Check'];
 export type CheckHit = CheckReport['hits'][number];
 
+export type Divergence = Schemas['Divergence'];
+export type Difference = Schemas['Difference'];
+
 export interface CheckRequest {
   watchpoint: WatchpointSpec;
 }

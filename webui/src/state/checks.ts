@@ -3,7 +3,7 @@
 import { create } from 'zustand';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
-import type { CheckHit, CheckReport, WatchpointSpec } from '../api/types';
+import type { CheckReport, WatchpointSpec } from '../api/types';
 import * as words from '../words/run';
 import { describe } from './describe';
 import { patchRoute } from './router';
@@ -80,8 +80,8 @@ export async function removeCheck(id: string): Promise<void> {
   }
 }
 
-export function goToCheckHit(hit: CheckHit): void {
+export function goToTensor(place: { step: number; node: string; slot: number; rank: number }): void {
   touch();
-  revealNode(hit.node);
-  patchRoute({ step: String(hit.step), slot: String(hit.slot), rank: hit.rank });
+  revealNode(place.node);
+  patchRoute({ step: String(place.step), slot: String(place.slot), rank: place.rank });
 }

@@ -223,6 +223,19 @@ export function useComparison(query: ValueQuery, against: string, { rtol, atol }
   });
 }
 
+// Where a run parts from another one or from another rank, RUN:RANK; null asks for nothing.
+export function useDivergence(run: string, rank: number, other: string | null, version: string) {
+  return useQuery({
+    queryKey: ['divergence', run, rank, other, version],
+    queryFn: ({ signal }) => api.divergence(run, rank, other ?? '', signal),
+    enabled: other !== null,
+  });
+}
+
+export function useRuns() {
+  return useQuery({ queryKey: ['runs'], queryFn: ({ signal }) => api.runs(signal), staleTime: 0 });
+}
+
 // The number of nodes that a watchpoint would cover.
 export function useNodePreview(job: string, selection: WatchpointSelection | null) {
   const version = useJob(({ model }) => model.graph_version);

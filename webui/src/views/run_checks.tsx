@@ -3,7 +3,7 @@
 import { Plus, SearchCheck, Trash2 } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import type { CheckHit } from '../api/types';
-import { goToCheckHit, removeCheck, startCheck, useChecks, type RunCheck } from '../state/checks';
+import { goToTensor, removeCheck, startCheck, useChecks, type RunCheck } from '../state/checks';
 import { targetText, useConditionText } from '../state/condition_text';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, openWatchForm, useUi } from '../state/ui';
@@ -14,6 +14,7 @@ import { Panel } from '../widgets/panel';
 import { loading } from '../words/common';
 import * as words from '../words/run';
 import { useJobContext } from './job_context';
+import { RunCompare } from './run_compare';
 import './run_checks.css';
 
 const WatchForm = lazy(async () => ({ default: (await import('./watch_form')).WatchForm }));
@@ -25,7 +26,7 @@ function HitRow({ hit, several }: { hit: CheckHit; several: boolean }) {
   const { actualText } = useConditionText();
   return (
     <li>
-      <button type="button" className="check-hit" title={hit.node} onClick={() => goToCheckHit(hit)}>
+      <button type="button" className="check-hit" title={hit.node} onClick={() => goToTensor(hit)}>
         <span className="mono check-step">{words.hitAt(hit.step, hit.rank, several)}</span>
         <FullName name={hit.node} />
         <span className="muted mono ellipsis">{actualText(hit)}</span>
@@ -106,6 +107,7 @@ export function RunChecks() {
             ))}
           </ul>
         )}
+        <RunCompare />
         {checks.length === 0 && form === null && (
           <Notice icon={SearchCheck} title={words.noChecks}>
             <p>{words.whatChecksDo}</p>

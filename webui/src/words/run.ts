@@ -65,6 +65,26 @@ export const firstSteps: Array<[string, string]> = [
 // Values.
 export const notSaved = 'Values not recorded';
 
+// Comparison of runs and ranks.
+export const compareRuns = 'Compare';
+export const compareWithRun = 'Compare with the run';
+export const compareWithRank = 'Rank to compare with';
+export const noOther = 'choose a run';
+export const thisRun = 'this run';
+export const rankName = (rank: number) => `rank ${rank}`;
+export const comparing = 'Comparing';
+export const notCompared = 'Could not compare';
+export const nothingInCommon = 'No tensor was recorded on both sides in the same step.';
+export const allAgree = (tensors: number, steps: number) => `${agreeing(tensors, steps)} agree`;
+export const firstDifference = 'First difference';
+export const nextDifferences = 'Behind it';
+export const differsIn = (measure: string, here: string, there: string) => `${measure} ${here}, there ${there}`;
+export const onlyHere = (count: number) => `${formatCount(count)} ${count === 1 ? 'tensor' : 'tensors'} only here`;
+export const onlyThere = (count: number) => `${formatCount(count)} only there`;
+
+const agreeing = (tensors: number, steps: number) =>
+  `${formatCount(tensors)} ${tensors === 1 ? 'tensor' : 'tensors'} in ${formatCount(steps)} ${steps === 1 ? 'step' : 'steps'}`;
+
 // Checks.
 export const checks = 'Checks';
 export const addCheck = 'Check a condition';

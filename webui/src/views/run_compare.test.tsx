@@ -1,0 +1,92 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { fireEvent, render, screen, within } from '@testing-library/react';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Divergence } from '../api/types';
+import { emptyJob } from '../state/job';
+import { useJob } from '../state/job_store';
+import { createQueryClient } from '../state/queries';
+import { parseRoute } from '../state/route';
+import { navigate } from '../state/router';
+import { JobContext } from './job_context';
+import { RunCompare } from './run_compare';
+
+const AGREES: Divergence = {
+  steps: 8,
+  matched: 3,
+  only_here: [],
+  only_there: [],
+  only_here_count: 0,
+  only_there_count: 0,
+  first: null,
+  next: [],
+};
+const DIFFERENCE = { step: 5, mode: 'train', pass: 1, node: 'forward/log', slot: 0, exec_order: 2, measure: 'max', here: 1, there: 'Infinity' } as const;
+const run = (id: string, ranks: number) => ({ id, ranks: Array.from({ length: ranks }, (_, rank) => ({ rank })) });
+
+let answer: Divergence = AGREES;
+let runs: unknown[] = [];
+let asked: string[] = [];
+
+beforeEach(() => {
+  asked = [];
+  answer = AGREES;
+  runs = [run('good', 2), run('bad', 1)];
+  vi.stubGlobal('fetch', async (url: string) => {
+    asked.push(url);
+    return Response.json(url.endsWith('/runs') ? { runs } : answer);
+  });
+  useJob.setState({ id: 'runs/good', connection: 'live', model: emptyJob() });
+  navigate(parseRoute('#/runs/good'), 'replace');
+});
+afterEach(() => vi.unstubAllGlobals());
+
+function show() {
+  const parsed = parseRoute('#/runs/good');
+  const route = parsed.view === 'job' ? parsed.route : null;
+  render(
+    <QueryClientProvider client={createQueryClient()}>
+      <JobContext value={{ id: 'runs/good', route, hitIndex: new Map(), trail: new Map(), current: null }}>
+        <RunCompare />
+      </JobContext>
+    </QueryClientProvider>,
+  );
+}
+
+const choose = async (value: string) => fireEvent.change(await screen.findByLabelText('Compare with the run'), { target: { value } });
+const comparisons = () => asked.filter((url) => url.includes('/divergence'));
+
+it('leads to the first tensor that differs from another run', async () => {
+  answer = { ...AGREES, first: DIFFERENCE, next: [{ ...DIFFERENCE, step: 6 }], only_there_count: 2, only_there: ['a:0', 'b:0'] };
+  show();
+  await choose('bad');
+  const row = within(await screen.findByRole('list', { name: 'First difference' })).getByRole('button');
+  expect(row.textContent).toContain('step 5');
+  expect(row.textContent).toContain('max 1, there Infinity');
+  expect(comparisons()[0]).toMatch(/\/runs\/good\/divergence\?rank=0&with=bad%3A0$/);
+  expect(screen.getByText('0 tensors only here, 2 only there')).not.toBeNull();
+  fireEvent.click(row);
+  expect(window.location.hash).toContain('step=5');
+  expect(window.location.hash).toContain('node=forward/log');
+});
+
+it('compares with another rank of the same run', async () => {
+  show();
+  await choose('good');
+  expect(await screen.findByText('3 tensors in 8 steps agree')).not.toBeNull();
+  expect(within(screen.getByLabelText('Rank to compare with')).getAllByRole('option').map((each) => each.textContent)).toEqual(['rank 1']);
+  expect(comparisons()[0]).toContain('with=good%3A1');
+});
+
+it('says so if nothing can be compared', async () => {
+  answer = { ...AGREES, matched: 0, steps: 0 };
+  show();
+  await choose('bad');
+  expect(await screen.findByText('No tensor was recorded on both sides in the same step.')).not.toBeNull();
+});
+
+it('is not there for the only rank of the only run', async () => {
+  runs = [run('good', 1)];
+  show();
+  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  expect(screen.queryByLabelText('Compare')).toBeNull();
+});
