@@ -290,11 +290,16 @@ jobs::Task<model::Divergence> OpenedRun::Compare(
   CO_ASSIGN_OR_RETURN(ComparedRank here, co_await CopyRank(query.rank));
   CO_ASSIGN_OR_RETURN(ComparedRank there,
                       co_await opened->CopyRank(query.other_rank));
-  co_return co_await jobs::CallOn<absl::StatusOr<model::Divergence>>(
-      check_executor_, [here = std::move(here), there = std::move(there),
-                        query = std::move(query), stopped = stopped_] {
-        return FindDivergence(here, there, query, *stopped);
-      });
+  // Named, because GCC 12 destroys what a lambda in a co_await has captured
+  // twice.
+  auto compare = [here = std::make_shared<ComparedRank>(std::move(here)),
+                  there = std::make_shared<ComparedRank>(std::move(there)),
+                  query = std::move(query), stopped = stopped_] {
+    return FindDivergence(*here, *there, query, *stopped);
+  };
+  auto result = jobs::CallOn<absl::StatusOr<model::Divergence>>(
+      check_executor_, std::move(compare));
+  co_return co_await std::move(result);
 }
 
 jobs::Task<std::string> OpenedRun::StartCheck(model::CheckSpec spec) {

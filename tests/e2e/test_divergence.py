@@ -164,16 +164,16 @@ def test_the_server_and_the_command_find_the_same(tmp_path, serve):
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ({"with": "first"}, "invalid_argument"),
-        ({"with": "first:0"}, "invalid_argument"),
+        ({"with": "first"}, "invalid_parameter"),
+        ({"with": "first:0"}, "invalid_parameter"),
         ({"with": "nothing"}, "unknown_run"),
         ({"with": "nothing:1"}, "unknown_run"),
         ({"with": "first:7"}, "unknown_rank"),
         ({"with": "first:1", "rank": 9}, "unknown_rank"),
-        ({"with": "first:1", "map": "a"}, "invalid_argument"),
-        ({"with": "first:1", "rtol": "-1"}, "invalid_argument"),
-        ({"with": "first:1", "by": "bits"}, "invalid_argument"),
-        ({}, "invalid_argument"),
+        ({"with": "first:1", "map": "a"}, "invalid_parameter"),
+        ({"with": "first:1", "rtol": "-1"}, "invalid_parameter"),
+        ({"with": "first:1", "by": "bits"}, "invalid_parameter"),
+        ({}, "invalid_parameter"),
     ],
 )
 def test_what_cannot_be_compared_is_named(tmp_path, serve, query, code):

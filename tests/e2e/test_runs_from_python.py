@@ -50,13 +50,14 @@ def start(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(TRAIN)
 
-    def start(argument: str = "") -> subprocess.Popen[str]:
+    def start(argument: str = "", **variables: str) -> subprocess.Popen[str]:
         environment = clean_environment(
             GRAPHDBG_ENABLE="1",
             GRAPHDBG_RECORD=str(tmp_path / "runs"),
             GRAPHDBG_JOB="abc",
             GRAPHDBG_RECORD_OVERHEAD="0",
         )
+        environment = {name: value for name, value in (environment | variables).items() if value}
         # Where graphdbg is not installed but imported from a directory, it is not loaded by itself.
         environment["PYTHONPATH"] = f"{PACKAGE.parent}:{PACKAGE / '_inject'}"
         command = [sys.executable, str(script), *filter(None, [argument])]
@@ -118,6 +119,28 @@ def test_a_killed_job_lost_nothing_that_it_recorded(start, tmp_path):
     unpack_run(str(directory))
     assert bytes_of(directory) == before
     assert_recorded(open_run(directory), printed(output))
+
+
+def test_a_hook_configuration_of_sagemaker_says_what_is_recorded(start, tmp_path):
+    hook = {
+        "LocalPath": str(tmp_path / "runs"),
+        "HookParameters": {"save_interval": "5", "reductions": "mean,l2_norm"},
+        "CollectionConfigurations": [
+            {"CollectionName": "losses", "CollectionParameters": {"save_interval": "4", "save_steps": "2"}},
+            {"CollectionName": "relu", "CollectionParameters": {"include_regex": "relu", "end_step": "11"}},
+        ],
+    }
+    file = tmp_path / "hook.json"
+    file.write_text(json.dumps(hook))
+    output, errors = start(GRAPHDBG_RECORD="", GRAPHDBG_CONFIG=str(file)).communicate(timeout=300)
+    run = open_run(tmp_path / "runs" / "abc")
+    assert run.steps() == list(range(1, 21)) and list(run.collections()) == ["losses", "relu"], errors
+    (loss,) = run.tensors(collection="losses")
+    # The first step is always saved.
+    assert run.tensor(loss).steps(mode="train") == [1, 2, 4, 8, 12, 16, 20]
+    (relu,) = run.tensors(collection="relu")
+    assert run.tensor(relu).steps(mode="train") == [1, 5, 10]
+    assert float(run.tensor(loss).value(8)) == pytest.approx(printed(output)[7]["loss"], rel=1e-6)
 
 
 def test_a_job_that_was_started_again_is_read_as_one(start, tmp_path):

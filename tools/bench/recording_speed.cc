@@ -20,6 +20,7 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -72,16 +73,23 @@ double CpuMicroseconds() {
 
 class Bench {
  public:
-  explicit Bench(Recording* recording) : recording_(*recording) {}
+  explicit Bench(Recording* recording) : recording_(*recording) {
+    const float values[] = {-1, 0, 2};
+    const int64_t count = 3;
+    Statistics statistics;
+    graphdbg::cpu::ComputeStatistics(
+        {graphdbg::DType::kFloat32, values, 1, &count, nullptr}, &statistics);
+    statistics_.assign(kRecordsOfStep, statistics);
+  }
 
   void Append(int steps) {
     const uint64_t dropped = recording_.records_dropped();
     const double cpu = CpuMicroseconds();
-    const Statistics statistics = SomeStatistics();
     for (int i = 0; i < steps; ++i) {
+      Drift();
       Step([&] {
         for (key_.node = 1; key_.node <= kRecordsOfStep; ++key_.node) {
-          recording_.AppendStatistics(key_, statistics, 1);
+          recording_.AppendStatistics(key_, statistics_[key_.node - 1], 1);
         }
       });
       std::this_thread::sleep_for(kBetweenSteps);
@@ -111,13 +119,17 @@ class Bench {
   }
 
  private:
-  static Statistics SomeStatistics() {
-    const float values[] = {-1, 0, 2};
-    const int64_t count = 3;
-    Statistics statistics;
-    graphdbg::cpu::ComputeStatistics(
-        {graphdbg::DType::kFloat32, values, 1, &count, nullptr}, &statistics);
-    return statistics;
+  // Changes all values a little, as training does, so that packing them later
+  // is no easier than usual.
+  void Drift() {
+    std::uniform_real_distribution<double> change(0.98, 1.02);
+    for (Statistics& each : statistics_) {
+      for (double* value :
+           {&each.min, &each.max, &each.mean, &each.abs_mean, &each.abs_max,
+            &each.variance, &each.l1, &each.l2}) {
+        *value *= change(random_);
+      }
+    }
   }
 
   // Runs a step between its marks, and prints its time.
@@ -134,6 +146,8 @@ class Bench {
   }
 
   Recording& recording_;
+  std::mt19937 random_;
+  std::vector<Statistics> statistics_;
   RecordKey key_;
 };
 

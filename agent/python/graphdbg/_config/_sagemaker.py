@@ -66,7 +66,6 @@ class Translation:
     def _hook(self, node: Any) -> list[dict[str, Any]]:
         parameters = dict(self._items(node, "HookParameters", _HOOK))
         save = self._save(parameters, "HookParameters")
-        # The first step is always saved, as by the original.
         self.values["save"] = save | {"steps": sorted({1, *save.get("steps", [])})}
         level = self._level(parameters, "HookParameters")
         if "record" in self.values or level != "tensors":
@@ -123,7 +122,8 @@ class Translation:
                 continue
             path = f"{key}.{name}"
             if field == "save_steps":
-                value: Any = [self._integer(node, word, path) for word in _words(node)]
+                # The original counts steps from 0, which is a multiple of everything, so the first is saved.
+                value: Any = sorted({1, *(self._integer(node, word, path) for word in _words(node))})
             else:
                 value = self._integer(node, node.value, path)
             # Steps of the mode GLOBAL are those of all modes.
