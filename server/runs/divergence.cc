@@ -116,7 +116,10 @@ class Side {
     }
   }
   void AddSeen() {
-    for (const Execution& each : executions_) seen_.insert(each.tensor);
+    for (size_t i = 0; i < records_.size(); ++i) {
+      seen_.try_emplace(TensorOf(records_[i].node, records_[i].slot),
+                        executions_[i].tensor);
+    }
   }
 
   const std::vector<Record>& records() const { return records_; }
@@ -127,16 +130,17 @@ class Side {
     for (Execution& each : executions_) each.occurrence = counts[each]++;
   }
 
-  // The tensors of all steps that were added.
-  const absl::flat_hash_set<uint64_t>& seen() const { return seen_; }
+  // The tensors of all steps that were added, by this side's own id of the
+  // node: several may have the same name there.
+  const absl::flat_hash_map<uint64_t, uint64_t>& seen() const { return seen_; }
   std::string NodeName(uint32_t node) const {
     const auto found = rank_.names.find(node);
     return found == rank_.names.end() ? absl::StrCat("#", node) : found->second;
   }
-  // The name of a tensor that this side has.
-  std::string TensorName(uint64_t tensor) const {
-    const uint32_t node = nodes_.at(static_cast<uint32_t>(tensor >> 16));
-    return absl::StrCat(NodeName(node), ":", tensor & 0xffff);
+  // The name of a tensor by this side's own id.
+  std::string TensorName(uint64_t own) const {
+    return absl::StrCat(NodeName(static_cast<uint32_t>(own >> 16)), ":",
+                        own & 0xffff);
   }
 
  private:
@@ -147,7 +151,6 @@ class Side {
                           .try_emplace(Renamed(NodeName(node), renamings_),
                                        static_cast<uint32_t>(numbers_.size()))
                           .first->second;
-      nodes_.try_emplace(known->second, node);
     }
     return known->second;
   }
@@ -155,12 +158,11 @@ class Side {
   const ComparedRank& rank_;
   const std::vector<model::Renaming>& renamings_;
   NodeNumbers& numbers_;
-  // By the process's id, and the inverse.
+  // By the process's id.
   absl::flat_hash_map<uint32_t, uint32_t> number_of_;
-  absl::flat_hash_map<uint32_t, uint32_t> nodes_;
   std::vector<Record> records_;
   std::vector<Execution> executions_;
-  absl::flat_hash_set<uint64_t> seen_;
+  absl::flat_hash_map<uint64_t, uint64_t> seen_;
 };
 
 // What a relative tolerance refers to.
@@ -291,10 +293,10 @@ class Comparison {
 
   static void ListNames(const Side& side, const Side& other,
                         std::vector<std::string>& names, uint64_t& count) {
-    for (const uint64_t tensor : side.seen()) {
-      if (!other.seen().contains(tensor)) {
-        names.push_back(side.TensorName(tensor));
-      }
+    absl::flat_hash_set<uint64_t> others;
+    for (const auto& [own, tensor] : other.seen()) others.insert(tensor);
+    for (const auto& [own, tensor] : side.seen()) {
+      if (!others.contains(tensor)) names.push_back(side.TensorName(own));
     }
     count = names.size();
     std::sort(names.begin(), names.end());

@@ -129,7 +129,7 @@ def random_run(directory: Path, random: numpy.random.Generator, ranks: int = 2) 
                         for measure in ("mean", "abs_mean", "abs_max", "variance", "l1", "l2"):
                             row[measure] = numpy.nan
                     rows.append(row)
-                    if order % 4 == 0:
+                    if order % 3 == 0:
                         digest = step * order + int(random.random() < 0.05)
                         rows.append(change_record(step, node, digest=digest + (1 << 63), exec_order=order))
             rank.add(*(rows[at] for at in random.permutation(len(rows))))

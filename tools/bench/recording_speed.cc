@@ -64,9 +64,9 @@ std::unique_ptr<Recording> Open(const std::string& runs,
   return nullptr;
 }
 
-double CpuMicroseconds() {
+double CpuMicroseconds(clockid_t clock) {
   timespec time = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) * 1e6 +
          static_cast<double>(time.tv_nsec) / 1e3;
 }
@@ -84,9 +84,12 @@ class Bench {
 
   void Append(int steps) {
     const uint64_t dropped = recording_.records_dropped();
-    const double cpu = CpuMicroseconds();
+    const double cpu = CpuMicroseconds(CLOCK_PROCESS_CPUTIME_ID);
+    double drifting = 0;
     for (int i = 0; i < steps; ++i) {
+      const double before = CpuMicroseconds(CLOCK_THREAD_CPUTIME_ID);
       Drift();
+      drifting += CpuMicroseconds(CLOCK_THREAD_CPUTIME_ID) - before;
       Step([&] {
         for (key_.node = 1; key_.node <= kRecordsOfStep; ++key_.node) {
           recording_.AppendStatistics(key_, statistics_[key_.node - 1], 1);
@@ -94,7 +97,8 @@ class Bench {
       });
       std::this_thread::sleep_for(kBetweenSteps);
     }
-    std::printf("%.3f %llu\n", CpuMicroseconds() - cpu,
+    std::printf("%.3f %llu\n",
+                CpuMicroseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu - drifting,
                 static_cast<unsigned long long>(recording_.records_dropped() -
                                                 dropped));
   }

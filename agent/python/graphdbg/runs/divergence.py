@@ -6,7 +6,7 @@ the tensor's name; several of the same tensor within these by their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,7 +138,8 @@ class _Side:
         self._rename = rename
         self._numbers = numbers
         self._number_of: dict[int, int] = {}
-        self._node_of: dict[int, int] = {}
+        # The tensors of all steps that were compared by this side's own node: several may have the same name there.
+        self.seen: dict[int, int] = {}
         self.records: Array = numpy.empty(0)
         self.tensors: Array = numpy.empty(0)
 
@@ -158,16 +159,22 @@ class _Side:
         kept = numpy.isin(self.records["step"], steps)
         self.records, self.tensors = self.records[kept], self.tensors[kept]
 
-    def name(self, tensor: int) -> tuple[str, int]:
-        """The node and the slot of a tensor that this side has."""
-        return self.rank.nodes.name(self._node_of[tensor >> 16]), tensor & 0xFFFF
+    def add_seen(self) -> None:
+        """Adds the tensors of these steps to those that were compared."""
+        keys, places = numpy.unique(
+            self.records["node"].astype("<u8") << numpy.uint64(16) | self.records["slot"], return_index=True
+        )
+        for own, tensor in zip(keys.tolist(), self.tensors[places].tolist(), strict=True):
+            self.seen.setdefault(own, tensor)
+
+    def names(self, keys: Iterable[int]) -> tuple[str, ...]:
+        """The first names of tensors, in order."""
+        return tuple(sorted(f"{self.rank.nodes.name(own >> 16)}:{own & 0xFFFF}" for own in keys)[:MAX_NAMES])
 
     def _number(self, node: int) -> int:
         if node not in self._number_of:
             name = renamed(self.rank.nodes.name(node), self._rename)
-            number = self._numbers.setdefault(name, len(self._numbers))
-            self._number_of[node] = number
-            self._node_of.setdefault(number, node)
+            self._number_of[node] = self._numbers.setdefault(name, len(self._numbers))
         return self._number_of[node]
 
 
@@ -178,8 +185,6 @@ class _Comparison:
         self._tolerance = tolerance
         self._kind = CHANGE_KIND if by == "digest" else STATISTICS_KIND
         self._steps = 0
-        self._seen_here: set[int] = set()
-        self._seen_there: set[int] = set()
         self._found: list[Difference] = []
 
     def run(self, progress: Callable[[int, int], None]) -> Divergence:
@@ -188,12 +193,12 @@ class _Comparison:
             progress(done, total)
             if len(self._found) > _NEXT:
                 break
-        only_here, only_there = self._seen_here - self._seen_there, self._seen_there - self._seen_here
+        only_here, only_there = _only(self._here, self._there), _only(self._there, self._here)
         return Divergence(
             self._steps,
-            len(self._seen_here & self._seen_there),
-            _names(self._here, only_here),
-            _names(self._there, only_there),
+            len(self._here.seen) - len(only_here),
+            self._here.names(only_here),
+            self._there.names(only_there),
             len(only_here),
             len(only_there),
             self._found[0] if self._found else None,
@@ -214,12 +219,12 @@ class _Comparison:
             for side in (self._here, self._there):
                 side.keep(steps)
         self._found += [self._describe(*each) for each in differences[:missing]]
-        self._seen_here.update(numpy.unique(self._here.tensors).tolist())
-        self._seen_there.update(numpy.unique(self._there.tensors).tolist())
+        self._here.add_seen()
+        self._there.add_seen()
         self._steps += len(steps)
 
-    def _differences(self) -> list[tuple[Any, Any, int, str]]:
-        """The records that differ, in order of execution here, with the number of the tensor and the measure."""
+    def _differences(self) -> list[tuple[Any, Any, str]]:
+        """The records that differ, in order of execution here, with the measure."""
         at_here, at_there = _matched(self._here, self._there)
         here, there = self._here.records[at_here], self._there.records[at_there]
         by_digest = self._kind == CHANGE_KIND
@@ -228,17 +233,15 @@ class _Comparison:
         if by_digest:
             here, there = here.view(CHANGE), there.view(CHANGE)
         places = numpy.flatnonzero(measure >= 0)[: _NEXT + 1]
-        tensors = self._here.tensors[at_here]
-        return [(here[at], there[at], int(tensors[at]), names[measure[at]]) for at in places]
+        return [(here[at], there[at], names[measure[at]]) for at in places]
 
-    def _describe(self, here: Any, there: Any, tensor: int, measure: str) -> Difference:
-        node, slot = self._here.name(tensor)
+    def _describe(self, here: Any, there: Any, measure: str) -> Difference:
         return Difference(
             int(here["step"]),
             mode_name(int(here["mode"])),
             int(here["pass"]),
-            node,
-            slot,
+            self._here.rank.nodes.name(int(here["node"])),
+            int(here["slot"]),
             int(here["exec_order"]),
             measure,
             here[measure].item(),
@@ -325,6 +328,7 @@ def _size(here: Array, there: Array, name: str) -> Array:
     return largest
 
 
-def _names(side: _Side, tensors: set[int]) -> tuple[str, ...]:
-    names = sorted("{}:{}".format(*side.name(tensor)) for tensor in tensors)
-    return tuple(names[:MAX_NAMES])
+def _only(side: _Side, other: _Side) -> list[int]:
+    """The tensors that a side has and the other has not."""
+    tensors = set(other.seen.values())
+    return [own for own, tensor in side.seen.items() if tensor not in tensors]
