@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import GRAPHDBG, Finished, clean_environment
+from graphdbg.cli.recorded import Progress
 
 # The logarithm of a negative prediction is NaN.
 TRAINS = """
@@ -93,3 +95,45 @@ def test_wrong_arguments_are_named(recorded: tuple[Finished, Path], tmp_path: Pa
     absent = recheck(str(tmp_path / "nothing"), "nan")
     assert absent.returncode != 0
     assert "nothing" in absent.stderr
+
+
+def test_the_graph_of_a_recorded_run_is_exported(recorded: tuple[Finished, Path], tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    _, directory = recorded
+    for kind in ("onnx", "json"):
+        file = tmp_path / f"graph.{kind}"
+        command = [GRAPHDBG, "export", str(directory), "--format", kind, "-o", str(file), "--json"]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, env=clean_environment())
+        assert ran.returncode == 0, ran.stderr
+        assert json.loads(ran.stdout) == {"file": str(file), "bytes": file.stat().st_size}
+    nodes = json.loads((tmp_path / "graph.json").read_text())["nodes"]
+    model = onnx.load(tmp_path / "graph.onnx")
+    ops = [node["name"] for node in nodes if node["kind"] == "op"]
+    assert len(ops) > 10 and set(ops) == {node.name for node in model.graph.node}
+    # In the place of a job's id, the id of a run in the directory of runs.
+    variables = clean_environment(GRAPHDBG_RECORD=str(directory.parent))
+    ran = subprocess.run([GRAPHDBG, "export", directory.name], capture_output=True, cwd=tmp_path, env=variables)
+    assert ran.returncode == 0
+    assert (tmp_path / f"{directory.name}.onnx").read_bytes() == (tmp_path / "graph.onnx").read_bytes()
+
+
+def test_what_takes_longer_than_a_second_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    now = [100.0]
+    monkeypatch.setattr("graphdbg.cli.recorded.time.monotonic", lambda: now[0])
+    progress = Progress()
+    now[0] += 0.9
+    progress.show("packing", 1, 10)
+    assert terminal.getvalue() == ""
+    now[0] += 0.2
+    progress.show("packing \x1b[31m", 5, 10)
+    bar = terminal.getvalue()
+    assert bar == f"\rpacking ⟨U+001B⟩[31m [{'#' * 15}{'.' * 15}]  50%"
+    # Not more often than a person can see.
+    now[0] += 0.1
+    progress.show("packing", 6, 10)
+    assert terminal.getvalue() == bar
+    progress.clear()
+    assert terminal.getvalue() == f"{bar}\r{' ' * (len(bar) - 1)}\r"

@@ -136,6 +136,8 @@ def size_of(directory: Path) -> int:
 
 def pack(run: Path) -> tuple[float, float, bool]:
     """Records packed in a CPU second, bytes of a row, and whether unpacking restores the log."""
+    # Imported first, because that takes a second as well.
+    import pyarrow.parquet  # noqa: F401
     from graphdbg.runs import open_run
     from graphdbg.runs.log import Selection
     from graphdbg.runs.pack_run import pack_run
