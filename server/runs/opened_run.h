@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "server/base/memory_budget.h"
 #include "server/jobs/runs.h"
 #include "server/runs/check.h"
-#include "server/runs/recording.h"
+#include "server/runs/run_source.h"
 
 namespace graphdbg::recorded {
 
@@ -25,12 +24,10 @@ class OpenedRun final : public jobs::RecordedRun,
   // More checks of a run are refused until one has been ended.
   static constexpr size_t kMaxChecks = 20;
 
-  // Requests run on `executor`, checks on `check_executor`. `memory` may be
-  // null.
-  OpenedRun(std::string id, Folder folder,
+  // Requests run on `executor`, checks on `check_executor`.
+  OpenedRun(std::string id, std::unique_ptr<RunSource> source,
             boost::asio::any_io_executor executor,
-            boost::asio::any_io_executor check_executor,
-            std::shared_ptr<MemoryBudget> memory);
+            boost::asio::any_io_executor check_executor);
   ~OpenedRun() override;
 
   const std::string& id() const override { return id_; }
@@ -47,7 +44,7 @@ class OpenedRun final : public jobs::RecordedRun,
  private:
   class View;
 
-  // Runs `work(recording)` on the strand, after a look for what was written
+  // Runs `work(source)` on the strand, after a look for what was written
   // since, and returns its result to the caller.
   template <class R, class Work>
   boost::asio::awaitable<R> OnStrand(Work work);
@@ -62,7 +59,7 @@ class OpenedRun final : public jobs::RecordedRun,
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
 
   // On the strand only.
-  Recording recording_;
+  const std::unique_ptr<RunSource> source_;
   std::optional<std::chrono::steady_clock::time_point> refreshed_;
   // The newest file of each graph, and the version of the graph.
   struct IndexFile {

@@ -16,6 +16,7 @@
 #include "server/jobs/strand_call.h"
 #include "server/runs/files.h"
 #include "server/runs/opened_run.h"
+#include "server/runs/recording.h"
 
 namespace graphdbg::recorded {
 namespace {
@@ -124,9 +125,10 @@ class RunDirectoryImpl final : public RunDirectory {
       return;
     }
     found.emplace(
-        id, Run{path.string(), std::make_shared<OpenedRun>(
-                                   id, folder, threads_.get_executor(),
-                                   check_threads_.get_executor(), memory_)});
+        id, Run{path.string(),
+                std::make_shared<OpenedRun>(
+                    id, std::make_unique<Recording>(id, folder, memory_),
+                    threads_.get_executor(), check_threads_.get_executor())});
   }
 
   const std::vector<std::string> paths_;
