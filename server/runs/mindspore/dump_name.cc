@@ -31,8 +31,7 @@ bool TakeSuffix(string_view suffix, string_view& text) {
 // is none.
 string_view TakeLast(char separator, string_view& text) {
   const size_t at = text.rfind(separator);
-  const string_view last =
-      at == string_view::npos ? text : text.substr(at + 1);
+  const string_view last = at == string_view::npos ? text : text.substr(at + 1);
   text = at == string_view::npos ? string_view() : text.substr(0, at);
   return last;
 }

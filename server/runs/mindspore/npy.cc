@@ -124,7 +124,8 @@ absl::StatusOr<StoredTensor> ParseNpyHeader(string_view begin,
   const int version = begin[kMagic.size()];
   if (version < 1 || version > 3) return Bad("of an unknown version");
   const size_t size_bytes = version == 1 ? 2 : 4;
-  if (begin.size() < kVersionEnd + size_bytes) return Bad("the file ends in it");
+  if (begin.size() < kVersionEnd + size_bytes)
+    return Bad("the file ends in it");
   const uint64_t size = LittleEndian(begin.substr(kVersionEnd, size_bytes));
   const uint64_t offset = kVersionEnd + size_bytes + size;
   if (size > kMaxNpyHeaderBytes) {
@@ -149,9 +150,9 @@ absl::StatusOr<StoredTensor> ParseNpyHeader(string_view begin,
   const auto expected =
       tensor::DenseBytes(tensor.type.dtype, tensor.type.shape);
   if (!expected || *expected > tensor.bytes) {
-    return absl::DataLossError(absl::StrCat(
-        "the file has ", tensor.bytes,
-        " bytes of values, fewer than its type and shape need"));
+    return absl::DataLossError(
+        absl::StrCat("the file has ", tensor.bytes,
+                     " bytes of values, fewer than its type and shape need"));
   }
   tensor.bytes = *expected;
   return tensor;
