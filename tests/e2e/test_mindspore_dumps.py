@@ -148,7 +148,7 @@ def test_changes_are_measured_against_the_iteration_before(tmp_path: Path) -> No
         return mindspore_dump.values(op, rank, min(iteration, 1) if op.full_name == CONV else iteration)
 
     with served(write_dump(tmp_path / "dump", values=standing)) as dump:
-        report = dump.check("unchanged_tensor", rtol=1e-5, atol=1e-8)
+        report = dump.check("tensor_not_changed")
         assert [(hit["step"], hit["node"]) for hit in report["hits"]] == [(3, CONV)]
 
 
@@ -167,11 +167,14 @@ def test_bad_files_are_named_and_the_rest_is_read(tmp_path: Path) -> None:
     bad.write_bytes(bad.read_bytes()[:200])
     (directory / "rank_0/graphs/ms_output_trace_code_graph_7.pb").write_bytes(b"\xff\xff")
     with served(directory) as dump:
-        with pytest.raises(ApiError, match="Conv2D-op5.*fewer than its type and shape need"):
+        with pytest.raises(ApiError, match=r"Conv2D-op5.*fewer than its type and shape need"):
             dump.values(CONV, 2)
         numpy.testing.assert_array_equal(dump.values(CONV, 1), mindspore_dump.values(op_named(CONV), 0, 0))
         assert dump.check("nan")["not_recorded"] == 1
-        assert {Path(each["file"]).name for each in dump.get()["damage"]} == {bad.name, "ms_output_trace_code_graph_7.pb"}
+        assert {Path(each["file"]).name for each in dump.get()["damage"]} == {
+            bad.name,
+            "ms_output_trace_code_graph_7.pb",
+        }
 
 
 def test_open_and_recheck_take_a_dump(tmp_path: Path) -> None:
@@ -190,3 +193,11 @@ def test_open_and_recheck_take_a_dump(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert f"step 3  rank 1  {BAD}:0  nan" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["runs", "show"])
+def test_commands_that_read_files_name_those_for_dumps(tmp_path: Path, command: str) -> None:
+    directory = write_dump(tmp_path / "dump", iterations=1)
+    done = subprocess.run([GRAPHDBG, command, str(directory)], capture_output=True, text=True, env=clean_environment())
+    assert done.returncode == 2
+    assert f"{directory} is a dump of MindSpore: `graphdbg open` shows it" in done.stderr

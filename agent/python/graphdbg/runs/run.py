@@ -15,14 +15,14 @@ from graphdbg.client.models import Hit, TensorInfo
 
 from . import views
 from .collection import Collection, read_collections
-from .errors import Damage, NotRecorded, RunNotFoundError, UnknownTensor
+from .errors import Damage, MindSporeDumpError, NotRecorded, RunNotFoundError, UnknownTensor
 from .files import Files, open_files
 from .follow import POLL_SECONDS, Watch
 from .graph import Graph, split_tensor
 from .hits import hit_of
 from .packages import load
 from .protobuf import Values
-from .rank import LOST, Rank, rank_numbers, read_json
+from .rank import LOST, Rank, is_mindspore_dump, rank_numbers, read_json
 from .record import MODES
 from .steps import Step
 from .tensor import Tensor, mode_number
@@ -43,6 +43,7 @@ def open_run(path: str | os.PathLike[str]) -> Run:
 
     Raises:
         RunNotFoundError: There is no run.
+        MindSporeDumpError: The directory is a dump of MindSpore.
         MissingPackageError: The URL needs a package that is not installed.
     """
     return Run(open_files(path))
@@ -62,7 +63,7 @@ class Run:
         self.path = files.name
         self._ranks = {number: Rank(files, number) for number in rank_numbers(files)}
         if not self._ranks:
-            raise RunNotFoundError(files.name)
+            raise (MindSporeDumpError if is_mindspore_dump(files) else RunNotFoundError)(files.name)
         self._info: Values = {}
         self._info_damages: list[Damage] = []
         self._database = views.Database()
