@@ -68,8 +68,7 @@ absl::flat_hash_map<std::string, uint64_t> ReadOrder(const Folder& rank,
   return order;
 }
 
-// Part of names in the graph: without scopes that cannot be told apart, and
-// without empty ones.
+// Scopes are separated by slashes again, if the name of the file shows them.
 std::string ShownName(const std::string& name) {
   return absl::StrReplaceAll(wire::ToValidUtf8(name, kMaxTypeBytes),
                              {{"--", "/"}});
@@ -158,10 +157,8 @@ void DumpGraph::AddOrphans(const Orphans& orphans, graph::GraphStore& graph,
                    [](const auto& a, const auto& b) {
                      return a.second->time_us < b.second->time_us;
                    });
-  // A graph of the file's number exists already, or this is the main one.
   graph::GraphPatch patch;
   uint64_t order = table_.nodes().size();
-  std::map<uint32_t, uint32_t> graph_of_id;
   for (const auto& [number, orphan] : ordered) {
     const std::string name = ShownName(orphan->name);
     mindspore::NodeEntry& node =

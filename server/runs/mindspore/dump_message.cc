@@ -23,14 +23,14 @@ using google::protobuf::io::CodedInputStream;
 constexpr int kOutput = 3;
 constexpr int kInput = 4;
 constexpr int kOpName = 6;
-// Of outputs and inputs, whose other fields have different numbers.
+// Fields of outputs and inputs; some numbers differ.
 constexpr int kDataType = 1;
 constexpr int kShape = 3;
 constexpr int kOutputData = 5;
 constexpr int kOutputSize = 6;
 constexpr int kInputData = 4;
 constexpr int kInputSize = 5;
-// Of shapes.
+// The field of shapes.
 constexpr int kDim = 1;
 
 constexpr size_t kMaxTensors = 20'000;

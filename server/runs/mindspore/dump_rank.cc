@@ -20,8 +20,8 @@ using recorded::StoredTensor;
 
 constexpr uint64_t kMaxJsonBytes = uint64_t{16} << 20;
 constexpr uint64_t kMaxHistoryBytes = uint64_t{256} << 20;
-constexpr size_t kMaxKeptSteps = 16;
-constexpr uint64_t kMaxKeptBytes = uint64_t{64} << 20;
+// The listings of recent steps are kept up to this size.
+constexpr uint64_t kMaxKeptBytes = uint64_t{128} << 20;
 constexpr size_t kMaxOrphans = 1'000'000;
 constexpr size_t kMaxDamage = 1'000;
 constexpr size_t kMaxTextBytes = 200;
@@ -32,8 +32,12 @@ std::string TextAt(const nlohmann::json& json, const char* key) {
   return wire::ToValidUtf8(found->get<std::string>(), kMaxTextBytes);
 }
 
+// Type and shape are in the name.
 absl::StatusOr<StoredTensor> RawTensor(const recorded::File& file,
-                                       const model::TensorType& type) {
+                                       const std::string& name) {
+  const auto parsed = ParseDumpName(name);
+  if (!parsed) return absl::DataLossError("the name has no type and shape");
+  const model::TensorType& type = parsed->type;
   StoredTensor tensor{type, 0, file.size()};
   if (type.dtype == DType::kOther) return tensor;
   const auto expected = tensor::DenseBytes(type.dtype, type.shape);
@@ -105,10 +109,23 @@ void DumpRank::AddOrphan(const DumpName& name, uint32_t graph,
   if (orphan.name.empty()) {
     orphan = {name.op_name, name.op_type, name.time_us, {}};
   }
-  if (name.kind == DumpName::Kind::kMessage) {
-    orphan.outputs.try_emplace(0);
-  } else if (name.is_output) {
-    orphan.outputs.insert_or_assign(name.slot, type);
+  if (name.is_output) orphan.outputs.insert_or_assign(name.slot, type);
+}
+
+void DumpRank::AddOrphanMessage(const DumpFile& from,
+                                DumpGraph::Orphans& orphans) const {
+  const std::pair key(from.graph, NormalName(from.parsed.op_name));
+  if (graph_.names().Find(from.parsed, from.graph) != 0 ||
+      orphans.contains(key)) {
+    return;
+  }
+  AddOrphan(from.parsed, from.graph, {}, orphans);
+  const auto file = from.folder.OpenFile(from.name);
+  const auto message = file.ok() ? ReadDumpMessage(*file)
+                                 : absl::StatusOr<DumpMessage>(file.status());
+  if (!message.ok() || !orphans.contains(key)) return;
+  for (const MessageTensor& each : message->tensors) {
+    if (each.is_output) orphans[key].outputs[each.slot] = each.tensor.type;
   }
 }
 
@@ -121,19 +138,23 @@ void DumpRank::Update(const RankLayout& layout, graph::GraphStore& graph) {
     has_graphs_ = true;
   }
   constant_folders_ = layout.constants;
-  // Iterations that are being written are read again.
-  files_.clear();
   const uint64_t last = steps_.empty() ? 0 : steps_.rbegin()->first;
   DumpGraph::Orphans orphans;
   bool is_new = false;
   for (const auto& [iteration, folders] : layout.iterations) {
     const uint64_t step = StepOf(iteration);
     StepInfo& info = steps_[step];
+    // The last iteration may still be written.
     if (step < last && info.folders.size() == folders.size()) continue;
     info = {folders, 0, 0, 0};
+    Forget(step);
     is_new = true;
-    const auto see = [&](const DumpName& name, uint32_t in,
-                         const model::TensorType& type) {
+    const auto see = [&](const DumpFile& file) {
+      const DumpName& name = file.parsed;
+      if (name.kind == DumpName::Kind::kOverflow) {
+        overflow_steps_.insert(step);
+        return;
+      }
       ++info.files;
       if (name.time_us != 0) {
         info.first_us = info.first_us == 0
@@ -141,18 +162,15 @@ void DumpRank::Update(const RankLayout& layout, graph::GraphStore& graph) {
                             : std::min(info.first_us, name.time_us);
         info.last_us = std::max(info.last_us, name.time_us);
       }
-      AddOrphan(name, in, type, orphans);
+      if (name.kind == DumpName::Kind::kMessage) {
+        AddOrphanMessage(file, orphans);
+      } else {
+        AddOrphan(name, file.graph, name.type, orphans);
+      }
     };
     uint64_t rows = 0;
     ListFiles(
-        dump_, folders,
-        [&](const DumpFile& file) {
-          if (file.parsed.kind == DumpName::Kind::kOverflow) {
-            overflow_steps_.insert(step);
-          } else {
-            see(file.parsed, file.graph, file.parsed.type);
-          }
-        },
+        dump_, folders, see,
         [&](uint32_t in, const std::vector<StatisticRow>& all) {
           for (const StatisticRow& row : all) {
             AddOrphan(row.name, in, row.type, orphans);
@@ -160,13 +178,26 @@ void DumpRank::Update(const RankLayout& layout, graph::GraphStore& graph) {
           rows += all.size();
         },
         damage_);
-    // Of dumps with values and statistics, each tensor counts once.
+    // A tensor that has values and statistics counts once.
     info.files = std::max(info.files, rows);
   }
   if (rank.ok() && is_new) ReadHistory(*rank);
   graph_.AddOrphans(orphans, graph, damage_);
+  // Listings lack the files of nodes that are new.
+  if (!orphans.empty()) {
+    files_.clear();
+    files_bytes_ = 0;
+  }
   constants_ = std::make_shared<const StepFiles>(dump_, constant_folders_,
                                                  graph_.names(), damage_);
+}
+
+void DumpRank::Forget(uint64_t step) {
+  std::erase_if(files_, [&](const auto& each) {
+    if (each.first != step) return false;
+    files_bytes_ -= each.second->bytes();
+    return true;
+  });
 }
 
 uint32_t DumpRank::ExecutionsIn(uint64_t step) const {
@@ -187,21 +218,20 @@ std::shared_ptr<const StepFiles> DumpRank::Files(uint64_t step) {
   files_.emplace_front(
       step, std::make_shared<const StepFiles>(dump_, info->second.folders,
                                               graph_.names(), damage_));
-  uint64_t bytes = 0;
-  for (const auto& each : files_) bytes += each.second->bytes();
-  while (files_.size() > 1 &&
-         (files_.size() > kMaxKeptSteps || bytes > kMaxKeptBytes)) {
-    bytes -= files_.back().second->bytes();
+  files_bytes_ += files_.front().second->bytes();
+  while (files_.size() > 1 && files_bytes_ > kMaxKeptBytes) {
+    files_bytes_ -= files_.back().second->bytes();
     files_.pop_back();
   }
   return files_.front().second;
 }
 
 absl::StatusOr<std::optional<DumpRank::Found>> DumpRank::Open(
-    const DumpFile& from, bool is_output, uint32_t slot) {
+    const StepFiles& files, const KeptFile& from, bool is_output,
+    uint32_t slot) {
   const auto open = [&]() -> absl::StatusOr<std::optional<Found>> {
-    ASSIGN_OR_RETURN(recorded::File file, from.folder.OpenFile(from.name));
-    if (from.parsed.kind == DumpName::Kind::kMessage) {
+    ASSIGN_OR_RETURN(recorded::File file, files.Open(from));
+    if (from.kind == DumpName::Kind::kMessage) {
       ASSIGN_OR_RETURN(const DumpMessage message, ReadDumpMessage(file));
       for (const MessageTensor& each : message.tensors) {
         if (each.is_output != is_output || each.slot != slot) continue;
@@ -209,16 +239,15 @@ absl::StatusOr<std::optional<DumpRank::Found>> DumpRank::Open(
       }
       return std::nullopt;
     }
-    absl::StatusOr<StoredTensor> tensor =
-        from.parsed.kind == DumpName::Kind::kRaw
-            ? RawTensor(file, from.parsed.type)
-            : ReadNpyHeader(file);
+    absl::StatusOr<StoredTensor> tensor = from.kind == DumpName::Kind::kRaw
+                                              ? RawTensor(file, from.name)
+                                              : ReadNpyHeader(file);
     RETURN_IF_ERROR(tensor.status());
     return Found{std::move(file), *std::move(tensor)};
   };
   auto found = open();
   if (found.ok()) return found;
-  const std::string path = from.folder.PathOf(from.name);
+  const std::string path = files.PathOf(from);
   AddDamage(path, found.status());
   return absl::Status(found.status().code(),
                       absl::StrCat(path, ": ", found.status().message()));
@@ -231,22 +260,22 @@ absl::StatusOr<std::optional<DumpRank::Found>> DumpRank::Find(uint64_t step,
   for (const StepFiles* in : {files.get(), constants_.get()}) {
     const auto output = in->outputs().find(key);
     if (output != in->outputs().end()) {
-      return Open(output->second, true, key.slot);
+      return Open(*in, output->second, true, key.slot);
     }
   }
   const auto message = files->messages().find(key.node);
   if (message != files->messages().end()) {
-    ASSIGN_OR_RETURN(auto found, Open(message->second, true, key.slot));
+    ASSIGN_OR_RETURN(auto found, Open(*files, message->second, true, key.slot));
     if (found) return found;
   }
   for (const TensorKey& reader : graph_.ReadersOf(key)) {
     const auto input = files->inputs().find(reader);
     if (input != files->inputs().end()) {
-      return Open(input->second, false, reader.slot);
+      return Open(*files, input->second, false, reader.slot);
     }
     const auto all = files->messages().find(reader.node);
     if (all == files->messages().end()) continue;
-    ASSIGN_OR_RETURN(auto found, Open(all->second, false, reader.slot));
+    ASSIGN_OR_RETURN(auto found, Open(*files, all->second, false, reader.slot));
     if (found) return found;
   }
   return std::nullopt;
@@ -272,11 +301,11 @@ std::vector<TensorKey> DumpRank::Dumped(uint64_t step) {
   for (const auto& [key, row] : files->rows()) add(key);
   for (const auto& [key, file] : files->inputs()) add(graph_.ReadBy(key));
   for (const auto& [node, from] : files->messages()) {
-    const auto file = from.folder.OpenFile(from.name);
+    const auto file = files->Open(from);
     const auto message = file.ok() ? ReadDumpMessage(*file)
                                    : absl::StatusOr<DumpMessage>(file.status());
     if (!message.ok()) {
-      AddDamage(from.folder.PathOf(from.name), message.status());
+      AddDamage(files->PathOf(from), message.status());
       continue;
     }
     for (const MessageTensor& each : message->tensors) {

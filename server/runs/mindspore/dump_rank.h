@@ -86,9 +86,15 @@ class DumpRank {
   void AddOrphan(const DumpName& name, uint32_t graph,
                  const model::TensorType& type,
                  DumpGraph::Orphans& orphans) const;
-  absl::StatusOr<std::optional<Found>> Open(const DumpFile& file,
+  // The outputs are those in the file.
+  void AddOrphanMessage(const DumpFile& file,
+                        DumpGraph::Orphans& orphans) const;
+  absl::StatusOr<std::optional<Found>> Open(const StepFiles& files,
+                                            const KeptFile& file,
                                             bool is_output, uint32_t slot);
   void AddDamage(const std::string& path, const absl::Status& status);
+  // Drops the listing of a step.
+  void Forget(uint64_t step);
 
   uint32_t number_;
   recorded::Folder dump_;
@@ -105,6 +111,7 @@ class DumpRank {
   std::set<uint64_t> overflow_steps_;
   // Newest first.
   std::list<std::pair<uint64_t, std::shared_ptr<const StepFiles>>> files_;
+  uint64_t files_bytes_ = 0;
   // By step and tensor.
   absl::flat_hash_map<std::pair<uint64_t, TensorKey>, model::Statistics>
       measured_;

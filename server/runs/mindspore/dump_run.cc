@@ -129,10 +129,9 @@ void DumpRun::ReadOverflows(DumpRank& rank) {
     if (step <= last) continue;
     last = step;
     const auto files = rank.Files(step);
-    for (const DumpFile& file : files->overflows()) {
-      const auto text = file.folder.ReadAll(file.name, kMaxOverflowBytes);
-      if (!text.ok()) continue;
-      for (const OverflowTask& task : ParseOverflow(*text)) {
+    for (const KeptFile& file : files->overflows()) {
+      const std::string text = files->ReadOverflow(file);
+      for (const OverflowTask& task : ParseOverflow(text)) {
         const graph::NodeIndex node =
             rank.graph().NodeOf(files->NodeOfTask(task.task, task.stream));
         if (node == graph::kNoNode) continue;
@@ -142,7 +141,7 @@ void DumpRun::ReadOverflows(DumpRank& rank) {
         hit.step = step;
         hit.order = graph_.node(node).order;
         hit.time_unix_nano =
-            static_cast<int64_t>(std::min(file.parsed.time_us, kMaxTime)) *
+            static_cast<int64_t>(std::min(file.time_us, kMaxTime)) *
             kMicrosecond;
         hits_.Add({node, std::move(hit)});
       }

@@ -24,7 +24,7 @@ struct OverflowTask {
 // JSON.
 std::vector<OverflowTask> ParseOverflow(std::string_view json);
 
-// Of hits that the device has found.
+// The condition of hits that the device has found.
 std::shared_ptr<const model::Condition> OverflowCondition();
 
 }  // namespace graphdbg::dumps

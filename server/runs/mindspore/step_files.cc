@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/runs/mindspore/csv.h"
+#include "server/runs/mindspore/overflow.h"
 
 namespace graphdbg::dumps {
 namespace {
@@ -13,7 +15,8 @@ constexpr size_t kMaxFiles = 1'000'000;
 constexpr uint64_t kMaxCsvBytes = uint64_t{256} << 20;
 constexpr char kMapping[] = "mapping.csv";
 constexpr char kStatistics[] = "statistic.csv";
-constexpr uint64_t kBytesPerFile = 400;
+// Besides its name.
+constexpr uint64_t kBytesPerFile = 120;
 
 void AddDamage(const std::string& path, const absl::Status& status,
                Damage& damage) {
@@ -57,7 +60,7 @@ void ReadRows(
 }
 
 void ListFolder(
-    const recorded::Folder& folder, const GraphFolder& in,
+    const recorded::Folder& folder, const GraphFolder& in, uint32_t place,
     const std::function<void(const DumpFile&)>& use,
     const std::function<void(uint32_t, std::vector<StatisticRow>)>& use_rows,
     Damage& damage) {
@@ -75,16 +78,18 @@ void ListFolder(
     const auto mapped = mapping.find(name);
     const auto parsed =
         ParseDumpName(mapped == mapping.end() ? name : mapped->second);
-    if (parsed) use({folder, in.graph, name, *parsed});
+    if (parsed) use({folder, place, in.graph, name, *parsed});
   }
 }
 
 // A later execution in the same iteration replaces an earlier one.
 template <class Map, class Key>
-void Keep(Map& map, const Key& key, const DumpFile& file) {
-  const auto [place, is_new] = map.try_emplace(key, file);
-  if (!is_new && place->second.parsed.time_us <= file.parsed.time_us) {
-    place->second = file;
+void Keep(Map& map, const Key& key, KeptFile file) {
+  const auto kept = map.find(key);
+  if (kept == map.end()) {
+    map.emplace(key, std::move(file));
+  } else if (kept->second.time_us <= file.time_us) {
+    kept->second = std::move(file);
   }
 }
 
@@ -95,10 +100,11 @@ void ListFiles(
     const std::function<void(const DumpFile&)>& use,
     const std::function<void(uint32_t, std::vector<StatisticRow>)>& use_rows,
     Damage& damage) {
-  for (const GraphFolder& each : folders) {
+  for (uint32_t place = 0; place < folders.size(); ++place) {
+    const GraphFolder& each = folders[place];
     const auto folder = OpenPath(dump, each.path);
     if (folder.ok()) {
-      ListFolder(*folder, each, use, use_rows, damage);
+      ListFolder(*folder, each, place, use, use_rows, damage);
     } else {
       damage[absl::StrCat(dump.path(), "/.../", each.path.back())] =
           std::string(folder.status().message());
@@ -106,11 +112,11 @@ void ListFiles(
   }
 }
 
-StepFiles::StepFiles(const recorded::Folder& dump,
-                     const std::vector<GraphFolder>& folders,
-                     const NodeNames& names, Damage& damage) {
+StepFiles::StepFiles(recorded::Folder dump, std::vector<GraphFolder> folders,
+                     const NodeNames& names, Damage& damage)
+    : dump_(std::move(dump)), folders_(std::move(folders)) {
   ListFiles(
-      dump, folders, [&](const DumpFile& file) { Add(file, names); },
+      dump_, folders_, [&](const DumpFile& file) { Add(file, names); },
       [&](uint32_t graph, std::vector<StatisticRow> rows) {
         for (StatisticRow& row : rows) {
           const uint32_t node = names.Find(row.name, graph);
@@ -124,22 +130,44 @@ StepFiles::StepFiles(const recorded::Folder& dump,
 }
 
 void StepFiles::Add(const DumpFile& file, const NodeNames& names) {
-  bytes_ += kBytesPerFile;
-  if (file.parsed.kind == DumpName::Kind::kOverflow) {
-    overflows_.push_back(file);
+  const DumpName& name = file.parsed;
+  KeptFile kept{file.place, name.kind, name.time_us, file.name};
+  bytes_ += kBytesPerFile + file.name.size();
+  if (name.kind == DumpName::Kind::kOverflow) {
+    overflows_.push_back(std::move(kept));
     return;
   }
-  const uint32_t node = names.Find(file.parsed, file.graph);
+  const uint32_t node = names.Find(name, file.graph);
   if (node == 0) return;
-  if (file.parsed.task != 0 || file.parsed.stream != 0) {
-    tasks_.try_emplace({file.parsed.task, file.parsed.stream}, node);
+  if (name.task != 0 || name.stream != 0) {
+    tasks_.try_emplace({name.task, name.stream}, node);
   }
-  if (file.parsed.kind == DumpName::Kind::kMessage) {
-    Keep(messages_, node, file);
+  if (name.kind == DumpName::Kind::kMessage) {
+    Keep(messages_, node, std::move(kept));
     return;
   }
-  Keep(file.parsed.is_output ? outputs_ : inputs_,
-       TensorKey{node, file.parsed.slot}, file);
+  Keep(name.is_output ? outputs_ : inputs_, TensorKey{node, name.slot},
+       std::move(kept));
+}
+
+absl::StatusOr<recorded::File> StepFiles::Open(const KeptFile& file) const {
+  ASSIGN_OR_RETURN(const recorded::Folder folder,
+                   OpenPath(dump_, folders_[file.place].path));
+  return folder.OpenFile(file.name);
+}
+
+std::string StepFiles::ReadOverflow(const KeptFile& file) const {
+  const auto folder = OpenPath(dump_, folders_[file.place].path);
+  if (!folder.ok()) return "";
+  return folder->ReadAll(file.name, kMaxOverflowBytes).value_or("");
+}
+
+std::string StepFiles::PathOf(const KeptFile& file) const {
+  std::string path = dump_.path();
+  for (const std::string& name : folders_[file.place].path) {
+    absl::StrAppend(&path, "/", name);
+  }
+  return absl::StrCat(path, "/", file.name);
 }
 
 uint32_t StepFiles::NodeOfTask(uint64_t task, uint64_t stream) const {
