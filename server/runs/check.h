@@ -5,6 +5,7 @@
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,9 +15,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/conditions/predicate.h"
+#include "server/graph/graph_store.h"
 #include "server/model/run.h"
-#include "server/runs/rank_data.h"
-#include "server/runs/recording.h"
+#include "server/watch/watch_table.h"
 
 namespace graphdbg::recorded {
 
@@ -28,29 +29,9 @@ struct CheckedNode {
   std::shared_ptr<const model::SourceLine> source;
 };
 
-// Copies of what a check reads of one rank, so that the run can be read and
-// followed meanwhile.
-struct CheckedRank {
-  uint32_t rank = 0;
-  RankLog log;
-  TensorFiles tensors;
-  std::vector<StepEntry> steps;
-  std::vector<CheckedNode> nodes;
-  // By the process's id, which are dense: places in `nodes` plus one, 0 for
-  // nodes that are not checked.
-  std::vector<uint32_t> places;
-
-  void Add(uint32_t id, CheckedNode node) {
-    if (id >= places.size()) places.resize(id + 1);
-    nodes.push_back(std::move(node));
-    places[id] = static_cast<uint32_t>(nodes.size());
-  }
-  // Null if the node is not checked.
-  const CheckedNode* Find(uint32_t id) const {
-    if (id >= places.size() || places[id] == 0) return nullptr;
-    return &nodes[places[id] - 1];
-  }
-};
+// The node as hits describe it.
+CheckedNode CheckedNodeOf(const graph::GraphStore& graph,
+                          graph::NodeIndex index);
 
 // Thread-safe. Owned by whoever asks for its report, and by its tasks.
 class Check : public std::enable_shared_from_this<Check> {
@@ -58,29 +39,37 @@ class Check : public std::enable_shared_from_this<Check> {
   // More hits are only counted.
   static constexpr size_t kMaxHits = 10'000;
 
-  // Prepares a check of `spec`. INVALID_ARGUMENT as for a watchpoint of a job;
-  // NOT_FOUND "unknown_rank".
-  static absl::StatusOr<std::shared_ptr<Check>> Prepare(
-      Recording& recording, const model::CheckSpec& spec);
+  Check(conditions::Predicate predicate,
+        std::shared_ptr<const model::Condition> condition)
+      : predicate_(std::move(predicate)), condition_(std::move(condition)) {}
 
-  // Checks each rank in a task of its own.
+  // What runs on one thread, and usually checks one rank. It calls StepDone for
+  // each of its steps, and ends when the check has been cancelled.
+  using Task = std::function<void(Check&)>;
+  // Before Start.
+  void AddTask(uint64_t steps, Task task);
+  // Runs each task on its own.
   void Start(boost::asio::any_io_executor executor);
   // Returns soon; the tasks end after the step that they are at.
   void Cancel() { cancelled_ = true; }
   model::CheckReport Report() const ABSL_LOCKS_EXCLUDED(mu_);
 
- private:
-  class RankTask;
-
-  Check(conditions::Predicate predicate,
-        std::shared_ptr<const model::Condition> condition)
-      : predicate_(std::move(predicate)), condition_(std::move(condition)) {}
-
+  // --- For tasks
+  // --------------------------------------------------------------
+  const conditions::Predicate& predicate() const { return predicate_; }
+  const std::shared_ptr<const model::Condition>& condition() const {
+    return condition_;
+  }
+  bool cancelled() const { return cancelled_; }
+  void StepDone() { ++done_; }
+  // A tensor that could not be checked.
+  void NotRecorded() { ++not_recorded_; }
   void AddHit(model::CheckHit hit) ABSL_LOCKS_EXCLUDED(mu_);
 
+ private:
   const conditions::Predicate predicate_;
   const std::shared_ptr<const model::Condition> condition_;
-  std::vector<CheckedRank> ranks_;
+  std::vector<Task> tasks_;
   std::atomic<bool> cancelled_{false};
   std::atomic<uint64_t> done_{0};
   uint64_t total_ = 0;
@@ -91,6 +80,29 @@ class Check : public std::enable_shared_from_this<Check> {
   std::vector<model::CheckHit> hits_ ABSL_GUARDED_BY(mu_);
   uint64_t hit_count_ ABSL_GUARDED_BY(mu_) = 0;
 };
+
+// A check without tasks yet, and the nodes that it covers.
+class CheckedNodes {
+ public:
+  // INVALID_ARGUMENT as for a watchpoint of a job.
+  static absl::StatusOr<CheckedNodes> Find(const graph::GraphStore& graph,
+                                           const model::CheckSpec& spec);
+
+  const std::shared_ptr<Check>& check() const { return check_; }
+  bool Covers(graph::NodeIndex node) const { return table_.Covers(id_, node); }
+
+ private:
+  CheckedNodes(std::shared_ptr<Check> check, watch::WatchTable table,
+               uint32_t id)
+      : check_(std::move(check)), table_(std::move(table)), id_(id) {}
+
+  std::shared_ptr<Check> check_;
+  watch::WatchTable table_;
+  uint32_t id_;
+};
+
+// Whether the spec asks for this rank.
+bool Wants(const model::CheckSpec& spec, uint32_t rank);
 
 }  // namespace graphdbg::recorded
 

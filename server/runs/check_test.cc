@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "server/base/error.h"
+#include "server/runs/recording.h"
 #include "server/runs/testing/run_writer.h"
 
 namespace graphdbg::recorded {
@@ -28,7 +29,7 @@ class CheckTest : public ::testing::Test {
   absl::StatusOr<model::CheckReport> Run(model::CheckSpec spec) {
     Recording recording("abc", *Folder::Open(path_), nullptr);
     recording.Refresh();
-    auto check = Check::Prepare(recording, spec);
+    auto check = recording.PrepareCheck(spec);
     if (!check.ok()) return check.status();
     boost::asio::thread_pool threads(2);
     (*check)->Start(threads.get_executor());

@@ -317,18 +317,6 @@ class Comparison {
 
 }  // namespace
 
-absl::StatusOr<ComparedRank> CopyForComparison(Recording& recording,
-                                               uint32_t rank) {
-  ASSIGN_OR_RETURN(RankData* const data, recording.FindRank(rank));
-  const graph::GraphStore& graph = recording.graph();
-  ComparedRank copy{data->log(), data->index(), {}};
-  copy.names.reserve(data->ids().nodes.size());
-  for (const auto& [id, index] : data->ids().nodes) {
-    copy.names.emplace(id, graph.node(index).name);
-  }
-  return copy;
-}
-
 absl::StatusOr<model::Divergence> FindDivergence(
     const ComparedRank& here, const ComparedRank& there,
     const model::DivergenceQuery& query, const std::atomic<bool>& cancelled) {

@@ -11,30 +11,12 @@
 #define SERVER_RUNS_DIVERGENCE_H_
 
 #include <atomic>
-#include <cstdint>
-#include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "server/model/divergence.h"
-#include "server/runs/rank_log.h"
-#include "server/runs/recording.h"
-#include "server/runs/step_index.h"
+#include "server/runs/compared_rank.h"
 
 namespace graphdbg::recorded {
-
-// Copies of what a comparison reads of one rank, so that the run can be read
-// and followed meanwhile.
-struct ComparedRank {
-  RankLog log;
-  StepIndex index;
-  // By the process's id of the node.
-  absl::flat_hash_map<uint32_t, std::string> names;
-};
-
-// NOT_FOUND "unknown_rank".
-absl::StatusOr<ComparedRank> CopyForComparison(Recording& recording,
-                                               uint32_t rank);
 
 // Reads both logs step by step until it has found enough differences. The
 // ranks in `query` do not matter. CANCELLED once `cancelled` is true.

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "server/base/error.h"
+#include "server/runs/recording.h"
 #include "server/runs/testing/run_writer.h"
 
 namespace graphdbg::recorded {
@@ -49,8 +50,8 @@ class DivergenceTest : public ::testing::Test {
     recording.Refresh();
     const std::atomic<bool> cancelled = false;
     const auto found =
-        FindDivergence(*CopyForComparison(recording, 0),
-                       *CopyForComparison(recording, 1), query, cancelled);
+        FindDivergence(*recording.CopyForComparison(0),
+                       *recording.CopyForComparison(1), query, cancelled);
     EXPECT_TRUE(found.ok()) << found.status();
     return *found;
   }
@@ -188,11 +189,11 @@ TEST_F(DivergenceTest, EndsWhenTheServerStops) {
   Write(0);
   Recording recording("abc", *Folder::Open(path_), nullptr);
   recording.Refresh();
-  const auto rank = *CopyForComparison(recording, 0);
+  const auto rank = *recording.CopyForComparison(0);
   const std::atomic<bool> cancelled = true;
   EXPECT_EQ(FindDivergence(rank, rank, {}, cancelled).status().code(),
             absl::StatusCode::kCancelled);
-  EXPECT_EQ(ReasonOf(CopyForComparison(recording, 9).status()), "unknown_rank");
+  EXPECT_EQ(ReasonOf(recording.CopyForComparison(9).status()), "unknown_rank");
 }
 
 }  // namespace

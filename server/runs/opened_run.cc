@@ -10,6 +10,7 @@
 #include "server/graph/packed_graph.h"
 #include "server/graph/search.h"
 #include "server/jobs/strand_call.h"
+#include "server/runs/divergence.h"
 
 namespace graphdbg::recorded {
 namespace {
@@ -74,21 +75,21 @@ class OpenedRun::View final : public jobs::Job {
   jobs::Task<std::vector<model::GraphSummary>> Graphs() override {
     using Result = absl::StatusOr<std::vector<model::GraphSummary>>;
     return run_->OnStrand<Result>(
-        [](Recording& recording) { return ViewOf(recording).Graphs(); });
+        [](RunSource& source) { return ViewOf(source).Graphs(); });
   }
   jobs::Task<std::shared_ptr<const model::GraphFile>> Index(
       std::string graph) override {
     using Result = absl::StatusOr<std::shared_ptr<const model::GraphFile>>;
     return run_->OnStrand<Result>(
-        [run = run_.get(), graph = std::move(graph)](Recording&) {
+        [run = run_.get(), graph = std::move(graph)](RunSource&) {
           return run->GraphIndex(graph);
         });
   }
   jobs::Task<model::GraphPage> Export(std::string graph,
                                       uint64_t from) override {
     return run_->OnStrand<absl::StatusOr<model::GraphPage>>(
-        [graph = std::move(graph), from](Recording& recording) {
-          return ViewOf(recording).Page(graph, from);
+        [graph = std::move(graph), from](RunSource& source) {
+          return ViewOf(source).Page(graph, from);
         });
   }
   jobs::Task<model::ScopeView> Scope(
@@ -98,34 +99,33 @@ class OpenedRun::View final : public jobs::Job {
         aggregate_above ? *aggregate_above : graph::GraphView::kNoAggregates;
     return run_->OnStrand<absl::StatusOr<model::ScopeView>>(
         [graph = std::move(graph), name = std::move(name),
-         above](Recording& recording) {
-          recording.hits();
-          return ViewOf(recording).ScopeNamed(graph, name, above);
+         above](RunSource& source) {
+          source.hits();
+          return ViewOf(source).ScopeNamed(graph, name, above);
         });
   }
   jobs::Task<model::NodeDetail> Node(std::string name) override {
     return run_->OnStrand<absl::StatusOr<model::NodeDetail>>(
-        [name = std::move(name)](Recording& recording) {
-          recording.hits();
-          return ViewOf(recording).Detail(name);
+        [name = std::move(name)](RunSource& source) {
+          source.hits();
+          return ViewOf(source).Detail(name);
         });
   }
   jobs::Task<model::SearchResult> Search(model::SearchQuery query) override {
     return run_->OnStrand<absl::StatusOr<model::SearchResult>>(
-        [query = std::move(query)](Recording& recording) {
-          recording.hits();
-          return graph::Search(recording.graph(), recording.annotations(),
-                               query);
+        [query = std::move(query)](RunSource& source) {
+          source.hits();
+          return graph::Search(source.graph(), source.annotations(), query);
         });
   }
   jobs::Task<model::Neighbours> Around(model::NeighbourQuery query) override {
     return run_->OnStrand<absl::StatusOr<model::Neighbours>>(
-        [query = std::move(query), step = step_](Recording& recording) {
-          return recording.Around(query, step);
+        [query = std::move(query), step = step_](RunSource& source) {
+          return source.Around(query, step);
         });
   }
 
-  // The configuration of watchpoints is not part of a recording.
+  // The configuration of watchpoints is not part of a source.
   jobs::Task<std::vector<model::Watchpoint>> Watchpoints() override {
     co_return std::vector<model::Watchpoint>();
   }
@@ -137,8 +137,8 @@ class OpenedRun::View final : public jobs::Job {
   }
   jobs::Task<uint64_t> CountNodes(model::WatchpointSpec spec) override {
     return run_->OnStrand<absl::StatusOr<uint64_t>>(
-        [spec = std::move(spec)](Recording& recording) {
-          return watch::WatchTable(recording.graph()).CountOf(spec);
+        [spec = std::move(spec)](RunSource& source) {
+          return watch::WatchTable(source.graph()).CountOf(spec);
         });
   }
   jobs::Task<model::Watchpoint> ChangeWatchpoint(
@@ -154,28 +154,26 @@ class OpenedRun::View final : public jobs::Job {
 
   jobs::Task<model::HitPage> Hits(model::HitQuery query) override {
     return run_->OnStrand<absl::StatusOr<model::HitPage>>(
-        [query = std::move(query)](Recording& recording) {
-          return recording.hits().Query(query);
+        [query = std::move(query)](RunSource& source) {
+          return source.hits().Query(query);
         });
   }
   jobs::Task<std::vector<model::Hit>> NewestHits(uint32_t limit) override {
     return run_->OnStrand<absl::StatusOr<std::vector<model::Hit>>>(
-        [limit](Recording& recording) {
-          return recording.hits().Newest(limit);
-        });
+        [limit](RunSource& source) { return source.hits().Newest(limit); });
   }
 
   jobs::Task<std::vector<model::TensorSummary>> Tensors(
       std::string node, uint32_t rank) override {
     return run_->OnStrand<absl::StatusOr<std::vector<model::TensorSummary>>>(
-        [node = std::move(node), rank, step = step_](Recording& recording) {
-          return recording.Tensors(node, rank, step);
+        [node = std::move(node), rank, step = step_](RunSource& source) {
+          return source.Tensors(node, rank, step);
         });
   }
   jobs::Task<model::TensorValue> Tensor(model::TensorQuery query) override {
     return run_->OnStrand<absl::StatusOr<model::TensorValue>>(
-        [query = std::move(query), step = step_](Recording& recording) {
-          return recording.Tensor(query, step);
+        [query = std::move(query), step = step_](RunSource& source) {
+          return source.Tensor(query, step);
         });
   }
   jobs::Task<model::TensorHistory> History(std::string node, uint32_t slot,
@@ -195,24 +193,23 @@ class OpenedRun::View final : public jobs::Job {
   }
 
  private:
-  static graph::GraphView ViewOf(Recording& recording) {
-    return {recording.graph(), recording.annotations()};
+  static graph::GraphView ViewOf(RunSource& source) {
+    return {source.graph(), source.annotations()};
   }
 
   const std::shared_ptr<OpenedRun> run_;
   const std::optional<uint64_t> step_;
 };
 
-OpenedRun::OpenedRun(std::string id, Folder folder,
+OpenedRun::OpenedRun(std::string id, std::unique_ptr<RunSource> source,
                      boost::asio::any_io_executor executor,
                      boost::asio::any_io_executor check_executor,
-                     std::shared_ptr<const std::atomic<bool>> stopped,
-                     std::shared_ptr<MemoryBudget> memory)
-    : id_(id),
+                     std::shared_ptr<const std::atomic<bool>> stopped)
+    : id_(std::move(id)),
       check_executor_(std::move(check_executor)),
       stopped_(std::move(stopped)),
       strand_(std::move(executor)),
-      recording_(std::move(id), std::move(folder), std::move(memory)) {}
+      source_(std::move(source)) {}
 
 OpenedRun::~OpenedRun() {
   for (const auto& [id, check] : checks_) check->Cancel();
@@ -224,22 +221,22 @@ boost::asio::awaitable<R> OpenedRun::OnStrand(Work work) {
       strand_,
       [self = shared_from_this(), work = std::move(work)]() mutable -> R {
         self->RefreshNowAndThen();
-        return work(self->recording_);
+        return work(*self->source_);
       });
 }
 
 void OpenedRun::RefreshNowAndThen() {
   const auto now = steady_clock::now();
-  const auto interval = recording_.alive() ? kFollowInterval : kEndedInterval;
+  const auto interval = source_->alive() ? kFollowInterval : kEndedInterval;
   if (refreshed_ && now - *refreshed_ < interval) return;
-  recording_.Refresh();
+  source_->Refresh();
   refreshed_ = now;
 }
 
 jobs::Task<model::Run> OpenedRun::Describe(bool whole) {
-  return OnStrand<absl::StatusOr<model::Run>>([whole](Recording& recording) {
-    if (whole) recording.hits();
-    return recording.Describe();
+  return OnStrand<absl::StatusOr<model::Run>>([whole](RunSource& source) {
+    if (whole) source.hits();
+    return source.Describe();
   });
 }
 
@@ -249,34 +246,33 @@ std::shared_ptr<jobs::Job> OpenedRun::At(std::optional<uint64_t> step) {
 
 jobs::Task<model::StepPage> OpenedRun::Steps(model::StepQuery query) {
   return OnStrand<absl::StatusOr<model::StepPage>>(
-      [query = std::move(query)](Recording& recording) {
-        return recording.Steps(query);
+      [query = std::move(query)](RunSource& source) {
+        return source.Steps(query);
       });
 }
 
 jobs::Task<std::vector<model::Collection>> OpenedRun::Collections() {
   return OnStrand<absl::StatusOr<std::vector<model::Collection>>>(
-      [](Recording& recording) { return recording.Collections(); });
+      [](RunSource& source) { return source.Collections(); });
 }
 
 jobs::Task<std::string> OpenedRun::Statistics(model::StatisticsQuery query) {
   return OnStrand<absl::StatusOr<std::string>>(
-      [query = std::move(query)](Recording& recording) {
-        return recording.Statistics(query);
+      [query = std::move(query)](RunSource& source) {
+        return source.Statistics(query);
       });
 }
 
 jobs::Task<model::RunHistory> OpenedRun::History(model::RunHistoryQuery query) {
   return OnStrand<absl::StatusOr<model::RunHistory>>(
-      [query = std::move(query)](Recording& recording) {
-        return recording.History(query);
+      [query = std::move(query)](RunSource& source) {
+        return source.History(query);
       });
 }
 
 jobs::Task<ComparedRank> OpenedRun::CopyRank(uint32_t rank) {
-  return OnStrand<absl::StatusOr<ComparedRank>>([rank](Recording& recording) {
-    return CopyForComparison(recording, rank);
-  });
+  return OnStrand<absl::StatusOr<ComparedRank>>(
+      [rank](RunSource& source) { return source.CopyForComparison(rank); });
 }
 
 jobs::Task<model::Divergence> OpenedRun::Compare(
@@ -305,13 +301,13 @@ jobs::Task<model::Divergence> OpenedRun::Compare(
 jobs::Task<std::string> OpenedRun::StartCheck(model::CheckSpec spec) {
   return OnStrand<absl::StatusOr<std::string>>(
       [this, spec = std::move(spec)](
-          Recording& recording) -> absl::StatusOr<std::string> {
+          RunSource& source) -> absl::StatusOr<std::string> {
         if (checks_.size() >= kMaxChecks) {
           return Error(absl::StatusCode::kResourceExhausted, "too_many_checks",
                        absl::StrCat("run '", id_, "' has ", checks_.size(),
                                     " checks; delete one first"));
         }
-        ASSIGN_OR_RETURN(auto check, Check::Prepare(recording, spec));
+        ASSIGN_OR_RETURN(auto check, source.PrepareCheck(spec));
         check->Start(check_executor_);
         const std::string id = absl::StrCat(++last_check_);
         checks_.emplace(id, std::move(check));
@@ -330,7 +326,7 @@ absl::StatusOr<std::shared_ptr<Check>> OpenedRun::FindCheck(
 jobs::Task<model::CheckReport> OpenedRun::GetCheck(std::string id) {
   return OnStrand<absl::StatusOr<model::CheckReport>>(
       [this,
-       id = std::move(id)](Recording&) -> absl::StatusOr<model::CheckReport> {
+       id = std::move(id)](RunSource&) -> absl::StatusOr<model::CheckReport> {
         ASSIGN_OR_RETURN(const auto check, FindCheck(id));
         return check->Report();
       });
@@ -338,7 +334,7 @@ jobs::Task<model::CheckReport> OpenedRun::GetCheck(std::string id) {
 
 jobs::StatusTask OpenedRun::EndCheck(std::string id) {
   return OnStrand<absl::Status>(
-      [this, id = std::move(id)](Recording&) -> absl::Status {
+      [this, id = std::move(id)](RunSource&) -> absl::Status {
         ASSIGN_OR_RETURN(const auto check, FindCheck(id));
         check->Cancel();
         checks_.erase(id);
@@ -348,7 +344,7 @@ jobs::StatusTask OpenedRun::EndCheck(std::string id) {
 
 absl::StatusOr<std::shared_ptr<const model::GraphFile>> OpenedRun::GraphIndex(
     const std::string& graph) {
-  const graph::GraphStore& store = recording_.graph();
+  const graph::GraphStore& store = source_->graph();
   IndexFile& kept = index_files_[graph];
   if (kept.file != nullptr && kept.version == store.version()) {
     return kept.file;
@@ -363,7 +359,7 @@ absl::StatusOr<std::shared_ptr<const model::GraphFile>> OpenedRun::GraphIndex(
   auto file = std::make_shared<model::GraphFile>();
   // A browser may have the graph of a run that had this name before.
   file->version = absl::StrCat(
-      "run-", absl::Hex(recording_.Describe().job.created_at_unix_nano), "-",
+      "run-", absl::Hex(source_->Describe().job.created_at_unix_nano), "-",
       store.version(), "-", packed.size());
   file->bytes = packed.size();
   file->gzip = Gzip(packed);

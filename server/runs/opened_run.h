@@ -13,11 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "server/base/memory_budget.h"
 #include "server/jobs/runs.h"
 #include "server/runs/check.h"
-#include "server/runs/divergence.h"
-#include "server/runs/recording.h"
+#include "server/runs/run_source.h"
 
 namespace graphdbg::recorded {
 
@@ -28,12 +26,11 @@ class OpenedRun final : public jobs::RecordedRun,
   static constexpr size_t kMaxChecks = 20;
 
   // Requests run on `executor`, checks and comparisons on `check_executor`.
-  // Comparisons end once `stopped` is true. `memory` may be null.
-  OpenedRun(std::string id, Folder folder,
+  // Comparisons end once `stopped` is true.
+  OpenedRun(std::string id, std::unique_ptr<RunSource> source,
             boost::asio::any_io_executor executor,
             boost::asio::any_io_executor check_executor,
-            std::shared_ptr<const std::atomic<bool>> stopped,
-            std::shared_ptr<MemoryBudget> memory);
+            std::shared_ptr<const std::atomic<bool>> stopped);
   ~OpenedRun() override;
 
   const std::string& id() const override { return id_; }
@@ -52,7 +49,7 @@ class OpenedRun final : public jobs::RecordedRun,
  private:
   class View;
 
-  // Runs `work(recording)` on the strand, after a look for what was written
+  // Runs `work(source)` on the strand, after a look for what was written
   // since, and returns its result to the caller.
   template <class R, class Work>
   boost::asio::awaitable<R> OnStrand(Work work);
@@ -69,7 +66,7 @@ class OpenedRun final : public jobs::RecordedRun,
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
 
   // On the strand only.
-  Recording recording_;
+  const std::unique_ptr<RunSource> source_;
   std::optional<std::chrono::steady_clock::time_point> refreshed_;
   // The newest file of each graph, and the version of the graph.
   struct IndexFile {

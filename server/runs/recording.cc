@@ -1,7 +1,6 @@
 #include "server/runs/recording.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "server/base/error.h"
 #include "server/base/string_views.h"
 #include "server/graph/graph_view.h"
+#include "server/runs/step_cursor.h"
 #include "server/runs/step_marks.h"
 
 namespace graphdbg::recorded {
@@ -203,20 +203,23 @@ void Recording::Load() {
   }
 }
 
+absl::StatusOr<ComparedRank> Recording::CopyForComparison(uint32_t rank) {
+  ASSIGN_OR_RETURN(RankData* const data, FindRank(rank));
+  const graph::GraphStore& store = graph();
+  ComparedRank copy{data->log(), data->index(), {}};
+  copy.names.reserve(data->ids().nodes.size());
+  for (const auto& [id, index] : data->ids().nodes) {
+    copy.names.emplace(id, store.node(index).name);
+  }
+  return copy;
+}
+
 absl::StatusOr<model::StepPage> Recording::Steps(
     const model::StepQuery& query) {
   if (ranks_.empty()) return model::StepPage();
   ASSIGN_OR_RETURN(RankData* const rank,
                    FindRank(query.rank.value_or(ranks_.begin()->first)));
-  uint64_t from = 0;
-  const char* const end = query.cursor.data() + query.cursor.size();
-  const auto [stop, error] = std::from_chars(query.cursor.data(), end, from);
-  if (!query.cursor.empty() && (error != std::errc() || stop != end)) {
-    return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_cursor",
-                           absl::StrCat("'", query.cursor,
-                                        "' is not a cursor of this list")),
-                     "cursor");
-  }
+  ASSIGN_OR_RETURN(const uint64_t from, FirstStepOf(query.cursor));
   for (const auto& [number, other] : ranks_) other->RefreshIndex();
   const StepIndex& index = rank->index();
   model::StepPage page;

@@ -25,59 +25,40 @@
 #include "server/runs/files.h"
 #include "server/runs/rank_data.h"
 #include "server/runs/run_info.h"
+#include "server/runs/run_source.h"
 #include "server/watch/hit_log.h"
 
 namespace graphdbg::recorded {
 
-// Not thread safe.
-class Recording final : private graph::Annotations {
+// A run in graphdbg's own format. Not thread safe.
+class Recording final : public RunSource, private graph::Annotations {
  public:
   // `memory` may be null.
   Recording(std::string id, Folder folder,
             std::shared_ptr<MemoryBudget> memory);
 
-  // Looks for what was written since the last call. Cheap: graph, hits and the
-  // index of steps are read when they are needed.
-  void Refresh();
-  // Whether the run may grow.
-  bool alive() const;
-
-  model::Run Describe();
-
-  // --- The graph and its hits -----------------------------------------------
-  const graph::GraphStore& graph();
-  const graph::Annotations& annotations() const { return *this; }
-  const watch::HitLog& hits();
-
-  // --- Steps ----------------------------------------------------------------
-  // NOT_FOUND "unknown_rank".
-  absl::StatusOr<RankData*> FindRank(uint32_t rank);
-  // Errors as FindRank; INVALID_ARGUMENT "invalid_cursor".
-  absl::StatusOr<model::StepPage> Steps(const model::StepQuery& query);
-  std::vector<model::Collection> Collections();
-  // The file of proto/docs/step-statistics.md.
-  absl::StatusOr<std::string> Statistics(const model::StatisticsQuery& query);
-
-  // --- Tensors --------------------------------------------------------------
-  // `step` is the step that the user looks at; absent: the last one.
-  using AtStep = std::optional<uint64_t>;
-
+  // --- RunSource ------------------------------------------------------------
+  void Refresh() override;
+  bool alive() const override;
+  model::Run Describe() override;
+  const graph::GraphStore& graph() override;
+  const graph::Annotations& annotations() const override { return *this; }
+  const watch::HitLog& hits() override;
+  absl::StatusOr<model::StepPage> Steps(const model::StepQuery& query) override;
+  std::vector<model::Collection> Collections() override;
+  absl::StatusOr<std::string> Statistics(
+      const model::StatisticsQuery& query) override;
   absl::StatusOr<std::vector<model::TensorSummary>> Tensors(
-      const std::string& node, uint32_t rank, AtStep step);
+      const std::string& node, uint32_t rank, AtStep step) override;
   absl::StatusOr<model::Neighbours> Around(const model::NeighbourQuery& query,
-                                           AtStep step);
+                                           AtStep step) override;
   absl::StatusOr<model::RunHistory> History(
-      const model::RunHistoryQuery& query);
-  // NOT_FOUND "not_recorded" names the nearest step that has the values.
+      const model::RunHistoryQuery& query) override;
   absl::StatusOr<model::TensorValue> Tensor(const model::TensorQuery& query,
-                                            AtStep step);
-
-  // --- For checks -----------------------------------------------------------
-  const std::map<uint32_t, std::unique_ptr<RankData>>& ranks() const {
-    return ranks_;
-  }
-  // Brings graph and indices of all ranks up to date.
-  void Load();
+                                            AtStep step) override;
+  absl::StatusOr<std::shared_ptr<Check>> PrepareCheck(
+      const model::CheckSpec& spec) override;
+  absl::StatusOr<ComparedRank> CopyForComparison(uint32_t rank) override;
 
  private:
   class AtStepTensors;
@@ -90,13 +71,13 @@ class Recording final : private graph::Annotations {
   bool Covers(uint32_t, graph::NodeIndex) const override { return false; }
 
   void FindRanks();
+  // NOT_FOUND "unknown_rank".
+  absl::StatusOr<RankData*> FindRank(uint32_t rank);
+  // Brings graph and indices of all ranks up to date.
+  void Load();
   void ReadRunInfo();
   model::JobState State() const;
   std::vector<model::Rank> DescribeRanks();
-  // Reads the slice of a tensor, unless the query wants no data.
-  absl::Status ReadData(const model::TensorQuery& query,
-                        const TensorFiles::Found& found,
-                        model::TensorValue& value) const;
 
   const std::string id_;
   const Folder folder_;

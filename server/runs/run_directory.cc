@@ -16,7 +16,9 @@
 #include "server/base/error.h"
 #include "server/jobs/strand_call.h"
 #include "server/runs/files.h"
+#include "server/runs/mindspore/dump_run.h"
 #include "server/runs/opened_run.h"
+#include "server/runs/recording.h"
 
 namespace graphdbg::recorded {
 namespace {
@@ -28,12 +30,24 @@ constexpr size_t kMaxNameBytes = 256;
 constexpr size_t kThreads = 2;
 constexpr size_t kCheckThreads = 2;
 
-bool IsRun(const Folder& folder) {
+bool IsRecording(const Folder& folder) {
   const auto names = folder.List(kMaxEntries);
   return names.ok() &&
          std::any_of(names->begin(), names->end(), [](const std::string& name) {
            return name == runs::kRunFile || runs::ParseRankDirectory(name);
          });
+}
+
+bool IsRun(const Folder& folder) {
+  return IsRecording(folder) || dumps::IsDump(folder);
+}
+
+std::unique_ptr<RunSource> SourceOf(const std::string& id, const Folder& folder,
+                                    std::shared_ptr<MemoryBudget> memory) {
+  if (IsRecording(folder)) {
+    return std::make_unique<Recording>(id, folder, std::move(memory));
+  }
+  return std::make_unique<dumps::DumpRun>(id, folder, std::move(memory));
 }
 
 // Names are part of addresses and log lines.
@@ -127,9 +141,9 @@ class RunDirectoryImpl final : public RunDirectory {
     }
     found.emplace(
         id, Run{path.string(),
-                std::make_shared<OpenedRun>(id, folder, threads_.get_executor(),
-                                            check_threads_.get_executor(),
-                                            stopped_, memory_)});
+                std::make_shared<OpenedRun>(
+                    id, SourceOf(id, folder, memory_), threads_.get_executor(),
+                    check_threads_.get_executor(), stopped_)});
   }
 
   const std::vector<std::string> paths_;

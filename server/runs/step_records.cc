@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace graphdbg::recorded {
@@ -54,6 +55,26 @@ model::Statistics StatisticsOf(const runs::StatisticsFields& from) {
   to.l1 = Present(from.l1);
   to.l2 = Present(from.l2);
   return to;
+}
+
+runs::StatisticsFields FieldsOf(const model::Statistics& from) {
+  constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+  return {from.count,
+          from.nan_count,
+          from.pos_inf_count,
+          from.neg_inf_count,
+          from.zero_count,
+          from.negative_count,
+          from.positive_count,
+          from.min.value_or(kAbsent),
+          from.max.value_or(kAbsent),
+          from.mean.value_or(kAbsent),
+          from.abs_mean.value_or(kAbsent),
+          from.abs_max.value_or(kAbsent),
+          from.variance.value_or(kAbsent),
+          from.l1.value_or(kAbsent),
+          from.l2.value_or(kAbsent),
+          1};
 }
 
 graphdbg::Statistics KernelStatisticsOf(const runs::StatisticsFields& from) {

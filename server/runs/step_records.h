@@ -47,6 +47,8 @@ bool IsBetter(const runs::Record& candidate, const runs::Record& than);
 
 // Absent values are those that are NaN in the record.
 model::Statistics StatisticsOf(const runs::StatisticsFields& fields);
+// The inverse. Gradients are not scaled.
+runs::StatisticsFields FieldsOf(const model::Statistics& statistics);
 // For conditions.
 Statistics KernelStatisticsOf(const runs::StatisticsFields& fields);
 PairStatistics PairStatisticsOf(const runs::ChangeFields& fields);

@@ -1,4 +1,5 @@
-// The statistics of a step as columns.
+#include "server/runs/step_statistics.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -67,27 +68,14 @@ class Writer {
 
 }  // namespace
 
-absl::StatusOr<std::string> Recording::Statistics(
-    const model::StatisticsQuery& query) {
-  ASSIGN_OR_RETURN(RankData* const rank, FindRank(query.rank));
-  graph();
-  const uint64_t step = query.step.value_or(rank->index().last_step());
-  const auto records = rank->Records(step);
-  if (records == nullptr) {
-    return WithField(Error(absl::StatusCode::kNotFound, "unknown_step",
-                           absl::StrCat("step ", step, " of rank ", query.rank,
-                                        " was not recorded; the steps are ",
-                                        rank->index().first_step(), " to ",
-                                        rank->index().last_step())),
-                     "step");
-  }
-  const graph::Graph* const main = graph_.FindGraph("");
+std::string StatisticsFile(const graph::GraphStore& graph, uint64_t step,
+                           uint32_t rank,
+                           const std::vector<StatisticsRow>& all) {
+  const graph::Graph* const main = graph.FindGraph("");
   std::vector<graph::NodeIndex> numbers;
-  if (main != nullptr) numbers = graph::NumbersInFile(graph_, *main);
+  if (main != nullptr) numbers = graph::NumbersInFile(graph, *main);
   Rows rows;
-  for (const Record& record : records->all()) {
-    if (!Fits(record, query, step)) continue;
-    const graph::NodeIndex node = rank->NodeOf(record.node);
+  for (const auto& [record, node] : all) {
     if (node >= numbers.size() || numbers[node] == graph::kNoNode) continue;
     rows.records.push_back(&record);
     rows.nodes.push_back(numbers[node]);
@@ -123,10 +111,37 @@ absl::StatusOr<std::string> Recording::Statistics(
     modes.push_back(name);
   }
   return std::move(writer).Finish({{"step", step},
-                                   {"rank", query.rank},
+                                   {"rank", rank},
                                    {"graph", main == nullptr ? "" : main->id},
                                    {"records", rows.records.size()},
                                    {"modes", modes}});
+}
+
+absl::Status UnknownStep(uint64_t step, uint32_t rank, uint64_t first,
+                         uint64_t last) {
+  return WithField(Error(absl::StatusCode::kNotFound, "unknown_step",
+                         absl::StrCat("step ", step, " of rank ", rank,
+                                      " was not recorded; the steps are ",
+                                      first, " to ", last)),
+                   "step");
+}
+
+absl::StatusOr<std::string> Recording::Statistics(
+    const model::StatisticsQuery& query) {
+  ASSIGN_OR_RETURN(RankData* const rank, FindRank(query.rank));
+  graph();
+  const uint64_t step = query.step.value_or(rank->index().last_step());
+  const auto records = rank->Records(step);
+  if (records == nullptr) {
+    return UnknownStep(step, query.rank, rank->index().first_step(),
+                       rank->index().last_step());
+  }
+  std::vector<StatisticsRow> rows;
+  for (const Record& record : records->all()) {
+    if (!Fits(record, query, step)) continue;
+    rows.push_back({record, rank->NodeOf(record.node)});
+  }
+  return StatisticsFile(graph_, step, query.rank, rows);
 }
 
 }  // namespace graphdbg::recorded

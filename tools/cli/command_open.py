@@ -26,7 +26,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="show an ONNX model, a recorded run, or a job that has ended",
         description="Starts a server on free ports and shows a model's graph and weights, a recorded run, or a job "
         "that has ended, on its page until Ctrl-C. Nothing is run. `graphdbg jobs --all` lists the jobs that are "
-        "kept. A run that is being recorded is followed.",
+        "kept. A run that is being recorded is followed. A directory that MindSpore's dump has written is a run, too.",
     )
     parser.add_argument(
         "subject",

@@ -10,6 +10,7 @@ import { stateWords } from '../state/words';
 import { Button } from '../widgets/button';
 import { selectNodeFirst } from '../words/common';
 import * as counts from '../words/counts';
+import { processName } from '../words/job';
 import * as words from '../words/ranks';
 import { useJobContext } from './job_context';
 import './ranks.css';
@@ -47,9 +48,7 @@ function Details({ rank, current, onDone }: { rank: Rank; current: number; onDon
       <dl className="facts">
         <div className="fact">
           <dt>{words.process}</dt>
-          <dd className="mono ellipsis">
-            {rank.pid}@{rank.host}
-          </dd>
+          <dd className="mono ellipsis">{processName(rank)}</dd>
         </div>
         <div className="fact">
           <dt>{words.device}</dt>

@@ -69,9 +69,7 @@ function Process({ job }: { job: Job }) {
     <Tooltip text={details}>
       <span className="top-process">
         <span>{deviceOf(rank)}</span>
-        <span className="mono">
-          {rank.pid}@{rank.host}
-        </span>
+        <span className="mono">{words.processName(rank)}</span>
       </span>
     </Tooltip>
   );

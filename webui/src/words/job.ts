@@ -77,8 +77,17 @@ export const jobState = 'Job state';
 export const homeSuffix = ': all jobs';
 export const step = 'Step';
 export const goToNode = (node: string) => `Go to ${node}`;
+// Empty if it is not known, as in a dump of another program.
+export const processName = ({ pid, host }: Rank) => (host === '' ? '' : `${pid}@${host}`);
 export const processDetails = ({ pid, host, peer }: Rank, { framework, framework_version, id }: Job) =>
-  `Process ${pid} on ${host}: ${framework} ${framework_version}, job ${id}, agent at ${peer}`;
+  [
+    host === '' ? '' : `process ${pid} on ${host}`,
+    `${framework} ${framework_version}`,
+    `job ${id}`,
+    peer === '' ? '' : `agent at ${peer}`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
 export const commands = 'Commands';
 export const keyboardShortcuts = 'Keyboard shortcuts';
 export const connectionNames = { connecting: 'Connecting', live: 'Live', lost: 'Offline' };

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from graphdbg.client.errors import UNAVAILABLE, GraphdbgError
+from graphdbg.client.errors import UNAVAILABLE, USAGE, GraphdbgError
 
 _NEAREST = 3
 
@@ -18,6 +18,18 @@ class RunNotFoundError(GraphdbgError):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"no recorded run at {path}: expected a directory with rank-00000", UNAVAILABLE)
+
+
+class MindSporeDumpError(GraphdbgError):
+    """A directory is a dump of MindSpore, which is shown on the page and checked, but not read by Python."""
+
+    code = "mindspore_dump"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is a dump of MindSpore: `graphdbg open` shows it, and `graphdbg recheck` checks conditions on it",
+            USAGE,
+        )
 
 
 class UnknownTensor(GraphdbgError, KeyError):

@@ -43,6 +43,11 @@ def rank_numbers(files: Files) -> list[int]:
     return [int(match[1]) for match in found if match and int(match[1]) < MAX_RANKS]
 
 
+def is_mindspore_dump(files: Files) -> bool:
+    """Whether a directory is a dump of MindSpore 1.2 or later, which only the server reads."""
+    return any(name == ".dump_metadata" or re.fullmatch(r"rank_\d+", name) for name in files.names())
+
+
 def read_json(files: Files, path: str, damages: list[Damage]) -> Values:
     """A file with a JSON object; {} if there is none, or it is damaged."""
     size = files.size(path)

@@ -16,13 +16,13 @@ from graphdbg.client.models import Hit, TensorInfo
 from . import views
 from .collection import Collection, read_collections
 from .divergence import Divergence, Tolerance, find_divergence
-from .errors import Damage, NotRecorded, RunNotFoundError, UnknownTensor
+from .errors import Damage, MindSporeDumpError, NotRecorded, RunNotFoundError, UnknownTensor
 from .files import Files, open_files
 from .follow import follow, wait_for
 from .graph import Graph, split_tensor
 from .hits import hit_of
 from .protobuf import Values
-from .rank import LOST, Rank, rank_numbers, read_json
+from .rank import LOST, Rank, is_mindspore_dump, rank_numbers, read_json
 from .record import MODES
 from .steps import Step
 from .tensor import Tensor, mode_number
@@ -45,6 +45,7 @@ def open_run(path: str | os.PathLike[str], chain: bool = False) -> Run:
 
     Raises:
         RunNotFoundError: There is no run.
+        MindSporeDumpError: The directory is a dump of MindSpore.
         MissingPackageError: The URL needs a package that is not installed.
     """
     if not chain:
@@ -68,7 +69,7 @@ class Run:
         self.path = files.name
         self._ranks = {number: Rank(files, number) for number in rank_numbers(files)}
         if not self._ranks:
-            raise RunNotFoundError(files.name)
+            raise (MindSporeDumpError if is_mindspore_dump(files) else RunNotFoundError)(files.name)
         self._info: Values = {}
         self._info_damages: list[Damage] = []
         self._database = views.Database()

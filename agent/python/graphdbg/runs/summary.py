@@ -10,8 +10,9 @@ from typing import Any
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
+from .errors import MindSporeDumpError
 from .files import open_files
-from .rank import rank_numbers
+from .rank import is_mindspore_dump, rank_numbers
 from .run import Run, open_run
 
 _MAX_FINDINGS = 1 << 30
@@ -79,12 +80,15 @@ def find_runs(place: str) -> list[str]:
 
     Raises:
         GraphdbgError: There is no such directory.
+        MindSporeDumpError: The directory is a dump of MindSpore. Those in it are passed over.
     """
     files = open_files(place)
     if rank_numbers(files):
         return [place]
     if files.local is not None and not files.local.is_dir():
         raise GraphdbgError(f"no directory {place}; GRAPHDBG_RECORD names the one that jobs record to", USAGE)
+    if is_mindspore_dump(files):
+        raise MindSporeDumpError(place)
     joined = [f"{place.rstrip('/')}/{name}" for name in files.names() if not re.match(r"\.", name)]
     return [each for each in joined if rank_numbers(open_files(each))]
 
