@@ -75,7 +75,8 @@ void ClientProtocol::Restore(const SavedProtocol& saved,
   debugger::Metadata metadata;
   metadata.set_ms_version(saved.ms_version());
   metadata.set_backend(saved.backend());
-  UpdateProfile(metadata);
+  // A client that has not introduced itself yet has no backend.
+  if (!saved.backend().empty()) UpdateProfile(metadata);
   for (const debugger::GraphProto& graph : graphs)
     TranslateGraph(graph, nodes_);
   has_graph_ = !graphs.empty();

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -192,7 +193,13 @@ class Conversation {
     const SavedProtocol saved = protocol_->Save();
     Begin();
     protocol_->Restore(saved, graphs_);
-    Require(protocol_->Save().SerializeAsString() == saved.SerializeAsString());
+    const SavedProtocol restored = protocol_->Save();
+    const bool same = restored.SerializeAsString() == saved.SerializeAsString();
+    if (!same) {
+      std::cerr << "saved:\n" << saved.DebugString();
+      std::cerr << "restored:\n" << restored.DebugString();
+    }
+    Require(same);
     if (graphs_.size() % 2 == 0) protocol_->ReportGraphs(graphs_);
   }
 
