@@ -81,9 +81,8 @@ std::vector<RankPosition> RankGroup::Positions() const {
     at.rank = number;
     at.stopped = paused && rank.resuming_command == 0;
     at.at_start = at.stopped && rank.run.reason == model::PauseReason::kStart;
-    // A rank that an exception ends cannot go on to the end of its step.
-    at.inside = at.stopped && rank.run.step > rank.steps_ended &&
-                rank.run.reason != model::PauseReason::kError;
+    at.failed = at.stopped && rank.run.reason == model::PauseReason::kError;
+    at.inside = at.stopped && !at.failed && rank.run.step > rank.steps_ended;
     at.steps_ended = rank.steps_ended;
     at.stops_after = rank.stops_after;
     at.asked_to_stop = state == model::JobState::kPausing;

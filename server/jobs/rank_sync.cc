@@ -83,7 +83,7 @@ std::vector<SyncOrder> KeepTogether(const std::vector<RankPosition>& ranks,
       CommonStep(ranks, furthest.value_or(0));
   if (!common) return {};
   for (const RankPosition& rank : ranks) {
-    if (!rank.stopped || rank.steps_ended >= *common) continue;
+    if (!rank.stopped || rank.failed || rank.steps_ended >= *common) continue;
     orders.push_back({rank.rank, Kind::kStep, *common - rank.steps_ended});
   }
   return orders;

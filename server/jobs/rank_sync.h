@@ -26,6 +26,8 @@ struct RankPosition {
   bool at_start = false;
   // Stopped at a node, inside a step.
   bool inside = false;
+  // Stopped at an exception, after which it has no further steps.
+  bool failed = false;
   // If stopped: the number of completed steps.
   uint64_t steps_ended = 0;
   // If not stopped: the step after which it will be. Absent if it is not known

@@ -92,6 +92,15 @@ TEST(KeepTogetherTest, StopsARankThatWouldRunFurther) {
               ElementsAre(SyncOrder{0, Kind::kStop, 0}));
 }
 
+TEST(KeepTogetherTest, ARankThatFailedStaysWhereItIs) {
+  RankPosition failed = Stopped(1, 2);
+  failed.failed = true;
+  EXPECT_THAT(KeepTogether({Running(0), failed}, false),
+              ElementsAre(SyncOrder{0, Kind::kStop, 0}));
+  EXPECT_THAT(KeepTogether({Asked(0, 3), failed}, false), IsEmpty());
+  EXPECT_THAT(KeepTogether({Stopped(0, 3), failed}, false), IsEmpty());
+}
+
 TEST(KeepTogetherTest, LateRanksFollowRunningRanks) {
   EXPECT_THAT(KeepTogether({Running(0), AtStart(1)}, true),
               ElementsAre(SyncOrder{1, Kind::kFollow, 0}));
