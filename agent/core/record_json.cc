@@ -129,6 +129,14 @@ absl::Status ReadWord(const Json& object, const char* key, const char* no,
   return absl::OkStatus();
 }
 
+absl::Status ReadBool(const Json& object, const char* key, bool* to) {
+  const Json* const value = Find(object, key);
+  if (value == nullptr) return absl::OkStatus();
+  if (!value->is_boolean()) return Wrong(key, "true or false");
+  *to = value->get<bool>();
+  return absl::OkStatus();
+}
+
 absl::Status ReadRecord(const Json& json, RecordSettings* settings,
                         RecordLevel* level) {
   if (json.is_string()) {
@@ -149,6 +157,12 @@ absl::Status ReadRecord(const Json& json, RecordSettings* settings,
     if (!overhead->is_number()) return Wrong("overhead", "a number");
     settings->overhead = overhead->get<double>();
   }
+  RETURN_IF_ERROR(ReadBool(json, "hit_tensors", &settings->hit_tensors));
+  RETURN_IF_ERROR(ReadBytes(json, "max_bytes", &settings->max_bytes));
+  if (Find(json, "tensor_rate") != nullptr) {
+    settings->tensor_rate = 0;
+    RETURN_IF_ERROR(ReadBytes(json, "tensor_rate", &*settings->tensor_rate));
+  }
   std::optional<uint64_t> number = settings->after_hit;
   RETURN_IF_ERROR(ReadNumber(json, "after_hit", &number));
   settings->after_hit = *number;
@@ -162,11 +176,7 @@ absl::Status ReadDigest(const Json& object, bool* digest) {
   const Json* const reductions = Find(object, "reductions");
   if (reductions == nullptr) return absl::OkStatus();
   if (!reductions->is_object()) return Wrong("reductions", "an object");
-  if (const Json* const value = Find(*reductions, "digest")) {
-    if (!value->is_boolean()) return Wrong("digest", "true or false");
-    *digest = value->get<bool>();
-  }
-  return absl::OkStatus();
+  return ReadBool(*reductions, "digest", digest);
 }
 
 absl::Status ReadCategories(const Json& object,
@@ -356,9 +366,14 @@ std::string EffectiveJson(const RecordSettings& settings) {
                  {"overhead", settings.overhead},
                  {"when_full", settings.block ? "block" : "drop"},
                  {"after_hit", settings.after_hit},
-                 {"hit_pause", settings.hit_pause}};
+                 {"hit_pause", settings.hit_pause},
+                 {"hit_tensors", settings.hit_tensors},
+                 {"max_bytes", settings.max_bytes},
+                 {"tensor_rate", settings.tensor_rate
+                                     ? Json(*settings.tensor_rate)
+                                     : Json(nullptr)}};
   if (Json& given = json["record"]; given.is_object()) {
-    for (const char* key : {"level", "hit_tensors", "max_bytes", "parquet"}) {
+    for (const char* key : {"level", "parquet"}) {
       if (const Json* const value = Find(given, key)) record[key] = *value;
     }
   }

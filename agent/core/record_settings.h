@@ -74,6 +74,12 @@ struct RecordSettings {
   // hit to the next.
   uint64_t after_hit = 20;
   uint64_t hit_pause = 100;
+  // Whether these steps include values.
+  bool hit_tensors = true;
+  // Bytes of the values of all ranks.
+  uint64_t max_bytes = uint64_t{100} << 30;
+  // Bytes of values per second; absent: half of what the disk reaches.
+  std::optional<uint64_t> tensor_rate;
   Schedules save;
   // At most kMaxCollections, those at a level other than off.
   std::vector<CollectionSettings> collections;

@@ -42,6 +42,7 @@ Recorder::Recorder(const Parts& parts, RecordSettings settings,
   step_phase_.mode = runs::Mode::kTrain;
   full_ = schedule_.full();
   digests_ = schedule_.digests();
+  tensors_ = schedule_.tensors();
 }
 
 Recorder::~Recorder() {
@@ -54,6 +55,13 @@ void Recorder::Open(const OpenRecordingFunction& open, const v1::Hello& hello,
   RecordingOptions options;
   options.directory = settings_.directory;
   options.keep_all = settings_.keep_all;
+  options.max_tensor_bytes =
+      settings_.max_bytes / std::max<uint64_t>(hello.world_size(), 1);
+  if (settings_.tensor_rate) {
+    options.tensor_rate = static_cast<double>(*settings_.tensor_rate);
+  }
+  // A program that waits for the disk limits itself.
+  options.limits_tensor_rate = !settings_.tensor_rate && !settings_.block;
   options.ring_bytes = settings_.ring_bytes;
   options.ring_directory = settings_.ring_directory;
   options.run = settings_.run.empty() ? default_run : settings_.run;
@@ -142,6 +150,8 @@ void Recorder::BeginStepAs(runs::Mode mode) {
 void Recorder::Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns) {
   phase->records = records_;
   phase->dropped = recording_->records_dropped();
+  phase->tensors_dropped = recording_->tensors_dropped();
+  phase->tensor_bytes = recording_->tensor_bytes();
   phase->measuring_ns = measuring_ns_;
   RecordedMark mark;
   mark.unix_ns = unix_ns;
@@ -157,6 +167,8 @@ void Recorder::End(const Phase& phase) {
   mark.mode_step = phase.mode_step;
   mark.records = records_ - phase.records;
   mark.records_dropped = recording_->records_dropped() - phase.dropped;
+  mark.tensors_dropped = recording_->tensors_dropped() - phase.tensors_dropped;
+  mark.tensor_bytes = recording_->tensor_bytes() - phase.tensor_bytes;
   mark.measuring_ns = measuring_ns_ - phase.measuring_ns;
   mark.reason = phase.reason;
   recording_->AppendEnd(KeyOf(phase), mark);
@@ -221,6 +233,14 @@ void Recorder::TellUser(uint64_t step) {
     parts_.tell(
         "recording: the ring is full, so records are dropped; a larger ring "
         "(GRAPHDBG_RING), a faster disk or fewer collections help");
+  }
+  if (!told_tensors_dropped_ && recording_->tensors_dropped() > 0) {
+    told_tensors_dropped_ = true;
+    parts_.tell(
+        "recording: values of some tensors are dropped, because the disk is "
+        "slower than the program or a limit is reached; fewer collections at "
+        "level tensors, larger intervals (save: every) or when_full: block "
+        "help");
   }
   if (told_empty_ || step < kStepsToSelect) return;
   told_empty_ = true;

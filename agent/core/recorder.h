@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "agent/base/mutex.h"
 #include "agent/core/bindings.h"
 #include "agent/core/checker.h"
@@ -97,6 +98,8 @@ class Recorder {
     // What had been counted when it began.
     uint64_t records = 0;
     uint64_t dropped = 0;
+    uint64_t tensors_dropped = 0;
+    uint64_t tensor_bytes = 0;
     uint64_t measuring_ns = 0;
   };
   struct Measured {
@@ -108,6 +111,16 @@ class Recorder {
   struct Provisional {
     RecordKey key;
     Measured measured;
+  };
+
+  // Values that were copied before it was known whether a collection contains
+  // them.
+  struct ProvisionalValues {
+    RecordKey key;
+    CollectionMask due;
+    double grad_scale;
+    std::vector<int64_t> shape;
+    std::string bytes;
   };
 
   // Begins to measure a tensor on an accelerator. False if it has to be
@@ -128,11 +141,29 @@ class Recorder {
   // back, so no lock may be held.
   void AppendOrWait(const RecordKey& key, const Measured& measured)
       GRAPHDBG_EXCLUDES(mu_);
+  // Saves the values of an output or bound tensor, if they are to be saved.
+  // `selected`: the due collections that contain it. `undecided`: those that
+  // may do so.
+  void SaveValues(const graphdbg_tensor& tensor, double grad_scale,
+                  CollectionMask selected, CollectionMask undecided,
+                  const RecordKey& key) GRAPHDBG_EXCLUDES(mu_);
+  bool Saves(CollectionMask selected) const;
+  // The share of the room for values, which collections that are listed first
+  // have for themselves.
+  double ShareOf(CollectionMask selected) const;
+  void SaveLater(const TensorView& view, double grad_scale,
+                 CollectionMask due, const RecordKey& key)
+      GRAPHDBG_EXCLUDES(provisional_mu_);
+  void SaveOrWait(const RecordKey& key, const TensorToSave& tensor)
+      GRAPHDBG_EXCLUDES(mu_);
+  void SaveProvisional() GRAPHDBG_EXCLUDES(provisional_mu_);
   uint64_t PassOf(const Execution& execution) const;
   uint16_t FlagsOf(const Execution& execution, const graphdbg_tensor& tensor,
                    uint64_t step) const;
   void RecordBound(uint64_t step, const Phase& phase) GRAPHDBG_EXCLUDES(mu_);
-  void WaitForRoom();
+  // Waits until there is room, up to the limit of a step. The host is called
+  // back.
+  void WaitUntil(absl::FunctionRef<bool()> has_room);
   RecordKey KeyOf(const Phase& phase) const;
 
   void BeginStepAs(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);
@@ -150,9 +181,11 @@ class Recorder {
   const Parts parts_;
   const RecordSettings settings_;
   Collections collections_;
-  // Collections at a level above light, and those with a digest.
+  // Collections at a level above light, those with a digest, and those with
+  // values.
   CollectionMask full_ = 0;
   CollectionMask digests_ = 0;
+  CollectionMask tensors_ = 0;
   // Set once, before `on_`.
   std::unique_ptr<Recording> recording_;
   // Its thread hangs in the file system, and uses it for ever.
@@ -187,10 +220,14 @@ class Recorder {
   Clock::time_point step_since_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t step_since_unix_ns_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   bool told_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool told_tensors_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
   bool told_empty_ GRAPHDBG_GUARDED_BY(mu_) = false;
 
   Mutex provisional_mu_ GRAPHDBG_ACQUIRED_AFTER(mu_);
   std::vector<Provisional> provisional_ GRAPHDBG_GUARDED_BY(provisional_mu_);
+  std::vector<ProvisionalValues> provisional_values_
+      GRAPHDBG_GUARDED_BY(provisional_mu_);
+  uint64_t provisional_bytes_ GRAPHDBG_GUARDED_BY(provisional_mu_) = 0;
   // Locks itself.
   DeviceRecords device_records_;
 };

@@ -92,19 +92,22 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
         selected == 0 && !everything_ && slot == 0 && (undecided & due) != 0;
     if (selected == 0 && !everything_ && !provisional) continue;
     key.slot = slot;
+    key.dtype = static_cast<uint8_t>(execution.outputs[slot].dtype);
     key.flags = FlagsOf(execution, execution.outputs[slot], point.step);
     const graphdbg_tensor& tensor = execution.outputs[slot];
     const CollectionMask chosen = provisional ? undecided : selected;
     Measured measured;
-    if (MeasureLater(tensor, execution.grad_scale, chosen, provisional, &key) ||
-        !Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
-      continue;
+    if (!MeasureLater(tensor, execution.grad_scale, chosen, provisional,
+                      &key) &&
+        Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
+      if (provisional) {
+        AppendLater(key, measured);
+      } else {
+        AppendOrWait(key, measured);
+      }
     }
-    if (provisional) {
-      AppendLater(key, measured);
-    } else {
-      AppendOrWait(key, measured);
-    }
+    SaveValues(tensor, execution.grad_scale, selected,
+               slot == 0 ? undecided & due : 0, key);
   }
   measuring_ns_ += static_cast<uint64_t>(
       std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());
@@ -135,7 +138,6 @@ bool Recorder::MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
                             RecordKey* key) {
   if (tensor.device == GRAPHDBG_CPU || !HasValues(tensor)) return false;
   RecordKey later = *key;
-  later.dtype = static_cast<uint8_t>(tensor.dtype);
   if (!everything_ && (selected & full_) == 0) later.flags |= runs::kFlagLight;
   return device_records_.Begin(
       tensor, later, grad_scale, provisional,
@@ -174,12 +176,11 @@ bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
   if (grad_scale != 1) to->statistics.DivideBy(grad_scale);
   to->grad_scale = grad_scale;
   if ((selected & digests_) != 0) to->digest = DigestOf(tensor);
-  key->dtype = static_cast<uint8_t>(tensor.dtype);
   return true;
 }
 
 void Recorder::AppendOrWait(const RecordKey& key, const Measured& measured) {
-  if (settings_.block && !recording_->HasRoom()) WaitForRoom();
+  if (settings_.block) WaitUntil([this] { return recording_->HasRoom(); });
   Append(key, measured);
 }
 
@@ -195,10 +196,12 @@ void Recorder::Append(const RecordKey& key, const Measured& measured) {
   if (recording_->AppendChange(key, change)) ++records_;
 }
 
-void Recorder::WaitForRoom() {
+void Recorder::WaitUntil(absl::FunctionRef<bool()> has_room) {
+  if (has_room()) return;
   void* const token = parts_.host->BeginWait();
+  // Wakes the thread that makes room.
   recording_->GraphChanged();
-  while (!recording_->HasRoom() && waited_ms_ < kLongestWait.count() &&
+  while (!has_room() && waited_ms_ < kLongestWait.count() &&
          !parts_.host->Interrupted(token)) {
     std::this_thread::sleep_for(kWaitInterval);
     waited_ms_ += kWaitInterval.count();
@@ -223,12 +226,14 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
     key.pass = 1;
     key.node = node;
     key.exec_order = parts_.counter->NextOrder();
+    key.dtype = static_cast<uint8_t>(bound.tensor.dtype);
     if (bound.tensor.device != GRAPHDBG_CPU) key.flags |= runs::kFlagDevice;
     Measured measured;
     if (!MeasureLater(bound.tensor, 1, selected, /*provisional=*/false, &key) &&
         Measure(bound.tensor, 1, selected, &key, &measured)) {
       AppendOrWait(key, measured);
     }
+    SaveValues(bound.tensor, 1, selected, /*undecided=*/0, key);
   }
   measuring_ns_ += static_cast<uint64_t>(
       std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());
@@ -248,6 +253,7 @@ void Recorder::Decide() {
       AppendOrWait(each.key, each.measured);
     }
   }
+  SaveProvisional();
   for (const std::string& line : collections_.TakeLines()) {
     recording_->AddCollectionLine(line);
     undescribed_ = true;

@@ -82,9 +82,15 @@ runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
   record.mark.mode_step = mark.mode_step;
   record.mark.records = mark.records;
   record.mark.records_dropped = mark.records_dropped;
+  record.mark.tensors_dropped = mark.tensors_dropped;
+  record.mark.tensor_bytes = mark.tensor_bytes;
   record.mark.measuring_ns = mark.measuring_ns;
   record.mark.reason = static_cast<uint32_t>(mark.reason);
   return record;
+}
+
+runs::Record TensorRecord(const agent::RecordKey& key) {
+  return RecordOf(runs::Kind::kTensor, key);
 }
 
 runs::Record HitRecord(const agent::RecordKey& key, uint64_t number,

@@ -17,6 +17,8 @@ runs::Record ChangeRecord(const agent::RecordKey& key,
 // `kind` is kBegin or kEnd.
 runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
                         const agent::RecordedMark& mark);
+// Without the fields that describe the tensor and its place.
+runs::Record TensorRecord(const agent::RecordKey& key);
 runs::Record HitRecord(const agent::RecordKey& key, uint64_t number,
                        uint32_t watchpoint);
 
