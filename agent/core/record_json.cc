@@ -18,6 +18,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Without collections and reductions in the configuration.
+constexpr char kComparedByDefault[] = "weights";
+
 absl::Status Wrong(absl::string_view key, absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat(key, ": expected ", expected));
 }
@@ -172,11 +175,12 @@ absl::Status ReadRecord(const Json& json, RecordSettings* settings,
   return absl::OkStatus();
 }
 
-absl::Status ReadDigest(const Json& object, bool* digest) {
+absl::Status ReadReductions(const Json& object, CollectionSettings* to) {
   const Json* const reductions = Find(object, "reductions");
   if (reductions == nullptr) return absl::OkStatus();
   if (!reductions->is_object()) return Wrong("reductions", "an object");
-  return ReadBool(*reductions, "digest", digest);
+  RETURN_IF_ERROR(ReadBool(*reductions, "digest", &to->digest));
+  return ReadBool(*reductions, "change", &to->change);
 }
 
 absl::Status ReadCategories(const Json& object,
@@ -207,7 +211,7 @@ absl::Status ReadCollection(const Json& json, CollectionSettings* collection) {
   collection->name = name->get<std::string>();
   RETURN_IF_ERROR(ReadLevel(json, &collection->level));
   RETURN_IF_ERROR(ReadSchedules(json, &collection->save));
-  RETURN_IF_ERROR(ReadDigest(json, &collection->digest));
+  RETURN_IF_ERROR(ReadReductions(json, collection));
   RETURN_IF_ERROR(ReadTexts(json, "include", &collection->include));
   RETURN_IF_ERROR(ReadTexts(json, "exclude", &collection->exclude));
   RETURN_IF_ERROR(ReadTexts(json, "op_types", &collection->op_types));
@@ -222,12 +226,15 @@ absl::Status ReadCollections(const Json& json, RecordLevel level,
                              RecordSettings* settings) {
   CollectionSettings defaults;
   defaults.level = level;
-  RETURN_IF_ERROR(ReadDigest(json, &defaults.digest));
+  RETURN_IF_ERROR(ReadReductions(json, &defaults));
   const Json* const list = Find(json, "collections");
+  const bool has_reductions = Find(json, "reductions") != nullptr;
   if (list == nullptr) {
     for (const std::string& name : DefaultCollections()) {
-      defaults.name = name;
-      settings->collections.push_back(defaults);
+      CollectionSettings& collection =
+          settings->collections.emplace_back(defaults);
+      collection.name = name;
+      collection.change |= name == kComparedByDefault && !has_reductions;
     }
   } else if (!list->is_array()) {
     return Wrong("collections", "a list");
@@ -360,18 +367,18 @@ absl::Status ReadRecordJson(absl::string_view text, RecordSettings* settings) {
 
 std::string EffectiveJson(const RecordSettings& settings) {
   Json json = Json::parse(settings.json, nullptr, /*allow_exceptions=*/false);
-  Json record = {{"to", settings.directory},
-                 {"keep", settings.keep_all ? "all" : "ring"},
-                 {"ring", settings.ring_bytes},
-                 {"overhead", settings.overhead},
-                 {"when_full", settings.block ? "block" : "drop"},
-                 {"after_hit", settings.after_hit},
-                 {"hit_pause", settings.hit_pause},
-                 {"hit_tensors", settings.hit_tensors},
-                 {"max_bytes", settings.max_bytes},
-                 {"tensor_rate", settings.tensor_rate
-                                     ? Json(*settings.tensor_rate)
-                                     : Json(nullptr)}};
+  Json record = {
+      {"to", settings.directory},
+      {"keep", settings.keep_all ? "all" : "ring"},
+      {"ring", settings.ring_bytes},
+      {"overhead", settings.overhead},
+      {"when_full", settings.block ? "block" : "drop"},
+      {"after_hit", settings.after_hit},
+      {"hit_pause", settings.hit_pause},
+      {"hit_tensors", settings.hit_tensors},
+      {"max_bytes", settings.max_bytes},
+      {"tensor_rate",
+       settings.tensor_rate ? Json(*settings.tensor_rate) : Json(nullptr)}};
   if (Json& given = json["record"]; given.is_object()) {
     for (const char* key : {"level", "parquet"}) {
       if (const Json* const value = Find(given, key)) record[key] = *value;

@@ -51,6 +51,8 @@ struct CollectionSettings {
   RecordLevel level = RecordLevel::kStatistics;
   Schedules save;
   bool digest = false;
+  // Whether parameters are compared with their last recorded values.
+  bool change = false;
   // Regular expressions, found anywhere in a node's name. `exclude` wins.
   std::vector<std::string> include;
   std::vector<std::string> exclude;

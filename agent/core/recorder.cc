@@ -38,11 +38,13 @@ Recorder::Recorder(const Parts& parts, RecordSettings settings,
       settings_(std::move(settings)),
       collections_(parts_.nodes, &settings_, problems),
       schedule_(&settings_),
+      previous_(/*generations=*/1, parts_.budget_bytes, parts_.devices),
       device_records_(parts_.devices) {
   step_phase_.mode = runs::Mode::kTrain;
-  full_ = schedule_.full();
+  full_ = schedule_.full() | kSavedByProgram;
   digests_ = schedule_.digests();
-  tensors_ = schedule_.tensors();
+  changes_ = schedule_.changes();
+  tensors_ = schedule_.tensors() | kSavedTensors;
 }
 
 Recorder::~Recorder() {
@@ -99,6 +101,11 @@ void Recorder::AddNode(uint32_t node) {
   if (collections_.AddNode(node)) {
     parts_.nodes->Facts(node)->Set(kRecorded, true);
   }
+  if (collections_.InOptimizer(node)) has_optimizer_ = true;
+}
+
+void Recorder::AddSaved(uint32_t node, absl::string_view collection) {
+  collections_.AddSaved(node, collection);
 }
 
 RecordKey Recorder::KeyOf(const Phase& phase) const {
@@ -178,9 +185,30 @@ void Recorder::BeginPass(runs::Mode mode, bool within_step) {
   if (!on()) return;
   MutexLock lock(&mu_);
   knows_modes_ = true;
+  if (within_step) has_optimizer_ = true;
+  if (set_mode_ != runs::Mode::kUnknown) {
+    // A pass that was begun by SetMode contains all calls of models.
+    if (open_pass_) return;
+    mode = set_mode_;
+    within_step = mode != runs::Mode::kTrain && has_optimizer_;
+  }
   ClosePass();
   BeginStepAs(within_step ? runs::Mode::kTrain : mode);
-  if (!within_step) return;
+  if (within_step) OpenPass(mode);
+}
+
+void Recorder::SetMode(runs::Mode mode) {
+  MutexLock lock(&mu_);
+  set_mode_ = mode;
+  if (!on()) return;
+  ClosePass();
+  if (mode == runs::Mode::kUnknown || mode == runs::Mode::kTrain) return;
+  if (!has_optimizer_) return;
+  BeginStepAs(runs::Mode::kTrain);
+  OpenPass(mode);
+}
+
+void Recorder::OpenPass(runs::Mode mode) {
   open_pass_ = Phase();
   Phase& pass = *open_pass_;
   pass.mode = mode;
@@ -193,7 +221,7 @@ void Recorder::BeginPass(runs::Mode mode, bool within_step) {
 void Recorder::EndPass() {
   if (!on()) return;
   MutexLock lock(&mu_);
-  ClosePass();
+  if (set_mode_ == runs::Mode::kUnknown) ClosePass();
 }
 
 void Recorder::ClosePass() {

@@ -23,6 +23,7 @@
 #include "agent/core/execution_counter.h"
 #include "agent/core/host.h"
 #include "agent/core/node_table.h"
+#include "agent/core/previous_values.h"
 #include "agent/core/record_schedule.h"
 #include "agent/core/record_settings.h"
 #include "agent/core/recording.h"
@@ -44,6 +45,8 @@ class Recorder {
     NodeTable* nodes;
     const Bindings* bindings;
     ExecutionCounter* counter;
+    // For copies of parameters that later ones are compared with.
+    int64_t budget_bytes;
     // A line for the user. Any thread.
     std::function<void(const std::string&)> tell;
   };
@@ -61,6 +64,12 @@ class Recorder {
   // The program calls a model for this purpose. `within_step`: the call is no
   // step, but belongs to the training step that comes next.
   void BeginPass(runs::Mode mode, bool within_step) GRAPHDBG_EXCLUDES(mu_);
+  // Until further notice, the program computes for this purpose, whatever
+  // BeginPass says; kUnknown ends that.
+  void SetMode(runs::Mode mode) GRAPHDBG_EXCLUDES(mu_);
+  // The program saves the node's output to this collection, whenever it is
+  // executed.
+  void AddSaved(uint32_t node, absl::string_view collection);
   // Evaluation within a training step is over.
   void EndPass() GRAPHDBG_EXCLUDES(mu_);
   // Measures bound tensors, and ends the step in the recording.
@@ -105,7 +114,8 @@ class Recorder {
   struct Measured {
     Statistics statistics;
     double grad_scale = 1;
-    std::optional<uint64_t> digest;
+    // With the digest, if there is one.
+    std::optional<RecordedChange> change;
   };
   // Measured before it was known whether a collection contains it.
   struct Provisional {
@@ -136,6 +146,9 @@ class Recorder {
   // What is recorded of an output: the key's flags say how.
   bool Measure(const graphdbg_tensor& tensor, double grad_scale,
                CollectionMask selected, RecordKey* key, Measured* to);
+  // Compares a parameter with its last recorded value, and keeps this one.
+  void Compare(const graphdbg_tensor& tensor, const RecordKey& key,
+               Measured* to);
   void Append(const RecordKey& key, const Measured& measured);
   // The same, but waits for room if the settings say so. The host is called
   // back, so no lock may be held.
@@ -151,9 +164,8 @@ class Recorder {
   // The share of the room for values, which collections that are listed first
   // have for themselves.
   double ShareOf(CollectionMask selected) const;
-  void SaveLater(const TensorView& view, double grad_scale,
-                 CollectionMask due, const RecordKey& key)
-      GRAPHDBG_EXCLUDES(provisional_mu_);
+  void SaveLater(const TensorView& view, double grad_scale, CollectionMask due,
+                 const RecordKey& key) GRAPHDBG_EXCLUDES(provisional_mu_);
   void SaveOrWait(const RecordKey& key, const TensorToSave& tensor)
       GRAPHDBG_EXCLUDES(mu_);
   void SaveProvisional() GRAPHDBG_EXCLUDES(provisional_mu_);
@@ -170,6 +182,7 @@ class Recorder {
   void Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns)
       GRAPHDBG_REQUIRES(mu_);
   void End(const Phase& phase) GRAPHDBG_REQUIRES(mu_);
+  void OpenPass(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);
   void ClosePass() GRAPHDBG_REQUIRES(mu_);
   // Plans the phase of this step, and makes it the one to which what is
   // measured belongs.
@@ -181,10 +194,11 @@ class Recorder {
   const Parts parts_;
   const RecordSettings settings_;
   Collections collections_;
-  // Collections at a level above light, those with a digest, and those with
-  // values.
+  // Collections at a level above light, those with a digest, those with
+  // changes, and those with values.
   CollectionMask full_ = 0;
   CollectionMask digests_ = 0;
+  CollectionMask changes_ = 0;
   CollectionMask tensors_ = 0;
   // Set once, before `on_`.
   std::unique_ptr<Recording> recording_;
@@ -202,6 +216,8 @@ class Recorder {
   std::atomic<bool> step_begun_{false};
   // The graph or a collection has grown since WriteDescriptions.
   std::atomic<bool> undescribed_{true};
+  // Evaluation does not end a step.
+  std::atomic<bool> has_optimizer_{false};
   // Since the beginning.
   std::atomic<uint64_t> records_{0};
   std::atomic<uint64_t> measuring_ns_{0};
@@ -213,6 +229,8 @@ class Recorder {
   Phase step_phase_ GRAPHDBG_GUARDED_BY(mu_);
   // The program reports its calls of models.
   bool knows_modes_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  // What SetMode has set; kUnknown: nothing.
+  runs::Mode set_mode_ GRAPHDBG_GUARDED_BY(mu_) = runs::Mode::kUnknown;
   std::optional<Phase> open_pass_ GRAPHDBG_GUARDED_BY(mu_);
   std::array<uint64_t, runs::kModes> mode_steps_ GRAPHDBG_GUARDED_BY(mu_){};
   // Passes of this step, by mode.
@@ -228,7 +246,8 @@ class Recorder {
   std::vector<ProvisionalValues> provisional_values_
       GRAPHDBG_GUARDED_BY(provisional_mu_);
   uint64_t provisional_bytes_ GRAPHDBG_GUARDED_BY(provisional_mu_) = 0;
-  // Locks itself.
+  // Lock themselves.
+  PreviousValues previous_;
   DeviceRecords device_records_;
 };
 

@@ -94,9 +94,8 @@ void Recorder::SaveProvisional() {
     const CollectionMask selected =
         collections_.Of(each.key.node, each.key.slot) & each.due;
     if (!Saves(selected)) continue;
-    const TensorView view = {DTypeFromNumber(each.key.dtype),
-                             each.bytes.data(), each.shape.size(),
-                             each.shape.data(), nullptr};
+    const TensorView view = {DTypeFromNumber(each.key.dtype), each.bytes.data(),
+                             each.shape.size(), each.shape.data(), nullptr};
     const std::string& name = *parts_.nodes->Facts(each.key.node)->name.load();
     SaveOrWait(each.key, {view, name, each.grad_scale, ShareOf(selected)});
   }

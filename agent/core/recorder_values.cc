@@ -5,6 +5,7 @@
 
 #include "agent/core/recorder.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/kernels/cpu/pairs.h"
 #include "agent/kernels/cpu/sketch.h"
 #include "agent/tensor/complex_parts.h"
 #include "proto/runs/digest.h"
@@ -59,6 +60,25 @@ bool ComputeAll(const TensorView& given, const StatisticsBackend* backend,
          cpu::ComputeStatistics(view, statistics);
 }
 
+bool CompareAll(const TensorView& now, const TensorView& before,
+                const StatisticsBackend* backend, RecordedChange* change) {
+  if (now.dtype != before.dtype || now.ndim != before.ndim ||
+      !std::equal(now.shape, now.shape + now.ndim, before.shape)) {
+    return false;
+  }
+  ComplexParts now_parts;
+  ComplexParts before_parts;
+  const bool complex = ComplexParts::IsApplicable(now);
+  const TensorView a = complex ? now_parts.AsReal(now) : now;
+  const TensorView b = complex ? before_parts.AsReal(before) : before;
+  const auto changed = backend != nullptr ? backend->CountChanged(a, b, {})
+                                          : cpu::CountChanged(a, b, {});
+  if (!changed) return false;
+  change->changed_count = *changed;
+  return backend != nullptr ? backend->ComparePair(a, b, &change->pair)
+                            : cpu::ComparePair(a, b, &change->pair);
+}
+
 }  // namespace
 
 void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
@@ -74,8 +94,12 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
   if (is_new || undecided != 0) {
     collections_.Observe(execution, point.step << 16 | execution.micro_step);
   }
-  const CollectionMask due = due_;
-  if ((due == 0 && !everything_) || execution.has(GRAPHDBG_UNINITIALIZED)) {
+  // What the program saves is always due.
+  const CollectionMask due = due_ | kSavedByProgram;
+  const bool saved =
+      (collections_.Of(execution.node, 0) & kSavedByProgram) != 0;
+  if ((due_ == 0 && !everything_ && !saved) ||
+      execution.has(GRAPHDBG_UNINITIALIZED)) {
     return;
   }
   const Clock::time_point begin = Clock::now();
@@ -175,7 +199,12 @@ bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
   if (light) key->flags |= runs::kFlagLight;
   if (grad_scale != 1) to->statistics.DivideBy(grad_scale);
   to->grad_scale = grad_scale;
-  if ((selected & digests_) != 0) to->digest = DigestOf(tensor);
+  if ((selected & digests_) != 0) {
+    if (const auto digest = DigestOf(tensor)) {
+      to->change.emplace().pair.count = to->statistics.count;
+      to->change->digest = *digest;
+    }
+  }
   return true;
 }
 
@@ -189,11 +218,26 @@ void Recorder::Append(const RecordKey& key, const Measured& measured) {
                                    measured.grad_scale)) {
     ++records_;
   }
-  if (!measured.digest) return;
-  RecordedChange change;
-  change.pair.count = measured.statistics.count;
-  change.digest = *measured.digest;
-  if (recording_->AppendChange(key, change)) ++records_;
+  if (measured.change && recording_->AppendChange(key, *measured.change)) {
+    ++records_;
+  }
+}
+
+void Recorder::Compare(const graphdbg_tensor& tensor, const RecordKey& key,
+                       Measured* to) {
+  const auto previous = previous_.Before(key.step, key.node, key.slot);
+  if (previous != nullptr) {
+    const graphdbg_tensor before = previous->tensor();
+    TensorAccess access(parts_.devices, tensor, /*running=*/true);
+    access.SetPrevious(before);
+    RecordedChange change = to->change.value_or(RecordedChange());
+    if (access.ok() &&
+        CompareAll(ViewOf(tensor), ViewOf(before), access.backend(), &change)) {
+      change.previous_step = previous->step();
+      to->change = change;
+    }
+  }
+  previous_.Keep(key.node, key.slot, tensor, key.step);
 }
 
 void Recorder::WaitUntil(absl::FunctionRef<bool()> has_room) {
@@ -229,8 +273,11 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
     key.dtype = static_cast<uint8_t>(bound.tensor.dtype);
     if (bound.tensor.device != GRAPHDBG_CPU) key.flags |= runs::kFlagDevice;
     Measured measured;
-    if (!MeasureLater(bound.tensor, 1, selected, /*provisional=*/false, &key) &&
+    const bool compares = (selected & changes_) != 0 && HasValues(bound.tensor);
+    if ((compares || !MeasureLater(bound.tensor, 1, selected,
+                                   /*provisional=*/false, &key)) &&
         Measure(bound.tensor, 1, selected, &key, &measured)) {
+      if (compares) Compare(bound.tensor, key, &measured);
       AppendOrWait(key, measured);
     }
     SaveValues(bound.tensor, 1, selected, /*undecided=*/0, key);

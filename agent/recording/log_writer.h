@@ -18,9 +18,9 @@
 namespace graphdbg::recording {
 
 // Works in rounds: writes the messages that records refer to, the records that
-// were committed before the round began, and then tensors. If the disk is full, the round is
-// tried again later, and the ring fills up meanwhile; after any other failure
-// the thread ends.
+// were committed before the round began, and then tensors. If the disk is full,
+// the round is tried again later, and the ring fills up meanwhile; after any
+// other failure the thread ends.
 class LogWriter {
  public:
   using Clock = std::chrono::steady_clock;

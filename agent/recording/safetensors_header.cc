@@ -78,8 +78,7 @@ uint64_t QuotedBytes(absl::string_view text) {
 }
 
 std::string KeyOf(const SavedTensor& tensor) {
-  std::string key =
-      absl::StrCat(tensor.node_name, ":", tensor.record->slot);
+  std::string key = absl::StrCat(tensor.node_name, ":", tensor.record->slot);
   if (tensor.record->pass > 1) absl::StrAppend(&key, "#", tensor.record->pass);
   return key;
 }
@@ -138,8 +137,8 @@ std::string EncodeHeader(const FileOwner& owner,
       metadata[absl::StrCat(kComplexPrefix, key)] = "1";
     }
   }
-  std::string text = header.dump(-1, ' ', false,
-                                 Json::error_handler_t::replace);
+  std::string text =
+      header.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.insert(text.size() - 1, entries);
   const uint64_t room = data_start - sizeof(uint64_t);
   text.resize(room, ' ');

@@ -191,9 +191,8 @@ void TensorStaging::BeginFile(const runs::Record& record,
   file_->number = ++files_of_step_;
   file_->mode = static_cast<runs::Mode>(record.mode);
   // A step whose first file was too small gets larger ones.
-  const auto expected =
-      static_cast<double>(std::max({last_header_bytes_, entry_bytes,
-                                    files_of_step_ * header_bytes_}));
+  const auto expected = static_cast<double>(std::max(
+      {last_header_bytes_, entry_bytes, files_of_step_ * header_bytes_}));
   file_->header_bytes = sizeof(uint64_t) + MetadataBytes(owner_);
   file_->data_start =
       std::max(kDefaultDataStart,
@@ -245,8 +244,7 @@ uint32_t TensorStaging::Copy(const TensorView& view, const Range& range) {
                static_cast<uint64_t>(*view.byte_count()));
     return filler.crc();
   }
-  SliceReader reader(
-      view, WholeSlice({view.shape, view.shape + view.ndim}));
+  SliceReader reader(view, WholeSlice({view.shape, view.shape + view.ndim}));
   std::string gathered;
   while (!reader.done()) {
     gathered.clear();

@@ -52,9 +52,9 @@ void TensorWriter::PauseOrResume() {
         "(record.max_bytes), so only statistics are recorded from now on");
   }
   const FileSystem disk = FileSystemOf(options_.directory);
-  const bool full = static_cast<double>(disk.free_bytes) <
-                    static_cast<double>(disk.total_bytes) *
-                        (1 - options_.full_share);
+  const bool full =
+      static_cast<double>(disk.free_bytes) <
+      static_cast<double>(disk.total_bytes) * (1 - options_.full_share);
   if (full && !told_full_) {
     callbacks_.tell(absl::StrCat("the disk of ", options_.directory,
                                  " is more than ", options_.full_share * 100,
@@ -83,7 +83,8 @@ void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
 absl::Status TensorWriter::Begin(const StagedFile& staged) {
   data_start_ = staged.data_start;
   written_ = 0;
-  path_ = Join(options_.directory, runs::TensorFile(staged.step, staged.number));
+  path_ =
+      Join(options_.directory, runs::TensorFile(staged.step, staged.number));
   RETURN_IF_ERROR(MakeDirectories(options_.directory));
   ASSIGN_OR_RETURN(file_, File::Create(absl::StrCat(path_, runs::kPartSuffix)));
   // Readers of an unfinished file learn where its data begin. Its header must
@@ -100,8 +101,8 @@ absl::Status TensorWriter::WriteData(const StagingBuffer& buffer) {
   const absl::string_view bytes(buffer.memory, aligned);
   const uint64_t offset = data_start_ + buffer.offset;
   const Clock::time_point begin = Clock::now();
-  absl::Status status = direct_ ? file_.WriteAt(offset, bytes)
-                                : WriteBuffered(offset, bytes);
+  absl::Status status =
+      direct_ ? file_.WriteAt(offset, bytes) : WriteBuffered(offset, bytes);
   if (direct_ && absl::IsUnavailable(status)) {
     // Some file systems refuse direct writes only here.
     direct_ = SetDirect(file_, false);
@@ -132,8 +133,7 @@ absl::Status TensorWriter::End(const StagedFile& staged) {
     tensors.push_back({&staged.records[i], staged.names[i]});
   }
   SetDirect(file_, false);
-  RETURN_IF_ERROR(
-      file_.WriteAt(0, EncodeHeader(owner_, tensors, data_start_)));
+  RETURN_IF_ERROR(file_.WriteAt(0, EncodeHeader(owner_, tensors, data_start_)));
   const auto size = static_cast<off_t>(data_start_ + staged.data_bytes);
   RETURN_IF_ERROR(
       ErrorOf(ftruncate(file_.fd(), size) == 0 ? 0 : errno, "cut", path_));
@@ -174,8 +174,8 @@ void TensorWriter::Fail(const absl::Status& status) {
         status.message(), "; no tensors are recorded until there is room"));
   } else {
     gave_up_ = true;
-    callbacks_.tell(absl::StrCat(status.message(),
-                                 "; no more tensors are recorded"));
+    callbacks_.tell(
+        absl::StrCat(status.message(), "; no more tensors are recorded"));
   }
   staging_->SetPaused(true);
 }

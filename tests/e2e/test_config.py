@@ -89,7 +89,7 @@ def test_every_key_is_accepted_and_kept(tmp_path: Path) -> None:
     assert [each.line for each in configuration.watchpoints] == [4, 5, 6, 7]
     (note,) = configuration.notes()
     assert note.endswith(
-        "read but not acted on by this version: rules, level: tensors (their statistics are recorded), reductions.units"
+        "read but not acted on by this version: rules, reductions.units"
     )
 
 
