@@ -175,11 +175,44 @@ absl::Status ReadRecord(const Json& json, RecordSettings* settings,
   return absl::OkStatus();
 }
 
+// Null if the object has no such key, or nothing there: infinities arrive as
+// null.
+const Json* FindNumber(const Json& object, const char* key) {
+  const Json* const value = Find(object, key);
+  return value == nullptr || !value->is_number() ? nullptr : value;
+}
+
+absl::Status ReadUnits(const Json& json, std::optional<UnitsSettings>* to) {
+  if (json.is_null()) {
+    to->reset();
+    return absl::OkStatus();
+  }
+  const Json* const axis = json.is_object() ? Find(json, "axis") : nullptr;
+  if (axis == nullptr || !axis->is_number_integer()) {
+    return Wrong("units", "an object with an axis");
+  }
+  UnitsSettings& units = to->emplace();
+  units.axis = axis->get<int64_t>();
+  if (const Json* const from = FindNumber(json, "from")) {
+    units.from = from->get<double>();
+  }
+  if (const Json* const end = FindNumber(json, "to")) {
+    units.to = end->get<double>();
+  }
+  if (const Json* const below = FindNumber(json, "below")) {
+    units.below = below->get<double>();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadReductions(const Json& object, CollectionSettings* to) {
   const Json* const reductions = Find(object, "reductions");
   if (reductions == nullptr) return absl::OkStatus();
   if (!reductions->is_object()) return Wrong("reductions", "an object");
   RETURN_IF_ERROR(ReadBool(*reductions, "digest", &to->digest));
+  if (const Json* const units = Find(*reductions, "units")) {
+    RETURN_IF_ERROR(ReadUnits(*units, &to->units));
+  }
   return ReadBool(*reductions, "change", &to->change);
 }
 

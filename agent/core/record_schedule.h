@@ -50,6 +50,8 @@ class RecordSchedule {
   CollectionMask digests() const { return digests_; }
   // Collections whose parameters are compared with their last recorded values.
   CollectionMask changes() const { return changes_; }
+  // Collections whose units are counted.
+  CollectionMask units() const { return units_; }
   // Collections whose values are saved.
   CollectionMask tensors() const { return tensors_; }
 
@@ -60,6 +62,7 @@ class RecordSchedule {
   CollectionMask full_ = 0;
   CollectionMask digests_ = 0;
   CollectionMask changes_ = 0;
+  CollectionMask units_ = 0;
   CollectionMask tensors_ = 0;
 
   // When the limit allows the next measurement.

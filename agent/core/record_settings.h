@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,16 @@ struct Schedules {
 Schedule EffectiveSchedule(const Schedules& collection, const Schedules& global,
                            runs::Mode mode);
 
+// Units, such as channels, are idle if less than `below` percent of their
+// values are active: greater than `from` and less than `to`.
+struct UnitsSettings {
+  // Negative ones count from the last.
+  int64_t axis = 0;
+  double from = -std::numeric_limits<double>::infinity();
+  double to = std::numeric_limits<double>::infinity();
+  double below = 1;
+};
+
 struct CollectionSettings {
   std::string name;
   RecordLevel level = RecordLevel::kStatistics;
@@ -53,6 +64,7 @@ struct CollectionSettings {
   bool digest = false;
   // Whether parameters are compared with their last recorded values.
   bool change = false;
+  std::optional<UnitsSettings> units;
   // Regular expressions, found anywhere in a node's name. `exclude` wins.
   std::vector<std::string> include;
   std::vector<std::string> exclude;

@@ -39,11 +39,13 @@ Recorder::Recorder(const Parts& parts, RecordSettings settings,
       collections_(parts_.nodes, &settings_, problems),
       schedule_(&settings_),
       previous_(/*generations=*/1, parts_.budget_bytes, parts_.devices),
+      device_copies_(/*generations=*/1, parts_.budget_bytes, parts_.devices),
       device_records_(parts_.devices) {
   step_phase_.mode = runs::Mode::kTrain;
   full_ = schedule_.full() | kSavedByProgram;
   digests_ = schedule_.digests();
   changes_ = schedule_.changes();
+  units_ = schedule_.units();
   tensors_ = schedule_.tensors() | kSavedTensors;
 }
 
@@ -226,7 +228,7 @@ void Recorder::EndPass() {
 
 void Recorder::ClosePass() {
   if (!open_pass_) return;
-  FinishDevices();
+  FinishDevices(/*waits=*/false);
   End(*open_pass_);
   open_pass_.reset();
   Enter(&step_phase_, parts_.counter->current_step());
@@ -243,7 +245,7 @@ void Recorder::EndStep(uint64_t step) {
   }
   // Without the lock, because the host is called back.
   RecordBound(step, phase);
-  FinishDevices();
+  FinishDevices(/*waits=*/true);
   Decide();
   if (undescribed_.exchange(false)) recording_->WriteDescriptions();
   MutexLock lock(&mu_);

@@ -116,6 +116,7 @@ class Recorder {
     double grad_scale = 1;
     // With the digest, if there is one.
     std::optional<RecordedChange> change;
+    std::optional<RecordedUnits> units;
   };
   // Measured before it was known whether a collection contains it.
   struct Provisional {
@@ -133,12 +134,22 @@ class Recorder {
     std::string bytes;
   };
 
+  // A copy of values on an accelerator.
+  struct DeviceValue {
+    RecordKey key;
+    double grad_scale;
+    CollectionMask selected;
+    CollectionMask undecided;
+    std::shared_ptr<const PreviousValue> copy;
+  };
+
   // Begins to measure a tensor on an accelerator. False if it has to be
   // measured at once.
   bool MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
                     CollectionMask selected, bool provisional, RecordKey* key);
-  // Waits for what accelerators measure.
-  void FinishDevices();
+  // Waits for what accelerators measure and copy. `waits` is as for
+  // SaveDeviceValues.
+  void FinishDevices(bool waits);
   void Take(const DeviceRecords::Result& result);
   // Appends it at the end of the step, if a collection contains it then.
   void AppendLater(const RecordKey& key, const Measured& measured)
@@ -146,6 +157,11 @@ class Recorder {
   // What is recorded of an output: the key's flags say how.
   bool Measure(const graphdbg_tensor& tensor, double grad_scale,
                CollectionMask selected, RecordKey* key, Measured* to);
+  // Whether something is computed that accelerators do not compute later.
+  bool NeedsValues(CollectionMask selected) const;
+  // Computes digests and counts units, for collections that have them.
+  void Reduce(const graphdbg_tensor& tensor, const StatisticsBackend* backend,
+              CollectionMask selected, Measured* to);
   // Compares a parameter with its last recorded value, and keeps this one.
   void Compare(const graphdbg_tensor& tensor, const RecordKey& key,
                Measured* to);
@@ -164,10 +180,21 @@ class Recorder {
   // The share of the room for values, which collections that are listed first
   // have for themselves.
   double ShareOf(CollectionMask selected) const;
+  // Copies values on an accelerator, to save them at the end of the step or
+  // pass.
+  void SaveFromDevice(const graphdbg_tensor& tensor, double grad_scale,
+                      CollectionMask selected, CollectionMask undecided,
+                      const RecordKey& key)
+      GRAPHDBG_EXCLUDES(device_values_mu_);
+  // Reads these copies. `waits`: no lock is held, so the host may be called.
+  void SaveDeviceValues(bool waits) GRAPHDBG_EXCLUDES(device_values_mu_);
   void SaveLater(const TensorView& view, double grad_scale, CollectionMask due,
                  const RecordKey& key) GRAPHDBG_EXCLUDES(provisional_mu_);
   void SaveOrWait(const RecordKey& key, const TensorToSave& tensor)
       GRAPHDBG_EXCLUDES(mu_);
+  void SaveHostValues(const TensorView& view, double grad_scale,
+                      CollectionMask selected, CollectionMask undecided,
+                      const RecordKey& key, bool waits);
   void SaveProvisional() GRAPHDBG_EXCLUDES(provisional_mu_);
   uint64_t PassOf(const Execution& execution) const;
   uint16_t FlagsOf(const Execution& execution, const graphdbg_tensor& tensor,
@@ -199,6 +226,7 @@ class Recorder {
   CollectionMask full_ = 0;
   CollectionMask digests_ = 0;
   CollectionMask changes_ = 0;
+  CollectionMask units_ = 0;
   CollectionMask tensors_ = 0;
   // Set once, before `on_`.
   std::unique_ptr<Recording> recording_;
@@ -246,8 +274,12 @@ class Recorder {
   std::vector<ProvisionalValues> provisional_values_
       GRAPHDBG_GUARDED_BY(provisional_mu_);
   uint64_t provisional_bytes_ GRAPHDBG_GUARDED_BY(provisional_mu_) = 0;
+  Mutex device_values_mu_ GRAPHDBG_ACQUIRED_AFTER(mu_);
+  std::vector<DeviceValue> device_values_
+      GRAPHDBG_GUARDED_BY(device_values_mu_);
   // Lock themselves.
   PreviousValues previous_;
+  PreviousValues device_copies_;
   DeviceRecords device_records_;
 };
 

@@ -28,6 +28,22 @@ void CopyValues(const TensorView& view, std::string* to) {
   if (!reader.done()) reader.Read(std::numeric_limits<int64_t>::max(), to);
 }
 
+// The same, from wherever they are. False if the device fails.
+bool ReadValues(Devices* devices, const graphdbg_tensor& tensor,
+                std::string* to) {
+  const TensorView view = ViewOf(tensor);
+  if (Readable(tensor)) {
+    CopyValues(view, to);
+    return true;
+  }
+  runtime::Accelerator* const device = devices->DeviceOf(tensor);
+  return device != nullptr && device->SynchronizeAll().ok() &&
+         device
+             ->Read(view, WholeSlice({view.shape, view.shape + view.ndim}), 0,
+                    view.element_count().value_or(0), to)
+             .ok();
+}
+
 }  // namespace
 
 bool Recorder::Saves(CollectionMask selected) const {
@@ -49,15 +65,58 @@ double Recorder::ShareOf(CollectionMask selected) const {
 void Recorder::SaveValues(const graphdbg_tensor& tensor, double grad_scale,
                           CollectionMask selected, CollectionMask undecided,
                           const RecordKey& key) {
-  const bool saves = Saves(selected);
-  if ((!saves && !Saves(undecided)) || !HasValues(tensor)) return;
+  if ((!Saves(selected) && !Saves(undecided)) || !HasValues(tensor)) return;
   const TensorView view = ViewOf(tensor);
   if (ItemSize(view.dtype) == 0 || !view.byte_count()) return;
-  if (!Readable(tensor)) return;
-  if (!saves) return SaveLater(view, grad_scale, undecided, key);
+  if (Readable(tensor)) {
+    SaveHostValues(view, grad_scale, selected, undecided, key, /*waits=*/true);
+  } else {
+    SaveFromDevice(tensor, grad_scale, selected, undecided, key);
+  }
+}
+
+void Recorder::SaveHostValues(const TensorView& view, double grad_scale,
+                              CollectionMask selected, CollectionMask undecided,
+                              const RecordKey& key, bool waits) {
+  if (!Saves(selected)) return SaveLater(view, grad_scale, undecided, key);
   const std::string& name =
       *parts_.nodes->Facts(key.node)->name.load(std::memory_order_relaxed);
-  SaveOrWait(key, {view, name, grad_scale, ShareOf(selected)});
+  const TensorToSave tensor = {view, name, grad_scale, ShareOf(selected)};
+  if (waits) {
+    SaveOrWait(key, tensor);
+  } else if (recording_->SaveTensor(key, tensor)) {
+    ++records_;
+  }
+}
+
+void Recorder::SaveFromDevice(const graphdbg_tensor& tensor, double grad_scale,
+                              CollectionMask selected, CollectionMask undecided,
+                              const RecordKey& key) {
+  auto copy = device_copies_.Keep(key.node, key.slot, tensor, key.step);
+  if (copy == nullptr) return;
+  MutexLock lock(&device_values_mu_);
+  device_values_.push_back(
+      {key, grad_scale, selected, undecided, std::move(copy)});
+}
+
+void Recorder::SaveDeviceValues(bool waits) {
+  std::vector<DeviceValue> values;
+  {
+    MutexLock lock(&device_values_mu_);
+    values.swap(device_values_);
+  }
+  if (values.empty()) return;
+  std::string bytes;
+  for (const DeviceValue& each : values) {
+    const graphdbg_tensor copy = each.copy->tensor();
+    bytes.clear();
+    if (!ReadValues(parts_.devices, copy, &bytes)) continue;
+    const TensorView view = {DTypeFromNumber(copy.dtype), bytes.data(),
+                             copy.ndim, copy.shape, nullptr};
+    SaveHostValues(view, each.grad_scale, each.selected, each.undecided,
+                   each.key, waits);
+  }
+  device_copies_.Clear();
 }
 
 void Recorder::SaveOrWait(const RecordKey& key, const TensorToSave& tensor) {

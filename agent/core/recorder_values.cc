@@ -5,10 +5,8 @@
 
 #include "agent/core/recorder.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
-#include "agent/kernels/cpu/pairs.h"
 #include "agent/kernels/cpu/sketch.h"
 #include "agent/tensor/complex_parts.h"
-#include "proto/runs/digest.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -23,21 +21,6 @@ constexpr milliseconds kWaitInterval(1);
 runs::Mode ModeOf(graphdbg_mode mode) {
   return mode >= 0 && mode < runs::kModes ? static_cast<runs::Mode>(mode)
                                           : runs::Mode::kUnknown;
-}
-
-// Only of tensors in host memory that are contiguous.
-std::optional<uint64_t> DigestOf(const graphdbg_tensor& tensor) {
-  int64_t count = 1;
-  for (uint32_t i = tensor.ndim; i > 0; --i) {
-    if (tensor.strides != nullptr && tensor.shape[i - 1] > 1 &&
-        tensor.strides[i - 1] != count) {
-      return std::nullopt;
-    }
-    count *= tensor.shape[i - 1];
-  }
-  const size_t item = ItemSize(DTypeFromNumber(tensor.dtype));
-  if (tensor.device != GRAPHDBG_CPU || item == 0) return std::nullopt;
-  return runs::Digest(tensor.data, static_cast<uint64_t>(count), item);
 }
 
 // One quick pass; false if it does not suffice.
@@ -58,25 +41,6 @@ bool ComputeAll(const TensorView& given, const StatisticsBackend* backend,
   if (backend != nullptr) return backend->ComputeStatistics(view, statistics);
   return (light && MeasureLight(view, statistics)) ||
          cpu::ComputeStatistics(view, statistics);
-}
-
-bool CompareAll(const TensorView& now, const TensorView& before,
-                const StatisticsBackend* backend, RecordedChange* change) {
-  if (now.dtype != before.dtype || now.ndim != before.ndim ||
-      !std::equal(now.shape, now.shape + now.ndim, before.shape)) {
-    return false;
-  }
-  ComplexParts now_parts;
-  ComplexParts before_parts;
-  const bool complex = ComplexParts::IsApplicable(now);
-  const TensorView a = complex ? now_parts.AsReal(now) : now;
-  const TensorView b = complex ? before_parts.AsReal(before) : before;
-  const auto changed = backend != nullptr ? backend->CountChanged(a, b, {})
-                                          : cpu::CountChanged(a, b, {});
-  if (!changed) return false;
-  change->changed_count = *changed;
-  return backend != nullptr ? backend->ComparePair(a, b, &change->pair)
-                            : cpu::ComparePair(a, b, &change->pair);
 }
 
 }  // namespace
@@ -121,8 +85,8 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
     const graphdbg_tensor& tensor = execution.outputs[slot];
     const CollectionMask chosen = provisional ? undecided : selected;
     Measured measured;
-    if (!MeasureLater(tensor, execution.grad_scale, chosen, provisional,
-                      &key) &&
+    if ((NeedsValues(chosen) || !MeasureLater(tensor, execution.grad_scale,
+                                              chosen, provisional, &key)) &&
         Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
       if (provisional) {
         AppendLater(key, measured);
@@ -168,13 +132,14 @@ bool Recorder::MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
       [this](const DeviceRecords::Result& result) { Take(result); });
 }
 
-void Recorder::FinishDevices() {
+void Recorder::FinishDevices(bool waits) {
   device_records_.Finish(
       [this](const DeviceRecords::Result& result) { Take(result); });
+  SaveDeviceValues(waits);
 }
 
 void Recorder::Take(const DeviceRecords::Result& result) {
-  const Measured measured = {result.statistics, result.grad_scale, {}};
+  const Measured measured = {result.statistics, result.grad_scale, {}, {}};
   if (result.provisional) {
     AppendLater(result.key, measured);
   } else {
@@ -199,12 +164,7 @@ bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
   if (light) key->flags |= runs::kFlagLight;
   if (grad_scale != 1) to->statistics.DivideBy(grad_scale);
   to->grad_scale = grad_scale;
-  if ((selected & digests_) != 0) {
-    if (const auto digest = DigestOf(tensor)) {
-      to->change.emplace().pair.count = to->statistics.count;
-      to->change->digest = *digest;
-    }
-  }
+  Reduce(tensor, access.backend(), selected, to);
   return true;
 }
 
@@ -221,23 +181,9 @@ void Recorder::Append(const RecordKey& key, const Measured& measured) {
   if (measured.change && recording_->AppendChange(key, *measured.change)) {
     ++records_;
   }
-}
-
-void Recorder::Compare(const graphdbg_tensor& tensor, const RecordKey& key,
-                       Measured* to) {
-  const auto previous = previous_.Before(key.step, key.node, key.slot);
-  if (previous != nullptr) {
-    const graphdbg_tensor before = previous->tensor();
-    TensorAccess access(parts_.devices, tensor, /*running=*/true);
-    access.SetPrevious(before);
-    RecordedChange change = to->change.value_or(RecordedChange());
-    if (access.ok() &&
-        CompareAll(ViewOf(tensor), ViewOf(before), access.backend(), &change)) {
-      change.previous_step = previous->step();
-      to->change = change;
-    }
+  if (measured.units && recording_->AppendUnits(key, *measured.units)) {
+    ++records_;
   }
-  previous_.Keep(key.node, key.slot, tensor, key.step);
 }
 
 void Recorder::WaitUntil(absl::FunctionRef<bool()> has_room) {

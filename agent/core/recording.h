@@ -45,6 +45,17 @@ struct RecordedChange {
   uint64_t digest = 0;
 };
 
+// How many units of a tensor, such as channels, are idle.
+struct RecordedUnits {
+  uint32_t axis = 0;
+  uint32_t units = 0;
+  uint32_t idle_units = 0;
+  double from = 0;
+  double to = 0;
+  // Percentage of active values below which a unit is idle.
+  double share = 0;
+};
+
 // Values that are saved.
 struct TensorToSave {
   // In host memory.
@@ -84,6 +95,8 @@ class Recording {
                                 double grad_scale) = 0;
   virtual bool AppendChange(const RecordKey& key,
                             const RecordedChange& change) = 0;
+  virtual bool AppendUnits(const RecordKey& key,
+                           const RecordedUnits& units) = 0;
   virtual bool AppendBegin(const RecordKey& key, const RecordedMark& mark) = 0;
   virtual bool AppendEnd(const RecordKey& key, const RecordedMark& mark) = 0;
   // Copies the values and appends their place. False if they are refused, which

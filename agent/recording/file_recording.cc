@@ -132,6 +132,10 @@ class FileRecording final : public agent::Recording {
                     const RecordedChange& change) override {
     return Append(ChangeRecord(key, change));
   }
+  bool AppendUnits(const RecordKey& key,
+                   const agent::RecordedUnits& units) override {
+    return Append(UnitsRecord(key, units));
+  }
   bool AppendBegin(const RecordKey& key, const RecordedMark& mark) override {
     return Append(MarkRecord(runs::Kind::kBegin, key, mark));
   }

@@ -74,6 +74,18 @@ runs::Record ChangeRecord(const agent::RecordKey& key,
   return record;
 }
 
+runs::Record UnitsRecord(const agent::RecordKey& key,
+                         const agent::RecordedUnits& units) {
+  runs::Record record = RecordOf(runs::Kind::kUnits, key);
+  record.units.axis = units.axis;
+  record.units.units = units.units;
+  record.units.idle_units = units.idle_units;
+  record.units.from = units.from;
+  record.units.to = units.to;
+  record.units.share = units.share;
+  return record;
+}
+
 runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
                         const agent::RecordedMark& mark) {
   runs::Record record = RecordOf(kind, key);

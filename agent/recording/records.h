@@ -14,6 +14,8 @@ runs::Record StatisticsRecord(const agent::RecordKey& key,
                               const Statistics& statistics, double grad_scale);
 runs::Record ChangeRecord(const agent::RecordKey& key,
                           const agent::RecordedChange& change);
+runs::Record UnitsRecord(const agent::RecordKey& key,
+                         const agent::RecordedUnits& units);
 // `kind` is kBegin or kEnd.
 runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
                         const agent::RecordedMark& mark);

@@ -12,8 +12,10 @@ namespace graphdbg::recording {
 struct StagedFile;
 
 // A part of a file, aligned for O_DIRECT in memory and in the data of the file.
+// Each file begins with a buffer of its own, so small ones keep short steps
+// from running out of them.
 struct StagingBuffer {
-  static constexpr uint64_t kBytes = uint64_t{8} << 20;
+  static constexpr uint64_t kBytes = uint64_t{1} << 20;
 
   char* memory = nullptr;
   StagedFile* file = nullptr;
@@ -32,9 +34,9 @@ struct StagingBuffer {
 // takes and releases them. Neither waits for the other.
 class StagingBuffers {
  public:
-  static constexpr uint64_t kCount = 8;
+  static constexpr uint64_t kCount = 64;
   // The most that is mapped for one tensor besides.
-  static constexpr uint64_t kMaxExtra = 128;
+  static constexpr uint64_t kMaxExtra = 1'024;
 
   StagingBuffers() = default;
   ~StagingBuffers();
@@ -75,7 +77,7 @@ class StagingBuffers {
   void Release();
 
  private:
-  static constexpr uint64_t kQueue = 256;
+  static constexpr uint64_t kQueue = 2'048;
   static_assert(kQueue >= kCount + kMaxExtra);
 
   std::array<StagingBuffer, kQueue> queue_;

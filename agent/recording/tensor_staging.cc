@@ -63,6 +63,12 @@ class Filler {
 
 }  // namespace
 
+StagedFile::Entry* StagedFile::Add() {
+  std::unique_ptr<Entry[]>& segment = segments[count / kSegment];
+  if (segment == nullptr) segment = std::make_unique<Entry[]>(kSegment);
+  return At(count++);
+}
+
 TensorStaging::TensorStaging(const FileOwner& owner, const Limits& limits,
                              std::function<void()> sealed)
     : owner_(owner),
@@ -93,7 +99,7 @@ bool TensorStaging::Save(const agent::TensorToSave& tensor,
     opened = buffers_.opened() != before;
   }
   to.data_crc = Copy(tensor.view, range);
-  range.file->records[range.index] = *record;
+  range.entry->record = *record;
   for (uint64_t n = range.first_buffer; n <= range.last_buffer; ++n) {
     buffers_.At(n)->copying.fetch_sub(1, std::memory_order_release);
   }
@@ -123,8 +129,8 @@ bool TensorStaging::Reserve(const agent::TensorToSave& tensor,
   file_->data_bytes += bytes;
   file_->header_bytes += entry_bytes;
   header_bytes_ += entry_bytes;
-  file_->names[file_->count] = tensor.node_name;
-  *range = {file_, file_->count++, buffers_.opened() - 1, buffer_->bytes, 0};
+  *range = {file_->Add(), buffers_.opened() - 1, buffer_->bytes, 0};
+  range->entry->node_name = tensor.node_name;
   buffer_->copying.fetch_add(1, std::memory_order_relaxed);
   for (uint64_t rest = bytes; rest > 0;) {
     if (buffer_->bytes == StagingBuffer::kBytes) {
@@ -185,8 +191,6 @@ void TensorStaging::BeginFile(const runs::Record& record,
     header_bytes_ = 0;
   }
   file_ = &files_[files_begun_++ % kFiles];
-  file_->records.resize(StagedFile::kMaxTensors);
-  file_->names.resize(StagedFile::kMaxTensors);
   file_->step = record.step;
   file_->number = ++files_of_step_;
   file_->mode = static_cast<runs::Mode>(record.mode);

@@ -35,9 +35,21 @@ struct StagedFile {
   uint64_t header_bytes = 0;
   uint64_t data_bytes = 0;
   uint32_t count = 0;
-  // The first `count` are those of the file.
-  std::vector<runs::Record> records;
-  std::vector<absl::string_view> names;
+
+  struct Entry {
+    runs::Record record;
+    absl::string_view node_name;
+  };
+  // The first `count` are those of the file. They stay where they are, because
+  // threads fill them in while others are added.
+  Entry* At(uint32_t index) const {
+    return &segments[index / kSegment][index % kSegment];
+  }
+  // Allocates memory for it, unless an earlier file of this place had as many.
+  Entry* Add();
+
+  static constexpr uint32_t kSegment = 64;
+  std::array<std::unique_ptr<Entry[]>, kMaxTensors / kSegment> segments;
 };
 
 // Tensors are copied once, into buffers that the writing thread empties. If
@@ -87,9 +99,7 @@ class TensorStaging {
  private:
   // The place of a tensor, in consecutive buffers.
   struct Range {
-    StagedFile* file;
-    // Among the tensors of the file.
-    uint32_t index;
+    StagedFile::Entry* entry;
     uint64_t first_buffer;
     // In the first buffer.
     uint64_t begin;

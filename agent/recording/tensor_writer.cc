@@ -34,6 +34,9 @@ uint64_t AlignUp(uint64_t bytes) {
 
 void TensorWriter::Write() {
   if (staging_->bytes() == 0 && !staging_->reached_limit()) return;
+  if (absl::Status status = MakeDirectories(options_.directory); !status.ok()) {
+    return Fail(status);
+  }
   PauseOrResume();
   for (uint64_t n = staging_->buffers().waiting(); n > 0; --n) {
     const StagingBuffer* const buffer = staging_->buffers().Oldest();
@@ -48,21 +51,21 @@ void TensorWriter::PauseOrResume() {
   if (staging_->reached_limit() && !told_limit_) {
     told_limit_ = true;
     callbacks_.tell(
-        "the run has as many bytes of tensors as it may have "
+        "the run has as many bytes of values as it may have "
         "(record.max_bytes), so only statistics are recorded from now on");
   }
+  staging_->SetPaused(gave_up_ || Clock::now() < paused_until_ ||
+                      !CheckRoom().ok());
+}
+
+absl::Status TensorWriter::CheckRoom() const {
   const FileSystem disk = FileSystemOf(options_.directory);
-  const bool full =
-      static_cast<double>(disk.free_bytes) <
+  const double needed =
       static_cast<double>(disk.total_bytes) * (1 - options_.full_share);
-  if (full && !told_full_) {
-    callbacks_.tell(absl::StrCat("the disk of ", options_.directory,
-                                 " is more than ", options_.full_share * 100,
-                                 " % full, so no tensors are recorded until "
-                                 "there is room"));
-  }
-  told_full_ = full;
-  staging_->SetPaused(gave_up_ || full || Clock::now() < paused_until_);
+  if (static_cast<double>(disk.free_bytes) >= needed) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the disk of ", options_.directory, " is more than ",
+                   options_.full_share * 100, " % full"));
 }
 
 void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
@@ -85,7 +88,6 @@ absl::Status TensorWriter::Begin(const StagedFile& staged) {
   written_ = 0;
   path_ =
       Join(options_.directory, runs::TensorFile(staged.step, staged.number));
-  RETURN_IF_ERROR(MakeDirectories(options_.directory));
   ASSIGN_OR_RETURN(file_, File::Create(absl::StrCat(path_, runs::kPartSuffix)));
   // Readers of an unfinished file learn where its data begin. Its header must
   // find room when the data have filled the disk.
@@ -95,6 +97,7 @@ absl::Status TensorWriter::Begin(const StagedFile& staged) {
 }
 
 absl::Status TensorWriter::WriteData(const StagingBuffer& buffer) {
+  RETURN_IF_ERROR(CheckRoom());
   // The file is cut to its size when it ends.
   const uint64_t aligned = AlignUp(buffer.bytes);
   std::memset(buffer.memory + buffer.bytes, 0, aligned - buffer.bytes);
@@ -130,13 +133,15 @@ absl::Status TensorWriter::WriteBuffered(uint64_t offset,
 absl::Status TensorWriter::End(const StagedFile& staged) {
   std::vector<SavedTensor> tensors;
   for (uint32_t i = 0; i < staged.count; ++i) {
-    tensors.push_back({&staged.records[i], staged.names[i]});
+    const StagedFile::Entry& entry = *staged.At(i);
+    tensors.push_back({&entry.record, entry.node_name});
   }
   SetDirect(file_, false);
   RETURN_IF_ERROR(file_.WriteAt(0, EncodeHeader(owner_, tensors, data_start_)));
   const auto size = static_cast<off_t>(data_start_ + staged.data_bytes);
   RETURN_IF_ERROR(
       ErrorOf(ftruncate(file_.fd(), size) == 0 ? 0 : errno, "cut", path_));
+  told_failure_ = false;
   complete_.push_back({std::move(file_), path_});
   file_ = File();
   return absl::OkStatus();
@@ -168,22 +173,23 @@ void TensorWriter::MeasureRate(uint64_t bytes, Clock::duration time) {
 void TensorWriter::Fail(const absl::Status& status) {
   // What was written of it stays, for readers who finish it.
   file_ = File();
-  if (absl::IsResourceExhausted(status)) {
+  const bool full = absl::IsResourceExhausted(status);
+  if (full) {
     paused_until_ = Clock::now() + options_.retry_period;
-    callbacks_.tell(absl::StrCat(
-        status.message(), "; no tensors are recorded until there is room"));
   } else {
     gave_up_ = true;
-    callbacks_.tell(
-        absl::StrCat(status.message(), "; no more tensors are recorded"));
   }
   staging_->SetPaused(true);
+  if (std::exchange(told_failure_, true)) return;
+  callbacks_.tell(absl::StrCat(
+      status.message(), full ? "; no values are recorded until there is room"
+                             : "; no more values are recorded"));
 }
 
 void TensorWriter::CountLost(const StagedFile& staged) {
   uint64_t lost = 0;
   for (uint32_t i = 0; i < staged.count; ++i) {
-    const runs::TensorFields& tensor = staged.records[i].tensor;
+    const runs::TensorFields& tensor = staged.At(i)->record.tensor;
     if (tensor.offset + tensor.bytes > written_) ++lost;
   }
   callbacks_.lost(lost);

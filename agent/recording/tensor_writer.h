@@ -58,6 +58,8 @@ class TensorWriter {
   };
 
   void PauseOrResume();
+  // RESOURCE_EXHAUSTED if the disk is too full.
+  absl::Status CheckRoom() const;
   void WriteBuffer(const StagingBuffer& buffer);
   absl::Status Begin(const StagedFile& staged);
   absl::Status WriteData(const StagingBuffer& buffer);
@@ -86,7 +88,7 @@ class TensorWriter {
   // Some failure cannot be mended.
   bool gave_up_ = false;
   bool told_limit_ = false;
-  bool told_full_ = false;
+  bool told_failure_ = false;
   Clock::time_point paused_until_;
   // For the rate.
   uint64_t measured_bytes_ = 0;

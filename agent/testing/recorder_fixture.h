@@ -37,6 +37,7 @@ struct Recorded {
   std::vector<Tensor> tensors;
   std::vector<Mark> marks;
   std::vector<RecordedChange> changes;
+  std::vector<RecordedUnits> units;
   std::vector<v1::Hit> hits;
   std::vector<std::string> lines;
   std::vector<std::string> graph;
@@ -59,6 +60,10 @@ class FakeRecording final : public Recording {
   }
   bool AppendChange(const RecordKey&, const RecordedChange& change) override {
     to_->changes.push_back(change);
+    return true;
+  }
+  bool AppendUnits(const RecordKey&, const RecordedUnits& units) override {
+    to_->units.push_back(units);
     return true;
   }
   bool AppendBegin(const RecordKey& key, const RecordedMark& mark) override {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +15,7 @@ from typing import Any
 
 import graphdbg
 import pytest
-from conftest import GRAPHDBG, PACKAGE, clean_environment
+from conftest import GRAPHDBG, PACKAGE, clean_environment, wait_until
 from graphdbg.client.http import HttpClient
 
 numpy = pytest.importorskip("numpy")
@@ -102,7 +105,7 @@ def test_values_are_those_of_the_program_to_the_bit(tmp_path: Path) -> None:
     assert run.damages == []
     train = saved[(saved["mode"] == 1) | (saved["mode"] == "train")]
     contents = {}
-    for name in train["tensor"].unique():
+    for name in train[train["step"] == 3]["tensor"].unique():
         value = run.tensor(name).value(3, mode="train")
         contents.setdefault((value.dtype.name, value.shape), set()).add(as_bytes(value))
     for name, dtype in {
@@ -125,16 +128,18 @@ def test_values_are_those_of_the_program_to_the_bit(tmp_path: Path) -> None:
 def test_files_are_read_by_the_library_of_the_format(tmp_path: Path) -> None:
     run = recorded(tmp_path, TRAIN, everything(), "4")
     directory = tmp_path / "runs" / "abc" / "rank-00000" / "tensors"
-    # An evaluation within a step has a file of its own.
+    # An evaluation within a step has a file of its own. The slice that it reads is made before.
     assert sorted(file.name for file in directory.iterdir()) == [
         "00000001.safetensors",
         "00000002-2.safetensors",
+        "00000002-3.safetensors",
         "00000002.safetensors",
         "00000003.safetensors",
         "00000004-2.safetensors",
+        "00000004-3.safetensors",
         "00000004.safetensors",
     ]
-    for file, mode in (("00000002", "eval"), ("00000002-2", "train")):
+    for file, mode in (("00000002-2", "eval"), ("00000002-3", "train")):
         with safetensors.safe_open(directory / f"{file}.safetensors", "pt") as read:
             metadata = read.metadata()
             assert (metadata["run"], metadata["rank"], metadata["step"]) == ("abc", "0", "2")
@@ -265,7 +270,7 @@ def test_weights_are_compared_with_their_last_recorded_values(tmp_path: Path) ->
     changes = run.table("changes").to_pandas()
     changes = changes[changes["tensor"] == "forward/fc/weight:0"].sort_values("step")
     assert changes["step"].tolist() == [2, 3, 4]
-    assert changes["previous_step"].tolist() == [1, 2, 3]
+    assert changes["compared_step"].tolist() == [1, 2, 3]
     for step, change in zip(changes["step"], changes.to_dict("records"), strict=True):
         now, before = (numpy.load(tmp_path / f"weight-{each}.npy").astype("f8") for each in (step, step - 1))
         assert change["change_abs_mean"] == pytest.approx(numpy.abs(now - before).mean(), rel=1e-12)
@@ -304,4 +309,63 @@ def test_a_run_is_not_packed_if_so_configured(tmp_path: Path) -> None:
 
 def processes() -> list[str]:
     """The command lines of all processes."""
-    return [file.read_bytes().decode(errors="replace") for file in Path("/proc").glob("[0-9]*/cmdline") if file.exists()]
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(file.read_bytes().decode(errors="replace"))
+    return lines
+
+
+LARGE = """
+import graphdbg, torch
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(1, 61):
+    optimizer.zero_grad()
+    model(torch.ones(3, 4)).square().mean().backward()
+    graphdbg.save_tensor("large", torch.full((1 << 18,), float(step)))
+    optimizer.step()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="needs root to mount a small disk")
+def test_values_stop_before_the_disk_is_full_and_statistics_go_on(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(tmp_path / "runs")]
+    subprocess.run(mount, check=True)
+    try:
+        settings = {"overhead": 0, "ring": "2MiB", "when_full": "block", "parquet": False}
+        job = start(tmp_path, LARGE, {"record": settings})
+        _, errors = job.communicate(timeout=300)
+        assert job.returncode == 0, errors
+        assert errors.count("is more than 90 % full; no values are recorded until there is room") == 1
+        run = graphdbg.open_run(tmp_path / "runs" / "abc")
+        large = run.tensor("large")
+        saved = sorted(run.table("tensors").to_pandas()["step"].astype(int))
+        assert 10 < len(saved) < 60
+        assert (large.value(saved[0]) == saved[0]).all()
+        assert len(large.history("mean")) == 60
+        ends = run.table("steps").to_pandas()
+        assert (ends["dropped"] == 0).all()
+        assert (
+            60 - len(saved)
+            <= json.loads((run_directory(tmp_path) / "rank.json").read_text())["ended"]["tensors_dropped"]
+        )
+    finally:
+        subprocess.run(["umount", str(tmp_path / "runs")], check=True)
+
+
+def test_values_stop_at_their_limit_and_statistics_go_on(tmp_path: Path) -> None:
+    job = start(tmp_path, LARGE, {"record": {"overhead": 0, "max_bytes": "10MiB", "when_full": "block"}})
+    _, errors = job.communicate(timeout=300)
+    assert job.returncode == 0, errors
+    assert errors.count("record.max_bytes") == 1
+    run = graphdbg.open_run(tmp_path / "runs" / "abc")
+    assert sorted(run.table("tensors").to_pandas()["step"].astype(int)) == list(range(1, 11))
+    assert len(run.tensor("large").history("mean")) == 60
+    ended = json.loads((run_directory(tmp_path) / "rank.json").read_text())["ended"]
+    assert ended["tensors_dropped"] == 50
+
+
+def run_directory(tmp_path: Path) -> Path:
+    return tmp_path / "runs" / "abc" / "rank-00000"

@@ -100,8 +100,6 @@ class Configuration:
     def notes(self) -> list[str]:
         """One line for each kind of settings that are valid but not acted on."""
         keys = [key for key in _NOT_ACTED_ON if key in self.values]
-        if any((place.get("reductions") or {}).get("units") for place in self._places()):
-            keys.append("reductions.units")
         if self.values.get("step_on", "optimizer") != "optimizer":
             keys.append(f"step_on: {self.values['step_on']}")
         notes = []
