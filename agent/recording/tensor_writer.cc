@@ -54,8 +54,11 @@ void TensorWriter::PauseOrResume() {
         "the run has as many bytes of values as it may have "
         "(record.max_bytes), so only statistics are recorded from now on");
   }
-  staging_->SetPaused(gave_up_ || Clock::now() < paused_until_ ||
-                      !CheckRoom().ok());
+  staging_->SetPaused(IsPaused() || !CheckRoom().ok());
+}
+
+bool TensorWriter::IsPaused() const {
+  return gave_up_ || Clock::now() < paused_until_;
 }
 
 absl::Status TensorWriter::CheckRoom() const {
@@ -71,7 +74,11 @@ absl::Status TensorWriter::CheckRoom() const {
 void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
   const StagedFile& staged = *buffer.file;
   absl::Status status;
-  if (buffer.offset == 0) status = Begin(staged);
+  if (buffer.offset == 0) {
+    written_ = 0;
+    // What was staged before a failure is lost, rather than fills the disk.
+    if (!IsPaused()) status = Begin(staged);
+  }
   if (status.ok() && file_.is_open()) status = WriteData(buffer);
   if (!status.ok()) Fail(status);
   if (!buffer.ends_file) return;
@@ -84,8 +91,8 @@ void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
 }
 
 absl::Status TensorWriter::Begin(const StagedFile& staged) {
+  RETURN_IF_ERROR(CheckRoom());
   data_start_ = staged.data_start;
-  written_ = 0;
   path_ =
       Join(options_.directory, runs::TensorFile(staged.step, staged.number));
   ASSIGN_OR_RETURN(file_, File::Create(absl::StrCat(path_, runs::kPartSuffix)));
@@ -172,6 +179,7 @@ void TensorWriter::MeasureRate(uint64_t bytes, Clock::duration time) {
 
 void TensorWriter::Fail(const absl::Status& status) {
   // What was written of it stays, for readers who finish it.
+  if (file_.is_open() && written_ == 0) unlink(file_.path().c_str());
   file_ = File();
   const bool full = absl::IsResourceExhausted(status);
   if (full) {

@@ -58,6 +58,8 @@ class TensorWriter {
   };
 
   void PauseOrResume();
+  // Because of a failure.
+  bool IsPaused() const;
   // RESOURCE_EXHAUSTED if the disk is too full.
   absl::Status CheckRoom() const;
   void WriteBuffer(const StagingBuffer& buffer);

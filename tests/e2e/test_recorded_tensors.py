@@ -128,7 +128,8 @@ def test_values_are_those_of_the_program_to_the_bit(tmp_path: Path) -> None:
 def test_files_are_read_by_the_library_of_the_format(tmp_path: Path) -> None:
     run = recorded(tmp_path, TRAIN, everything(), "4")
     directory = tmp_path / "runs" / "abc" / "rank-00000" / "tensors"
-    # An evaluation within a step has a file of its own. The slice that it reads is made before.
+    # An evaluation within a step has a file of its own. The slice that it reads is made before, and something is
+    # computed behind the last step.
     assert sorted(file.name for file in directory.iterdir()) == [
         "00000001.safetensors",
         "00000002-2.safetensors",
@@ -138,6 +139,7 @@ def test_files_are_read_by_the_library_of_the_format(tmp_path: Path) -> None:
         "00000004-2.safetensors",
         "00000004-3.safetensors",
         "00000004.safetensors",
+        "00000005.safetensors",
     ]
     for file, mode in (("00000002-2", "eval"), ("00000002-3", "train")):
         with safetensors.safe_open(directory / f"{file}.safetensors", "pt") as read:
@@ -341,16 +343,16 @@ def test_values_stop_before_the_disk_is_full_and_statistics_go_on(tmp_path: Path
         assert errors.count("is more than 90 % full; no values are recorded until there is room") == 1
         run = graphdbg.open_run(tmp_path / "runs" / "abc")
         large = run.tensor("large")
-        saved = sorted(run.table("tensors").to_pandas()["step"].astype(int))
-        assert 10 < len(saved) < 60
-        assert (large.value(saved[0]) == saved[0]).all()
+        written = 0
+        for step in large.steps():
+            with contextlib.suppress(graphdbg.runs.DataLossError, graphdbg.runs.NotRecorded):
+                assert (large.value(step) == step).all()
+                written += 1
+        assert 10 < written < 30
         assert len(large.history("mean")) == 60
-        ends = run.table("steps").to_pandas()
-        assert (ends["dropped"] == 0).all()
-        assert (
-            60 - len(saved)
-            <= json.loads((run_directory(tmp_path) / "rank.json").read_text())["ended"]["tensors_dropped"]
-        )
+        assert (run.table("steps").to_pandas()["dropped"].fillna(0) == 0).all()
+        ended = json.loads((run_directory(tmp_path) / "rank.json").read_text())["ended"]
+        assert ended["tensors_dropped"] == 60 - written
     finally:
         subprocess.run(["umount", str(tmp_path / "runs")], check=True)
 
