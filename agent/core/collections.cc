@@ -186,6 +186,7 @@ void Collections::AddSaved(uint32_t node, absl::string_view collection) {
       found == bits_.end() ? without_settings : found->second;
   if ((Of(node, 0) & bit) != 0) return;
   MutexLock lock(&mu_);
+  members_.Grow(node).undecided = 0;
   Select(node, 0, bit);
   if (found == bits_.end()) saved_[name].push_back(node);
 }
