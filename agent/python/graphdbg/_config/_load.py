@@ -93,10 +93,6 @@ class Configuration:
         settings = {key: self.values[key] for key in _FOR_AGENT if key in self.values}
         return json.dumps(_finite(settings)) if settings else ""
 
-    def _places(self) -> list[dict[str, Any]]:
-        """Where settings of collections may be."""
-        return [self.values, *self.values.get("collections", [])]
-
     def notes(self) -> list[str]:
         """One line for each kind of settings that are valid but not acted on."""
         keys = [key for key in _NOT_ACTED_ON if key in self.values]
