@@ -251,6 +251,7 @@ TEST_F(SavedTensorsTest, HaveKeysOfTheirOwn) {
 }
 
 TEST_F(SavedTensorsTest, BeyondTheLimitOfAFileAreInTheNext) {
+  options_.ring_bytes = 4 * kMiB;
   Open();
   constexpr uint32_t kTensors = 5'000;
   for (const uint64_t step : {1, 2}) {
