@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -328,6 +329,19 @@ TEST_F(SavedTensorsTest, ThatMatterLessLeaveRoom) {
   EXPECT_TRUE(recording_->SaveTensor(key, tensor));
   EndStep(1);
   Close();
+}
+
+TEST_F(SavedTensorsTest, ThatCannotBeWrittenDoNotEndTheRecording) {
+  Open();
+  std::ofstream(rank_ + "/tensors") << "no directory";
+  EXPECT_TRUE(SaveFloats(KeyOf(1), 10));
+  EndStep(1);
+  EXPECT_TRUE(recording_->AppendStatistics(KeyOf(2), Statistics(), 1));
+  Close();
+  EXPECT_EQ(recording_->tensors_dropped(), 1u);
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_TRUE(absl::StrContains(lines_[0], "no more values are recorded"));
+  EXPECT_EQ(recorded_.records.size(), 3u);
 }
 
 TEST_F(SavedTensorsTest, WithTooManyDimensionsAreDropped) {

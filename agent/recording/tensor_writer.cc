@@ -34,9 +34,6 @@ uint64_t AlignUp(uint64_t bytes) {
 
 void TensorWriter::Write() {
   if (staging_->bytes() == 0 && !staging_->reached_limit()) return;
-  if (absl::Status status = MakeDirectories(options_.directory); !status.ok()) {
-    return Fail(status);
-  }
   PauseOrResume();
   for (uint64_t n = staging_->buffers().waiting(); n > 0; --n) {
     const StagingBuffer* const buffer = staging_->buffers().Oldest();
@@ -91,6 +88,7 @@ void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
 }
 
 absl::Status TensorWriter::Begin(const StagedFile& staged) {
+  RETURN_IF_ERROR(MakeDirectories(options_.directory));
   RETURN_IF_ERROR(CheckRoom());
   data_start_ = staged.data_start;
   path_ =
