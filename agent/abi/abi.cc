@@ -314,6 +314,38 @@ graphdbg_status graphdbg_end_pass(graphdbg_agent* agent) {
   });
 }
 
+graphdbg_status graphdbg_set_mode(graphdbg_agent* agent, graphdbg_mode mode) {
+  return Guarded(agent, [&](Agent& a) {
+    if (mode < GRAPHDBG_MODE_UNKNOWN || mode > GRAPHDBG_PREDICT) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                  absl::StrCat("unknown mode ", int{mode}));
+    }
+    a.SetMode(mode);
+    return GRAPHDBG_OK;
+  });
+}
+
+graphdbg_status graphdbg_save_tensor(graphdbg_agent* agent, const char* name,
+                                     const char* collection,
+                                     const graphdbg_tensor* tensor) {
+  return Guarded(agent, [&](Agent& a) {
+    if (name == nullptr || collection == nullptr || tensor == nullptr ||
+        !graphdbg::agent::HasValidSize(tensor, 1)) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                  "name, collection or tensor is null, or a struct_size is "
+                  "smaller than in version 1 of the interface");
+    }
+    graphdbg_status status = GRAPHDBG_OK;
+    const absl::Status saved = a.SaveTensor(name, collection, *tensor, &status);
+    return saved.ok() ? status : ToCode(saved);
+  });
+}
+
+graphdbg_agent* graphdbg_current(void) {
+  graphdbg_agent* const agent = graphdbg::agent::agent_of_process;
+  return graphdbg::agent::Usable(agent) ? agent : nullptr;
+}
+
 graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
   return Guarded(agent, [&](Agent& a) {
     if (line == nullptr) {

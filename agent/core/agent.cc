@@ -54,6 +54,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                     : std::make_unique<Recorder>(
                           Recorder::Parts{
                               &host_, &devices_, &nodes_, &bindings_, &counter_,
+                              config_.tensor_budget_bytes,
                               [this](const std::string& line) {
                                 LogToStderr(line);
                                 outbox_.PutLog(v1::Log::LEVEL_WARNING, line);

@@ -104,6 +104,12 @@ class Agent final {
   graphdbg_status StepEnd();
   void BeginPass(graphdbg_mode mode, bool within_step);
   void EndPass();
+  void SetMode(graphdbg_mode mode);
+  // `status` receives what Executed returned. INVALID_ARGUMENT if another node
+  // has this name.
+  absl::Status SaveTensor(const char* name, const char* collection,
+                          const graphdbg_tensor& tensor,
+                          graphdbg_status* status);
   void Notify(const std::string& line);
 
   // Logs the line and does nothing more in this process. Only the first call

@@ -8,12 +8,16 @@
 #include "agent/core/agent.h"
 #include "agent/core/log.h"
 #include "agent/core/recorder.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::agent {
 namespace {
 
 // How long a program that starts late still waits for the server.
 constexpr auto kLastChance = std::chrono::seconds(1);
+
+// The type of nodes that stand for values which the program saves.
+constexpr char kSaveOpType[] = "graphdbg::save_tensor";
 
 std::string Seconds(std::chrono::milliseconds time) {
   return absl::StrCat(static_cast<double>(time.count()) / 1000, " s");
@@ -189,6 +193,42 @@ void Agent::EndPass() {
   const bool everything = recorder_->everything();
   recorder_->EndPass();
   UpdateInterestOfRecorder(due, everything);
+}
+
+void Agent::SetMode(graphdbg_mode mode) {
+  if (recorder_ == nullptr || !live()) return;
+  const bool due = recorder_->due();
+  const bool everything = recorder_->everything();
+  recorder_->SetMode(static_cast<runs::Mode>(mode));
+  UpdateInterestOfRecorder(due, everything);
+}
+
+absl::Status Agent::SaveTensor(const char* name, const char* collection,
+                               const graphdbg_tensor& tensor,
+                               graphdbg_status* status) {
+  uint32_t node = nodes_.Find(name);
+  if (node == 0) {
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name;
+    info.kind = GRAPHDBG_OP;
+    info.category = GRAPHDBG_OTHER;
+    info.op_type = kSaveOpType;
+    ASSIGN_OR_RETURN(node, DeclareNode(info));
+  }
+  if (nodes_.InfoOf(node).op_type != kSaveOpType) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot save '", name,
+                     "': an op or tensor of the program has this name"));
+  }
+  if (recorder_ != nullptr) recorder_->AddSaved(node, collection);
+  graphdbg_execution execution = {};
+  execution.struct_size = sizeof(execution);
+  execution.node = node;
+  execution.outputs = &tensor;
+  execution.output_count = 1;
+  *status = Executed(execution);
+  return absl::OkStatus();
 }
 
 void Agent::UpdateInterestOfRecorder(bool was_due, bool was_everything) {

@@ -23,6 +23,8 @@ constexpr const char* kOptimizerState = "optimizer_state";
 constexpr const char* kInputs = "inputs";
 constexpr const char* kOutputs = "outputs";
 constexpr const char* kLayers = "layers";
+// Contains what the program saves to it.
+constexpr const char* kMetrics = "metrics";
 
 absl::string_view LabelOf(absl::string_view name) {
   const size_t slash = name.rfind('/');
@@ -71,6 +73,16 @@ bool FoundIn(const Patterns& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const auto& each) {
     return RE2::PartialMatch(name, *each);
   });
+}
+
+// A line of collections.jsonl.
+std::string LineOf(const std::string& collection,
+                   const std::vector<uint32_t>& nodes) {
+  nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
+  for (const uint32_t node : nodes) tensors.push_back({node, 0});
+  return nlohmann::ordered_json{{"collection", collection},
+                                {"tensors", tensors}}
+      .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 bool IsLoss(const NodeTable::Scope& scope) {
@@ -163,6 +175,20 @@ bool Collections::AddNode(uint32_t node) {
   member.in_optimizer = in_optimizer;
   Select(node, selected, 0);
   return (selected | undecided) != 0;
+}
+
+void Collections::AddSaved(uint32_t node, absl::string_view collection) {
+  const std::string name(collection);
+  const auto found = bits_.find(name);
+  const CollectionMask without_settings =
+      name == kMetrics ? kSavedStatistics : kSavedTensors;
+  const CollectionMask bit =
+      found == bits_.end() ? without_settings : found->second;
+  if ((Of(node, 0) & bit) != 0) return;
+  MutexLock lock(&mu_);
+  members_.Grow(node).undecided = 0;
+  Select(node, 0, bit);
+  if (found == bits_.end()) saved_[name].push_back(node);
 }
 
 void Collections::Select(uint32_t node, CollectionMask all_slots,
@@ -270,13 +296,11 @@ std::vector<std::string> Collections::TakeLines() {
   MutexLock lock(&mu_);
   for (size_t i = 0; i < selected_.size(); ++i) {
     if (selected_[i].empty()) continue;
-    nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
-    for (const uint32_t node : selected_[i]) tensors.push_back({node, 0});
+    lines.push_back(LineOf(compiled_[i]->settings->name, selected_[i]));
     selected_[i].clear();
-    const nlohmann::ordered_json line = {
-        {"collection", compiled_[i]->settings->name}, {"tensors", tensors}};
-    lines.push_back(line.dump());
   }
+  for (const auto& [name, nodes] : saved_) lines.push_back(LineOf(name, nodes));
+  saved_.clear();
   return lines;
 }
 

@@ -23,6 +23,14 @@ namespace graphdbg::agent {
 // A set of collections: bit i is the one at place i of the settings.
 using CollectionMask = uint64_t;
 
+// Bits behind those of the settings, for values that the program saves to a
+// collection without settings: their statistics, and the values too.
+inline constexpr CollectionMask kSavedStatistics = CollectionMask{1} << 62;
+inline constexpr CollectionMask kSavedTensors = CollectionMask{1} << 63;
+inline constexpr CollectionMask kSavedByProgram =
+    kSavedStatistics | kSavedTensors;
+static_assert(kMaxCollections <= 62);
+
 // Some collections are known from a node's declaration: by its name, kind and
 // category. Others depend on how its first execution fits into the graph, and
 // are decided at the end of the step in which that was: `layers` and `outputs`
@@ -42,6 +50,10 @@ class Collections {
   // A node was declared. Returns whether its executions are of interest: some
   // collection contains it, or may do so.
   bool AddNode(uint32_t node) GRAPHDBG_EXCLUDES(mu_);
+
+  // The program saves the node's output to this collection.
+  void AddSaved(uint32_t node, absl::string_view collection)
+      GRAPHDBG_EXCLUDES(mu_);
 
   // The collections that contain an output of the node, as far as it is
   // decided. Takes no lock.
@@ -108,6 +120,8 @@ class Collections {
   uint64_t last_pass_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // By place of the collection: new members since the last TakeLines.
   std::vector<std::vector<uint32_t>> selected_ GRAPHDBG_GUARDED_BY(mu_);
+  // The same for collections without settings, by name.
+  std::map<std::string, std::vector<uint32_t>> saved_ GRAPHDBG_GUARDED_BY(mu_);
   CollectionMask used_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };
 

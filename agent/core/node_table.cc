@@ -146,6 +146,7 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   AddStack(info, &record);
   SetOutputs(Tensors(info.outputs, info.output_count), &record);
   NodeFacts& facts = facts_.Grow(id);
+  facts.name = record.name;
   facts.Set(kAnyNode, true);
   facts.Set(kNeverExecuted, info.kind == GRAPHDBG_OP);
   MarkChanged(id);

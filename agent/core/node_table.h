@@ -46,6 +46,8 @@ enum NodeFlag : uint8_t {
 
 // The state of a node that the hot path uses.
 struct NodeFacts {
+  // The node's name, which never moves.
+  std::atomic<const std::string*> name{nullptr};
   std::atomic<uint8_t> flags{0};
   // A hash of its inputs and outputs as last seen; 0 before.
   std::atomic<uint64_t> signature{0};

@@ -1,32 +1,26 @@
 // The JSON form of the settings. Python has validated what a configuration file
 // says; here, only what would be misread is refused.
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "agent/conditions/catalogue.h"
 #include "agent/core/config_values.h"
+#include "agent/core/json_fields.h"
 #include "agent/core/record_settings.h"
+#include "agent/core/watchpoint_json.h"
 #include "proto/wire/status_macros.h"
 
 namespace graphdbg::agent {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using json_fields::Find;
+using json_fields::ReadCategories;
+using json_fields::ReadTexts;
+using json_fields::Wrong;
 
-absl::Status Wrong(absl::string_view key, absl::string_view expected) {
-  return absl::InvalidArgumentError(absl::StrCat(key, ": expected ", expected));
-}
-
-// Null if the object has no such key.
-const Json* Find(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
-}
+// Without collections and reductions in the configuration.
+constexpr char kComparedByDefault[] = "weights";
 
 absl::Status ReadNumber(const Json& object, const char* key,
                         std::optional<uint64_t>* to) {
@@ -34,18 +28,6 @@ absl::Status ReadNumber(const Json& object, const char* key,
   if (value == nullptr) return absl::OkStatus();
   if (!value->is_number_unsigned()) return Wrong(key, "a number from 0");
   *to = value->get<uint64_t>();
-  return absl::OkStatus();
-}
-
-absl::Status ReadTexts(const Json& object, const char* key,
-                       std::vector<std::string>* to) {
-  const Json* const list = Find(object, key);
-  if (list == nullptr) return absl::OkStatus();
-  if (!list->is_array()) return Wrong(key, "a list of texts");
-  for (const Json& text : *list) {
-    if (!text.is_string()) return Wrong(key, "a list of texts");
-    to->push_back(text.get<std::string>());
-  }
   return absl::OkStatus();
 }
 
@@ -129,6 +111,14 @@ absl::Status ReadWord(const Json& object, const char* key, const char* no,
   return absl::OkStatus();
 }
 
+absl::Status ReadBool(const Json& object, const char* key, bool* to) {
+  const Json* const value = Find(object, key);
+  if (value == nullptr) return absl::OkStatus();
+  if (!value->is_boolean()) return Wrong(key, "true or false");
+  *to = value->get<bool>();
+  return absl::OkStatus();
+}
+
 absl::Status ReadRecord(const Json& json, RecordSettings* settings,
                         RecordLevel* level) {
   if (json.is_string()) {
@@ -149,6 +139,12 @@ absl::Status ReadRecord(const Json& json, RecordSettings* settings,
     if (!overhead->is_number()) return Wrong("overhead", "a number");
     settings->overhead = overhead->get<double>();
   }
+  RETURN_IF_ERROR(ReadBool(json, "hit_tensors", &settings->hit_tensors));
+  RETURN_IF_ERROR(ReadBytes(json, "max_bytes", &settings->max_bytes));
+  if (Find(json, "tensor_rate") != nullptr) {
+    settings->tensor_rate = 0;
+    RETURN_IF_ERROR(ReadBytes(json, "tensor_rate", &*settings->tensor_rate));
+  }
   std::optional<uint64_t> number = settings->after_hit;
   RETURN_IF_ERROR(ReadNumber(json, "after_hit", &number));
   settings->after_hit = *number;
@@ -158,35 +154,45 @@ absl::Status ReadRecord(const Json& json, RecordSettings* settings,
   return absl::OkStatus();
 }
 
-absl::Status ReadDigest(const Json& object, bool* digest) {
-  const Json* const reductions = Find(object, "reductions");
-  if (reductions == nullptr) return absl::OkStatus();
-  if (!reductions->is_object()) return Wrong("reductions", "an object");
-  if (const Json* const value = Find(*reductions, "digest")) {
-    if (!value->is_boolean()) return Wrong("digest", "true or false");
-    *digest = value->get<bool>();
+// Null if the object has no such key, or nothing there: infinities arrive as
+// null.
+const Json* FindNumber(const Json& object, const char* key) {
+  const Json* const value = Find(object, key);
+  return value == nullptr || !value->is_number() ? nullptr : value;
+}
+
+absl::Status ReadUnits(const Json& json, std::optional<UnitsSettings>* to) {
+  if (json.is_null()) {
+    to->reset();
+    return absl::OkStatus();
+  }
+  const Json* const axis = json.is_object() ? Find(json, "axis") : nullptr;
+  if (axis == nullptr || !axis->is_number_integer()) {
+    return Wrong("units", "an object with an axis");
+  }
+  UnitsSettings& units = to->emplace();
+  units.axis = axis->get<int64_t>();
+  if (const Json* const from = FindNumber(json, "from")) {
+    units.from = from->get<double>();
+  }
+  if (const Json* const end = FindNumber(json, "to")) {
+    units.to = end->get<double>();
+  }
+  if (const Json* const below = FindNumber(json, "below")) {
+    units.below = below->get<double>();
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadCategories(const Json& object,
-                            std::vector<conditions::Category>* to) {
-  std::vector<std::string> names;
-  RETURN_IF_ERROR(ReadTexts(object, "categories", &names));
-  static const std::map<std::string, conditions::Category> kCategories = {
-      {"other", conditions::Category::kOther},
-      {"weight", conditions::Category::kWeight},
-      {"gradient", conditions::Category::kGradient},
-      {"activation", conditions::Category::kActivation},
-      {"optimizer", conditions::Category::kOptimizer}};
-  for (const std::string& name : names) {
-    const auto known = kCategories.find(name);
-    if (known == kCategories.end()) {
-      return Wrong("categories", "names of categories");
-    }
-    to->push_back(known->second);
+absl::Status ReadReductions(const Json& object, CollectionSettings* to) {
+  const Json* const reductions = Find(object, "reductions");
+  if (reductions == nullptr) return absl::OkStatus();
+  if (!reductions->is_object()) return Wrong("reductions", "an object");
+  RETURN_IF_ERROR(ReadBool(*reductions, "digest", &to->digest));
+  if (const Json* const units = Find(*reductions, "units")) {
+    RETURN_IF_ERROR(ReadUnits(*units, &to->units));
   }
-  return absl::OkStatus();
+  return ReadBool(*reductions, "change", &to->change);
 }
 
 absl::Status ReadCollection(const Json& json, CollectionSettings* collection) {
@@ -197,7 +203,7 @@ absl::Status ReadCollection(const Json& json, CollectionSettings* collection) {
   collection->name = name->get<std::string>();
   RETURN_IF_ERROR(ReadLevel(json, &collection->level));
   RETURN_IF_ERROR(ReadSchedules(json, &collection->save));
-  RETURN_IF_ERROR(ReadDigest(json, &collection->digest));
+  RETURN_IF_ERROR(ReadReductions(json, collection));
   RETURN_IF_ERROR(ReadTexts(json, "include", &collection->include));
   RETURN_IF_ERROR(ReadTexts(json, "exclude", &collection->exclude));
   RETURN_IF_ERROR(ReadTexts(json, "op_types", &collection->op_types));
@@ -212,12 +218,15 @@ absl::Status ReadCollections(const Json& json, RecordLevel level,
                              RecordSettings* settings) {
   CollectionSettings defaults;
   defaults.level = level;
-  RETURN_IF_ERROR(ReadDigest(json, &defaults.digest));
+  RETURN_IF_ERROR(ReadReductions(json, &defaults));
   const Json* const list = Find(json, "collections");
+  const bool has_reductions = Find(json, "reductions") != nullptr;
   if (list == nullptr) {
     for (const std::string& name : DefaultCollections()) {
-      defaults.name = name;
-      settings->collections.push_back(defaults);
+      CollectionSettings& collection =
+          settings->collections.emplace_back(defaults);
+      collection.name = name;
+      collection.change |= name == kComparedByDefault && !has_reductions;
     }
   } else if (!list->is_array()) {
     return Wrong("collections", "a list");
@@ -230,94 +239,6 @@ absl::Status ReadCollections(const Json& json, RecordLevel level,
   }
   if (settings->collections.size() > kMaxCollections) {
     return Wrong("collections", absl::StrCat("at most ", kMaxCollections));
-  }
-  return absl::OkStatus();
-}
-
-// Adds a condition in the form of --break-on: "nan", "abs_max_gt:1e3",
-// "tensor_too_large:mean_gt=1:max_gt=9", "expr:abs_max > 1e3".
-absl::Status ParseCondition(const std::string& text, v1::Condition* condition) {
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(text, absl::MaxSplits(':', 1));
-  if (parts.first == "expr") {
-    condition->set_id("expression");
-    (*condition->mutable_text_params())["expression"] = parts.second;
-    return absl::OkStatus();
-  }
-  condition->set_id(parts.first);
-  const conditions::Condition* const row = conditions::Find(parts.first);
-  if (row == nullptr) return Wrong("condition", "a known condition");
-  for (const absl::string_view setting :
-       absl::StrSplit(parts.second, ':', absl::SkipEmpty())) {
-    const std::pair<std::string, std::string> pair =
-        absl::StrSplit(setting, absl::MaxSplits('=', 1));
-    const bool named = setting.find('=') != absl::string_view::npos;
-    if (!named && row->params.size() != 1) {
-      return Wrong(text, "NAME=VALUE for each parameter");
-    }
-    const std::string name = named ? pair.first : row->params[0].name;
-    const std::string value = named ? pair.second : pair.first;
-    double number;
-    if (value == "true" || value == "false") {
-      (*condition->mutable_params())[name] = value == "true" ? 1 : 0;
-    } else if (absl::SimpleAtod(value, &number)) {
-      (*condition->mutable_params())[name] = number;
-    } else {
-      (*condition->mutable_text_params())[name] = value;
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadCondition(const Json& json, v1::Condition* condition) {
-  if (json.is_string()) {
-    return ParseCondition(json.get<std::string>(), condition);
-  }
-  const Json* const id = json.is_object() ? Find(json, "id") : nullptr;
-  if (id == nullptr || !id->is_string()) {
-    return Wrong("condition", "a text or an object with an id");
-  }
-  condition->set_id(id->get<std::string>());
-  const Json* const params = Find(json, "params");
-  if (params == nullptr) return absl::OkStatus();
-  if (!params->is_object()) return Wrong("params", "an object");
-  for (const auto& [name, value] : params->items()) {
-    if (value.is_boolean()) {
-      (*condition->mutable_params())[name] = value.get<bool>() ? 1 : 0;
-    } else if (value.is_number()) {
-      (*condition->mutable_params())[name] = value.get<double>();
-    } else if (value.is_string()) {
-      (*condition->mutable_text_params())[name] = value.get<std::string>();
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadWatchpoint(const Json& json, v1::SetWatchpoint* watchpoint) {
-  watchpoint->set_enabled(true);
-  // Nobody could continue the program.
-  watchpoint->set_pause(v1::PAUSE_MODE_NONE);
-  if (json.is_string()) {
-    return ReadCondition(json, watchpoint->mutable_condition());
-  }
-  const Json* const condition =
-      json.is_object() ? Find(json, "condition") : nullptr;
-  if (condition == nullptr) return Wrong("watchpoints", "a condition");
-  RETURN_IF_ERROR(ReadCondition(*condition, watchpoint->mutable_condition()));
-  CollectionSettings lists;
-  RETURN_IF_ERROR(ReadTexts(json, "nodes", &lists.nodes.nodes));
-  RETURN_IF_ERROR(ReadTexts(json, "scopes", &lists.nodes.scopes));
-  RETURN_IF_ERROR(ReadTexts(json, "patterns", &lists.nodes.patterns));
-  RETURN_IF_ERROR(ReadCategories(json, &lists.nodes.categories));
-  v1::NodeSelection* const selection = watchpoint->mutable_selection();
-  for (const auto& each : lists.nodes.nodes) selection->add_nodes(each);
-  for (const auto& each : lists.nodes.scopes) selection->add_scopes(each);
-  for (const auto& each : lists.nodes.patterns) selection->add_patterns(each);
-  for (const auto category : lists.nodes.categories) {
-    selection->add_categories(static_cast<v1::NodeCategory>(category));
-  }
-  if (const Json* const enabled = Find(json, "enabled")) {
-    watchpoint->set_enabled(*enabled != false);
   }
   return absl::OkStatus();
 }
@@ -338,7 +259,7 @@ absl::Status ReadRecordJson(absl::string_view text, RecordSettings* settings) {
     if (!list->is_array()) return Wrong("watchpoints", "a list");
     for (const Json& each : *list) {
       v1::SetWatchpoint watchpoint;
-      RETURN_IF_ERROR(ReadWatchpoint(each, &watchpoint));
+      RETURN_IF_ERROR(ReadWatchpointJson(each, &watchpoint));
       watchpoint.set_id(
           static_cast<uint32_t>(settings->watchpoints.size() + 1));
       settings->watchpoints.push_back(std::move(watchpoint));
@@ -350,15 +271,20 @@ absl::Status ReadRecordJson(absl::string_view text, RecordSettings* settings) {
 
 std::string EffectiveJson(const RecordSettings& settings) {
   Json json = Json::parse(settings.json, nullptr, /*allow_exceptions=*/false);
-  Json record = {{"to", settings.directory},
-                 {"keep", settings.keep_all ? "all" : "ring"},
-                 {"ring", settings.ring_bytes},
-                 {"overhead", settings.overhead},
-                 {"when_full", settings.block ? "block" : "drop"},
-                 {"after_hit", settings.after_hit},
-                 {"hit_pause", settings.hit_pause}};
+  Json record = {
+      {"to", settings.directory},
+      {"keep", settings.keep_all ? "all" : "ring"},
+      {"ring", settings.ring_bytes},
+      {"overhead", settings.overhead},
+      {"when_full", settings.block ? "block" : "drop"},
+      {"after_hit", settings.after_hit},
+      {"hit_pause", settings.hit_pause},
+      {"hit_tensors", settings.hit_tensors},
+      {"max_bytes", settings.max_bytes},
+      {"tensor_rate",
+       settings.tensor_rate ? Json(*settings.tensor_rate) : Json(nullptr)}};
   if (Json& given = json["record"]; given.is_object()) {
-    for (const char* key : {"level", "hit_tensors", "max_bytes", "parquet"}) {
+    for (const char* key : {"level", "parquet"}) {
       if (const Json* const value = Find(given, key)) record[key] = *value;
     }
   }

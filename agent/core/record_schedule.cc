@@ -23,6 +23,9 @@ RecordSchedule::RecordSchedule(const RecordSettings* settings)
     }
     if (collection.level >= RecordLevel::kStatistics) full_ |= bit;
     if (collection.digest) digests_ |= bit;
+    if (collection.change) changes_ |= bit;
+    if (collection.units) units_ |= bit;
+    if (collection.level == RecordLevel::kTensors) tensors_ |= bit;
     bit <<= 1;
   }
 }

@@ -48,6 +48,12 @@ class RecordSchedule {
   // Collections that are recorded with all statistics, and with a digest.
   CollectionMask full() const { return full_; }
   CollectionMask digests() const { return digests_; }
+  // Collections whose parameters are compared with their last recorded values.
+  CollectionMask changes() const { return changes_; }
+  // Collections whose units are counted.
+  CollectionMask units() const { return units_; }
+  // Collections whose values are saved.
+  CollectionMask tensors() const { return tensors_; }
 
  private:
   const RecordSettings* const settings_;
@@ -55,6 +61,9 @@ class RecordSchedule {
   std::vector<std::array<Schedule, runs::kModes>> schedules_;
   CollectionMask full_ = 0;
   CollectionMask digests_ = 0;
+  CollectionMask changes_ = 0;
+  CollectionMask units_ = 0;
+  CollectionMask tensors_ = 0;
 
   // When the limit allows the next measurement.
   Clock::time_point next_to_measure_;

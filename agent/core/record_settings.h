@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,11 +47,24 @@ struct Schedules {
 Schedule EffectiveSchedule(const Schedules& collection, const Schedules& global,
                            runs::Mode mode);
 
+// Units, such as channels, are idle if less than `below` percent of their
+// values are active: greater than `from` and less than `to`.
+struct UnitsSettings {
+  // Negative ones count from the last.
+  int64_t axis = 0;
+  double from = -std::numeric_limits<double>::infinity();
+  double to = std::numeric_limits<double>::infinity();
+  double below = 1;
+};
+
 struct CollectionSettings {
   std::string name;
   RecordLevel level = RecordLevel::kStatistics;
   Schedules save;
   bool digest = false;
+  // Whether parameters are compared with their last recorded values.
+  bool change = false;
+  std::optional<UnitsSettings> units;
   // Regular expressions, found anywhere in a node's name. `exclude` wins.
   std::vector<std::string> include;
   std::vector<std::string> exclude;
@@ -74,6 +88,12 @@ struct RecordSettings {
   // hit to the next.
   uint64_t after_hit = 20;
   uint64_t hit_pause = 100;
+  // Whether these steps include values.
+  bool hit_tensors = true;
+  // Bytes of the values of all ranks.
+  uint64_t max_bytes = uint64_t{100} << 30;
+  // Bytes of values per second; absent: half of what the disk reaches.
+  std::optional<uint64_t> tensor_rate;
   Schedules save;
   // At most kMaxCollections, those at a level other than off.
   std::vector<CollectionSettings> collections;

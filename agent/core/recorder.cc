@@ -38,10 +38,15 @@ Recorder::Recorder(const Parts& parts, RecordSettings settings,
       settings_(std::move(settings)),
       collections_(parts_.nodes, &settings_, problems),
       schedule_(&settings_),
+      previous_(/*generations=*/1, parts_.budget_bytes, parts_.devices),
+      device_copies_(/*generations=*/1, parts_.budget_bytes, parts_.devices),
       device_records_(parts_.devices) {
   step_phase_.mode = runs::Mode::kTrain;
-  full_ = schedule_.full();
+  full_ = schedule_.full() | kSavedByProgram;
   digests_ = schedule_.digests();
+  changes_ = schedule_.changes();
+  units_ = schedule_.units();
+  tensors_ = schedule_.tensors() | kSavedTensors;
 }
 
 Recorder::~Recorder() {
@@ -54,6 +59,13 @@ void Recorder::Open(const OpenRecordingFunction& open, const v1::Hello& hello,
   RecordingOptions options;
   options.directory = settings_.directory;
   options.keep_all = settings_.keep_all;
+  options.max_tensor_bytes =
+      settings_.max_bytes / std::max<uint64_t>(hello.world_size(), 1);
+  if (settings_.tensor_rate) {
+    options.tensor_rate = static_cast<double>(*settings_.tensor_rate);
+  }
+  // A program that waits for the disk limits itself.
+  options.limits_tensor_rate = !settings_.tensor_rate && !settings_.block;
   options.ring_bytes = settings_.ring_bytes;
   options.ring_directory = settings_.ring_directory;
   options.run = settings_.run.empty() ? default_run : settings_.run;
@@ -91,6 +103,11 @@ void Recorder::AddNode(uint32_t node) {
   if (collections_.AddNode(node)) {
     parts_.nodes->Facts(node)->Set(kRecorded, true);
   }
+  if (collections_.InOptimizer(node)) has_optimizer_ = true;
+}
+
+void Recorder::AddSaved(uint32_t node, absl::string_view collection) {
+  collections_.AddSaved(node, collection);
 }
 
 RecordKey Recorder::KeyOf(const Phase& phase) const {
@@ -142,6 +159,8 @@ void Recorder::BeginStepAs(runs::Mode mode) {
 void Recorder::Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns) {
   phase->records = records_;
   phase->dropped = recording_->records_dropped();
+  phase->tensors_dropped = recording_->tensors_dropped();
+  phase->tensor_bytes = recording_->tensor_bytes();
   phase->measuring_ns = measuring_ns_;
   RecordedMark mark;
   mark.unix_ns = unix_ns;
@@ -157,6 +176,8 @@ void Recorder::End(const Phase& phase) {
   mark.mode_step = phase.mode_step;
   mark.records = records_ - phase.records;
   mark.records_dropped = recording_->records_dropped() - phase.dropped;
+  mark.tensors_dropped = recording_->tensors_dropped() - phase.tensors_dropped;
+  mark.tensor_bytes = recording_->tensor_bytes() - phase.tensor_bytes;
   mark.measuring_ns = measuring_ns_ - phase.measuring_ns;
   mark.reason = phase.reason;
   recording_->AppendEnd(KeyOf(phase), mark);
@@ -166,9 +187,30 @@ void Recorder::BeginPass(runs::Mode mode, bool within_step) {
   if (!on()) return;
   MutexLock lock(&mu_);
   knows_modes_ = true;
+  if (within_step) has_optimizer_ = true;
+  if (set_mode_ != runs::Mode::kUnknown) {
+    // A pass that was begun by SetMode contains all calls of models.
+    if (open_pass_) return;
+    mode = set_mode_;
+    within_step = mode != runs::Mode::kTrain && has_optimizer_;
+  }
   ClosePass();
   BeginStepAs(within_step ? runs::Mode::kTrain : mode);
-  if (!within_step) return;
+  if (within_step) OpenPass(mode);
+}
+
+void Recorder::SetMode(runs::Mode mode) {
+  MutexLock lock(&mu_);
+  set_mode_ = mode;
+  if (!on()) return;
+  ClosePass();
+  if (mode == runs::Mode::kUnknown || mode == runs::Mode::kTrain) return;
+  if (!has_optimizer_) return;
+  BeginStepAs(runs::Mode::kTrain);
+  OpenPass(mode);
+}
+
+void Recorder::OpenPass(runs::Mode mode) {
   open_pass_ = Phase();
   Phase& pass = *open_pass_;
   pass.mode = mode;
@@ -181,12 +223,12 @@ void Recorder::BeginPass(runs::Mode mode, bool within_step) {
 void Recorder::EndPass() {
   if (!on()) return;
   MutexLock lock(&mu_);
-  ClosePass();
+  if (set_mode_ == runs::Mode::kUnknown) ClosePass();
 }
 
 void Recorder::ClosePass() {
   if (!open_pass_) return;
-  FinishDevices();
+  FinishDevices(/*waits=*/false);
   End(*open_pass_);
   open_pass_.reset();
   Enter(&step_phase_, parts_.counter->current_step());
@@ -203,7 +245,7 @@ void Recorder::EndStep(uint64_t step) {
   }
   // Without the lock, because the host is called back.
   RecordBound(step, phase);
-  FinishDevices();
+  FinishDevices(/*waits=*/true);
   Decide();
   if (undescribed_.exchange(false)) recording_->WriteDescriptions();
   MutexLock lock(&mu_);
@@ -221,6 +263,14 @@ void Recorder::TellUser(uint64_t step) {
     parts_.tell(
         "recording: the ring is full, so records are dropped; a larger ring "
         "(GRAPHDBG_RING), a faster disk or fewer collections help");
+  }
+  if (!told_tensors_dropped_ && recording_->tensors_dropped() > 0) {
+    told_tensors_dropped_ = true;
+    parts_.tell(
+        "recording: values of some tensors are dropped, because the disk is "
+        "slower than the program or a limit is reached; fewer collections at "
+        "level tensors, larger intervals (save: every) or when_full: block "
+        "help");
   }
   if (told_empty_ || step < kStepsToSelect) return;
   told_empty_ = true;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "agent/base/mutex.h"
 #include "agent/core/bindings.h"
 #include "agent/core/checker.h"
@@ -22,6 +23,7 @@
 #include "agent/core/execution_counter.h"
 #include "agent/core/host.h"
 #include "agent/core/node_table.h"
+#include "agent/core/previous_values.h"
 #include "agent/core/record_schedule.h"
 #include "agent/core/record_settings.h"
 #include "agent/core/recording.h"
@@ -43,6 +45,8 @@ class Recorder {
     NodeTable* nodes;
     const Bindings* bindings;
     ExecutionCounter* counter;
+    // For copies of parameters that later ones are compared with.
+    int64_t budget_bytes;
     // A line for the user. Any thread.
     std::function<void(const std::string&)> tell;
   };
@@ -60,6 +64,12 @@ class Recorder {
   // The program calls a model for this purpose. `within_step`: the call is no
   // step, but belongs to the training step that comes next.
   void BeginPass(runs::Mode mode, bool within_step) GRAPHDBG_EXCLUDES(mu_);
+  // Until further notice, the program computes for this purpose, whatever
+  // BeginPass says; kUnknown ends that.
+  void SetMode(runs::Mode mode) GRAPHDBG_EXCLUDES(mu_);
+  // The program saves the node's output to this collection, whenever it is
+  // executed.
+  void AddSaved(uint32_t node, absl::string_view collection);
   // Evaluation within a training step is over.
   void EndPass() GRAPHDBG_EXCLUDES(mu_);
   // Measures bound tensors, and ends the step in the recording.
@@ -97,12 +107,16 @@ class Recorder {
     // What had been counted when it began.
     uint64_t records = 0;
     uint64_t dropped = 0;
+    uint64_t tensors_dropped = 0;
+    uint64_t tensor_bytes = 0;
     uint64_t measuring_ns = 0;
   };
   struct Measured {
     Statistics statistics;
     double grad_scale = 1;
-    std::optional<uint64_t> digest;
+    // With the digest, if there is one.
+    std::optional<RecordedChange> change;
+    std::optional<RecordedUnits> units;
   };
   // Measured before it was known whether a collection contains it.
   struct Provisional {
@@ -110,12 +124,32 @@ class Recorder {
     Measured measured;
   };
 
+  // Values that were copied before it was known whether a collection contains
+  // them.
+  struct ProvisionalValues {
+    RecordKey key;
+    CollectionMask due;
+    double grad_scale;
+    std::vector<int64_t> shape;
+    std::string bytes;
+  };
+
+  // A copy of values on an accelerator.
+  struct DeviceValue {
+    RecordKey key;
+    double grad_scale;
+    CollectionMask selected;
+    CollectionMask undecided;
+    std::shared_ptr<const PreviousValue> copy;
+  };
+
   // Begins to measure a tensor on an accelerator. False if it has to be
   // measured at once.
   bool MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
                     CollectionMask selected, bool provisional, RecordKey* key);
-  // Waits for what accelerators measure.
-  void FinishDevices();
+  // Waits for what accelerators measure and copy. `waits` is as for
+  // SaveDeviceValues.
+  void FinishDevices(bool waits);
   void Take(const DeviceRecords::Result& result);
   // Appends it at the end of the step, if a collection contains it then.
   void AppendLater(const RecordKey& key, const Measured& measured)
@@ -123,22 +157,59 @@ class Recorder {
   // What is recorded of an output: the key's flags say how.
   bool Measure(const graphdbg_tensor& tensor, double grad_scale,
                CollectionMask selected, RecordKey* key, Measured* to);
+  // Whether something is computed that accelerators do not compute later.
+  bool NeedsValues(CollectionMask selected) const;
+  // Computes digests and counts units, for collections that have them.
+  void Reduce(const graphdbg_tensor& tensor, const StatisticsBackend* backend,
+              CollectionMask selected, Measured* to);
+  // Compares a parameter with its last recorded value, and keeps this one.
+  void Compare(const graphdbg_tensor& tensor, const RecordKey& key,
+               Measured* to);
   void Append(const RecordKey& key, const Measured& measured);
   // The same, but waits for room if the settings say so. The host is called
   // back, so no lock may be held.
   void AppendOrWait(const RecordKey& key, const Measured& measured)
       GRAPHDBG_EXCLUDES(mu_);
+  // Saves the values of an output or bound tensor, if they are to be saved.
+  // `selected`: the due collections that contain it. `undecided`: those that
+  // may do so.
+  void SaveValues(const graphdbg_tensor& tensor, double grad_scale,
+                  CollectionMask selected, CollectionMask undecided,
+                  const RecordKey& key) GRAPHDBG_EXCLUDES(mu_);
+  bool Saves(CollectionMask selected) const;
+  // The share of the room for values, which collections that are listed first
+  // have for themselves.
+  double ShareOf(CollectionMask selected) const;
+  // Copies values on an accelerator, to save them at the end of the step or
+  // pass.
+  void SaveFromDevice(const graphdbg_tensor& tensor, double grad_scale,
+                      CollectionMask selected, CollectionMask undecided,
+                      const RecordKey& key)
+      GRAPHDBG_EXCLUDES(device_values_mu_);
+  // Reads these copies. `waits`: no lock is held, so the host may be called.
+  void SaveDeviceValues(bool waits) GRAPHDBG_EXCLUDES(device_values_mu_);
+  void SaveLater(const TensorView& view, double grad_scale, CollectionMask due,
+                 const RecordKey& key) GRAPHDBG_EXCLUDES(provisional_mu_);
+  void SaveOrWait(const RecordKey& key, const TensorToSave& tensor)
+      GRAPHDBG_EXCLUDES(mu_);
+  void SaveHostValues(const TensorView& view, double grad_scale,
+                      CollectionMask selected, CollectionMask undecided,
+                      const RecordKey& key, bool waits);
+  void SaveProvisional() GRAPHDBG_EXCLUDES(provisional_mu_);
   uint64_t PassOf(const Execution& execution) const;
   uint16_t FlagsOf(const Execution& execution, const graphdbg_tensor& tensor,
                    uint64_t step) const;
   void RecordBound(uint64_t step, const Phase& phase) GRAPHDBG_EXCLUDES(mu_);
-  void WaitForRoom();
+  // Waits until there is room, up to the limit of a step. The host is called
+  // back.
+  void WaitUntil(absl::FunctionRef<bool()> has_room);
   RecordKey KeyOf(const Phase& phase) const;
 
   void BeginStepAs(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);
   void Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns)
       GRAPHDBG_REQUIRES(mu_);
   void End(const Phase& phase) GRAPHDBG_REQUIRES(mu_);
+  void OpenPass(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);
   void ClosePass() GRAPHDBG_REQUIRES(mu_);
   // Plans the phase of this step, and makes it the one to which what is
   // measured belongs.
@@ -150,9 +221,13 @@ class Recorder {
   const Parts parts_;
   const RecordSettings settings_;
   Collections collections_;
-  // Collections at a level above light, and those with a digest.
+  // Collections at a level above light, those with a digest, those with
+  // changes, and those with values.
   CollectionMask full_ = 0;
   CollectionMask digests_ = 0;
+  CollectionMask changes_ = 0;
+  CollectionMask units_ = 0;
+  CollectionMask tensors_ = 0;
   // Set once, before `on_`.
   std::unique_ptr<Recording> recording_;
   // Its thread hangs in the file system, and uses it for ever.
@@ -169,6 +244,8 @@ class Recorder {
   std::atomic<bool> step_begun_{false};
   // The graph or a collection has grown since WriteDescriptions.
   std::atomic<bool> undescribed_{true};
+  // Evaluation does not end a step.
+  std::atomic<bool> has_optimizer_{false};
   // Since the beginning.
   std::atomic<uint64_t> records_{0};
   std::atomic<uint64_t> measuring_ns_{0};
@@ -180,6 +257,8 @@ class Recorder {
   Phase step_phase_ GRAPHDBG_GUARDED_BY(mu_);
   // The program reports its calls of models.
   bool knows_modes_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  // What SetMode has set; kUnknown: nothing.
+  runs::Mode set_mode_ GRAPHDBG_GUARDED_BY(mu_) = runs::Mode::kUnknown;
   std::optional<Phase> open_pass_ GRAPHDBG_GUARDED_BY(mu_);
   std::array<uint64_t, runs::kModes> mode_steps_ GRAPHDBG_GUARDED_BY(mu_){};
   // Passes of this step, by mode.
@@ -187,11 +266,20 @@ class Recorder {
   Clock::time_point step_since_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t step_since_unix_ns_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   bool told_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool told_tensors_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
   bool told_empty_ GRAPHDBG_GUARDED_BY(mu_) = false;
 
   Mutex provisional_mu_ GRAPHDBG_ACQUIRED_AFTER(mu_);
   std::vector<Provisional> provisional_ GRAPHDBG_GUARDED_BY(provisional_mu_);
-  // Locks itself.
+  std::vector<ProvisionalValues> provisional_values_
+      GRAPHDBG_GUARDED_BY(provisional_mu_);
+  uint64_t provisional_bytes_ GRAPHDBG_GUARDED_BY(provisional_mu_) = 0;
+  Mutex device_values_mu_ GRAPHDBG_ACQUIRED_AFTER(mu_);
+  std::vector<DeviceValue> device_values_
+      GRAPHDBG_GUARDED_BY(device_values_mu_);
+  // Lock themselves.
+  PreviousValues previous_;
+  PreviousValues device_copies_;
   DeviceRecords device_records_;
 };
 

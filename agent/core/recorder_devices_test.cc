@@ -59,6 +59,21 @@ TEST_F(RecorderDevicesTest, EvaluationEndsWithItsValues) {
   EXPECT_EQ(recorded_.marks.back().mark.records, 1u);
 }
 
+TEST_F(RecorderDevicesTest, SavesValuesAtTheEndOfTheStep) {
+  Open(R"({"collections": [{"name": "all", "level": "tensors"}]})");
+  const uint32_t op = Op("op");
+  std::vector<float> values = {1, 2};
+  Execute(op, values, on_gpu_);
+  // Memory that is used again.
+  values = {3, 4};
+  Execute(op, values, on_gpu_);
+  EXPECT_TRUE(recorded_.tensors.empty());
+  EndStep();
+  ASSERT_EQ(recorded_.tensors.size(), 2u);
+  EXPECT_EQ(recorded_.tensors[0].values, std::vector<float>({1, 2}));
+  EXPECT_EQ(recorded_.tensors[1].values, std::vector<float>({3, 4}));
+}
+
 TEST_F(RecorderDevicesTest, HasMoreTensorsThanTheDeviceHasRoomFor) {
   Open(R"({"collections": [{"name": "all"}]})");
   const uint32_t op = Op("op");

@@ -7,7 +7,6 @@
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/kernels/cpu/sketch.h"
 #include "agent/tensor/complex_parts.h"
-#include "proto/runs/digest.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -22,21 +21,6 @@ constexpr milliseconds kWaitInterval(1);
 runs::Mode ModeOf(graphdbg_mode mode) {
   return mode >= 0 && mode < runs::kModes ? static_cast<runs::Mode>(mode)
                                           : runs::Mode::kUnknown;
-}
-
-// Only of tensors in host memory that are contiguous.
-std::optional<uint64_t> DigestOf(const graphdbg_tensor& tensor) {
-  int64_t count = 1;
-  for (uint32_t i = tensor.ndim; i > 0; --i) {
-    if (tensor.strides != nullptr && tensor.shape[i - 1] > 1 &&
-        tensor.strides[i - 1] != count) {
-      return std::nullopt;
-    }
-    count *= tensor.shape[i - 1];
-  }
-  const size_t item = ItemSize(DTypeFromNumber(tensor.dtype));
-  if (tensor.device != GRAPHDBG_CPU || item == 0) return std::nullopt;
-  return runs::Digest(tensor.data, static_cast<uint64_t>(count), item);
 }
 
 // One quick pass; false if it does not suffice.
@@ -74,8 +58,12 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
   if (is_new || undecided != 0) {
     collections_.Observe(execution, point.step << 16 | execution.micro_step);
   }
-  const CollectionMask due = due_;
-  if ((due == 0 && !everything_) || execution.has(GRAPHDBG_UNINITIALIZED)) {
+  // What the program saves is always due.
+  const CollectionMask due = due_ | kSavedByProgram;
+  const bool saved =
+      (collections_.Of(execution.node, 0) & kSavedByProgram) != 0;
+  if ((due_ == 0 && !everything_ && !saved) ||
+      execution.has(GRAPHDBG_UNINITIALIZED)) {
     return;
   }
   const Clock::time_point begin = Clock::now();
@@ -92,19 +80,22 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
         selected == 0 && !everything_ && slot == 0 && (undecided & due) != 0;
     if (selected == 0 && !everything_ && !provisional) continue;
     key.slot = slot;
+    key.dtype = static_cast<uint8_t>(execution.outputs[slot].dtype);
     key.flags = FlagsOf(execution, execution.outputs[slot], point.step);
     const graphdbg_tensor& tensor = execution.outputs[slot];
     const CollectionMask chosen = provisional ? undecided : selected;
     Measured measured;
-    if (MeasureLater(tensor, execution.grad_scale, chosen, provisional, &key) ||
-        !Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
-      continue;
+    if ((NeedsValues(chosen) || !MeasureLater(tensor, execution.grad_scale,
+                                              chosen, provisional, &key)) &&
+        Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
+      if (provisional) {
+        AppendLater(key, measured);
+      } else {
+        AppendOrWait(key, measured);
+      }
     }
-    if (provisional) {
-      AppendLater(key, measured);
-    } else {
-      AppendOrWait(key, measured);
-    }
+    SaveValues(tensor, execution.grad_scale, selected,
+               slot == 0 ? undecided & due : 0, key);
   }
   measuring_ns_ += static_cast<uint64_t>(
       std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());
@@ -135,20 +126,20 @@ bool Recorder::MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
                             RecordKey* key) {
   if (tensor.device == GRAPHDBG_CPU || !HasValues(tensor)) return false;
   RecordKey later = *key;
-  later.dtype = static_cast<uint8_t>(tensor.dtype);
   if (!everything_ && (selected & full_) == 0) later.flags |= runs::kFlagLight;
   return device_records_.Begin(
       tensor, later, grad_scale, provisional,
       [this](const DeviceRecords::Result& result) { Take(result); });
 }
 
-void Recorder::FinishDevices() {
+void Recorder::FinishDevices(bool waits) {
   device_records_.Finish(
       [this](const DeviceRecords::Result& result) { Take(result); });
+  SaveDeviceValues(waits);
 }
 
 void Recorder::Take(const DeviceRecords::Result& result) {
-  const Measured measured = {result.statistics, result.grad_scale, {}};
+  const Measured measured = {result.statistics, result.grad_scale, {}, {}};
   if (result.provisional) {
     AppendLater(result.key, measured);
   } else {
@@ -173,13 +164,12 @@ bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
   if (light) key->flags |= runs::kFlagLight;
   if (grad_scale != 1) to->statistics.DivideBy(grad_scale);
   to->grad_scale = grad_scale;
-  if ((selected & digests_) != 0) to->digest = DigestOf(tensor);
-  key->dtype = static_cast<uint8_t>(tensor.dtype);
+  Reduce(tensor, access.backend(), selected, to);
   return true;
 }
 
 void Recorder::AppendOrWait(const RecordKey& key, const Measured& measured) {
-  if (settings_.block && !recording_->HasRoom()) WaitForRoom();
+  if (settings_.block) WaitUntil([this] { return recording_->HasRoom(); });
   Append(key, measured);
 }
 
@@ -188,17 +178,20 @@ void Recorder::Append(const RecordKey& key, const Measured& measured) {
                                    measured.grad_scale)) {
     ++records_;
   }
-  if (!measured.digest) return;
-  RecordedChange change;
-  change.pair.count = measured.statistics.count;
-  change.digest = *measured.digest;
-  if (recording_->AppendChange(key, change)) ++records_;
+  if (measured.change && recording_->AppendChange(key, *measured.change)) {
+    ++records_;
+  }
+  if (measured.units && recording_->AppendUnits(key, *measured.units)) {
+    ++records_;
+  }
 }
 
-void Recorder::WaitForRoom() {
+void Recorder::WaitUntil(absl::FunctionRef<bool()> has_room) {
+  if (has_room()) return;
   void* const token = parts_.host->BeginWait();
+  // Wakes the thread that makes room.
   recording_->GraphChanged();
-  while (!recording_->HasRoom() && waited_ms_ < kLongestWait.count() &&
+  while (!has_room() && waited_ms_ < kLongestWait.count() &&
          !parts_.host->Interrupted(token)) {
     std::this_thread::sleep_for(kWaitInterval);
     waited_ms_ += kWaitInterval.count();
@@ -223,12 +216,17 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
     key.pass = 1;
     key.node = node;
     key.exec_order = parts_.counter->NextOrder();
+    key.dtype = static_cast<uint8_t>(bound.tensor.dtype);
     if (bound.tensor.device != GRAPHDBG_CPU) key.flags |= runs::kFlagDevice;
     Measured measured;
-    if (!MeasureLater(bound.tensor, 1, selected, /*provisional=*/false, &key) &&
+    const bool compares = (selected & changes_) != 0 && HasValues(bound.tensor);
+    if ((compares || !MeasureLater(bound.tensor, 1, selected,
+                                   /*provisional=*/false, &key)) &&
         Measure(bound.tensor, 1, selected, &key, &measured)) {
+      if (compares) Compare(bound.tensor, key, &measured);
       AppendOrWait(key, measured);
     }
+    SaveValues(bound.tensor, 1, selected, /*undecided=*/0, key);
   }
   measuring_ns_ += static_cast<uint64_t>(
       std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());
@@ -248,6 +246,7 @@ void Recorder::Decide() {
       AppendOrWait(each.key, each.measured);
     }
   }
+  SaveProvisional();
   for (const std::string& line : collections_.TakeLines()) {
     recording_->AddCollectionLine(line);
     undescribed_ = true;

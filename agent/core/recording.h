@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/kernels/statistics.h"
+#include "agent/tensor/tensor_view.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/graphdbg/v1/graph.pb.h"
 #include "proto/graphdbg/v1/watch.pb.h"
@@ -44,6 +45,30 @@ struct RecordedChange {
   uint64_t digest = 0;
 };
 
+// How many units of a tensor, such as channels, are idle.
+struct RecordedUnits {
+  uint32_t axis = 0;
+  uint32_t units = 0;
+  uint32_t idle_units = 0;
+  double from = 0;
+  double to = 0;
+  // Percentage of active values below which a unit is idle.
+  double share = 0;
+};
+
+// Values that are saved.
+struct TensorToSave {
+  // In host memory.
+  TensorView view;
+  // The node's name, which lives as long as the recording.
+  absl::string_view node_name;
+  // What the values are scaled by: they are saved as they are.
+  double grad_scale = 1;
+  // How much of the room may be used, from 0 to 1; the rest is for tensors that
+  // matter more.
+  double share = 1;
+};
+
 // The beginning or end of a step or pass. The counts are those of an end.
 struct RecordedMark {
   uint64_t unix_ns = 0;
@@ -51,6 +76,8 @@ struct RecordedMark {
   uint64_t mode_step = 0;
   uint64_t records = 0;
   uint64_t records_dropped = 0;
+  uint64_t tensors_dropped = 0;
+  uint64_t tensor_bytes = 0;
   uint64_t measuring_ns = 0;
   runs::EndReason reason = runs::EndReason::kNone;
 };
@@ -68,15 +95,27 @@ class Recording {
                                 double grad_scale) = 0;
   virtual bool AppendChange(const RecordKey& key,
                             const RecordedChange& change) = 0;
+  virtual bool AppendUnits(const RecordKey& key,
+                           const RecordedUnits& units) = 0;
   virtual bool AppendBegin(const RecordKey& key, const RecordedMark& mark) = 0;
   virtual bool AppendEnd(const RecordKey& key, const RecordedMark& mark) = 0;
+  // Copies the values and appends their place. False if they are refused, which
+  // is counted. Threads that save at the same time take a lock while they find
+  // a place; values that are not contiguous are gathered in memory that is
+  // allocated.
+  virtual bool SaveTensor(const RecordKey& key, const TensorToSave& tensor) = 0;
   // Also keeps the message, and therefore allocates.
   virtual bool AppendHit(const RecordKey& key, const v1::Hit& hit) = 0;
 
   // Whether a record would find room.
   virtual bool HasRoom() const = 0;
-  // Records dropped since the beginning.
+  // Whether a tensor of this size would find room, or waiting does not help.
+  virtual bool HasRoomForTensor(uint64_t bytes) = 0;
+  // Records and tensors dropped, and bytes of tensors saved, since the
+  // beginning.
   virtual uint64_t records_dropped() const = 0;
+  virtual uint64_t tensors_dropped() const = 0;
+  virtual uint64_t tensor_bytes() const = 0;
 
   // Adds a line to collections.jsonl, without its end.
   virtual void AddCollectionLine(absl::string_view line) = 0;
@@ -105,6 +144,11 @@ struct RecordingOptions {
   // The directory of all runs.
   std::string directory;
   bool keep_all = true;
+  // Bytes of this rank's tensors; and bytes per second, 0: none.
+  uint64_t max_tensor_bytes = UINT64_MAX;
+  double tensor_rate = 0;
+  // Without a rate, it is half of what the disk reaches.
+  bool limits_tensor_rate = true;
   uint64_t ring_bytes = uint64_t{32} << 20;
   // Where the ring shall lie; empty: wherever it is safe.
   std::string ring_directory;

@@ -42,7 +42,7 @@ Json EndingOf(const Ending& ending) {
           {"steps", ending.goodbye.steps()},
           {"records", ending.records},
           {"records_dropped", ending.records_dropped},
-          {"tensors_dropped", 0}};
+          {"tensors_dropped", ending.tensors_dropped}};
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Ending {
   v1::Goodbye goodbye;
   uint64_t records = 0;
   uint64_t records_dropped = 0;
+  uint64_t tensors_dropped = 0;
 };
 
 // What rank.json says; run.json has a part of it.

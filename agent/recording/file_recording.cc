@@ -26,6 +26,8 @@
 #include "agent/recording/ring.h"
 #include "agent/recording/ring_place.h"
 #include "agent/recording/run_directory.h"
+#include "agent/recording/tensor_staging.h"
+#include "agent/recording/tensor_writer.h"
 #include "proto/runs/layout.h"
 #include "proto/wire/status_macros.h"
 
@@ -107,6 +109,11 @@ class FileRecording final : public agent::Recording {
         ring_(std::move(ring)),
         writes_through_(
             absl::StartsWith(ring_->path(), description_.directory.rank_path)),
+        staging_(FileOwnerOf(description_),
+                 {options.max_tensor_bytes, options.tensor_rate},
+                 [this] { writer_.Wake(); }),
+        tensor_writer_(&staging_, FileOwnerOf(description_),
+                       TensorOptions(options, description_), TensorCallbacks()),
         files_(description_.directory.rank_path,
                std::move(callbacks.take_graph_update)),
         writer_(ring_.get(),
@@ -125,11 +132,25 @@ class FileRecording final : public agent::Recording {
                     const RecordedChange& change) override {
     return Append(ChangeRecord(key, change));
   }
+  bool AppendUnits(const RecordKey& key,
+                   const agent::RecordedUnits& units) override {
+    return Append(UnitsRecord(key, units));
+  }
   bool AppendBegin(const RecordKey& key, const RecordedMark& mark) override {
     return Append(MarkRecord(runs::Kind::kBegin, key, mark));
   }
   bool AppendEnd(const RecordKey& key, const RecordedMark& mark) override {
-    return Append(MarkRecord(runs::Kind::kEnd, key, mark));
+    const bool appended = Append(MarkRecord(runs::Kind::kEnd, key, mark));
+    if (key.pass == 0 && on()) staging_.EndStep();
+    return appended;
+  }
+  bool SaveTensor(const RecordKey& key,
+                  const agent::TensorToSave& tensor) override {
+    if (!on()) return false;
+    runs::Record record = TensorRecord(key);
+    if (staging_.Save(tensor, &record)) return Append(record);
+    ring_->CountDroppedTensors(1);
+    return false;
   }
   bool AppendHit(const RecordKey& key, const v1::Hit& hit) override {
     if (!on()) return false;
@@ -141,9 +162,16 @@ class FileRecording final : public agent::Recording {
   }
 
   bool HasRoom() const override { return !on() || ring_->HasRoom(); }
+  bool HasRoomForTensor(uint64_t bytes) override {
+    return !on() || staging_.HasRoom(bytes);
+  }
   uint64_t records_dropped() const override {
     return inert_ ? 0 : ring_->records_dropped();
   }
+  uint64_t tensors_dropped() const override {
+    return inert_ ? 0 : ring_->tensors_dropped();
+  }
+  uint64_t tensor_bytes() const override { return staging_.bytes(); }
 
   void AddCollectionLine(absl::string_view line) override {
     if (on()) files_.AddCollectionLine(line);
@@ -180,6 +208,24 @@ class FileRecording final : public agent::Recording {
     return sync ? files_.Sync() : absl::OkStatus();
   }
 
+  static FileOwner FileOwnerOf(const RankDescription& description) {
+    return {description.directory.run, description.owner.rank,
+            description.hello.agent_version()};
+  }
+  static TensorWriter::Options TensorOptions(
+      const RecordingOptions& options, const RankDescription& description) {
+    TensorWriter::Options tensors;
+    tensors.directory =
+        Join(description.directory.rank_path, runs::kTensorsDirectory);
+    tensors.limits_rate = options.limits_tensor_rate;
+    return tensors;
+  }
+  TensorWriter::Callbacks TensorCallbacks() {
+    return {[this](const std::string& line) {
+              tell_(absl::StrCat("recording: ", line));
+            },
+            [this](uint64_t count) { ring_->CountDroppedTensors(count); }};
+  }
   static LogWriter::Options WriterOptions(const RecordingOptions& options) {
     LogWriter::Options writer;
     writer.keep_all = options.keep_all;
@@ -187,6 +233,7 @@ class FileRecording final : public agent::Recording {
   }
   LogWriter::Callbacks WriterCallbacks() {
     return {[this](bool sync) { return WriteMessages(sync); },
+            [this] { tensor_writer_.Write(); },
             [this] { return CheckRoom(description_.directory.rank_path); },
             [this](const std::string& line) {
               tell_(absl::StrCat("recording: ", line));
@@ -203,6 +250,8 @@ class FileRecording final : public agent::Recording {
   // The run lies where a ring may lie: on a disk of this machine, which does
   // not keep a training thread waiting.
   const bool writes_through_;
+  TensorStaging staging_;
+  TensorWriter tensor_writer_;
   MessageFiles files_;
   LogWriter writer_;
 };
@@ -211,6 +260,7 @@ bool FileRecording::Close(const v1::Goodbye& goodbye,
                           absl::string_view reason) {
   if (inert_) return false;
   on_ = false;
+  staging_.EndStep();
   if (!writer_.Finish(kCloseLimit)) {
     tell_(absl::StrCat(
         "recording: the file system of ", description_.directory.path,
@@ -223,6 +273,7 @@ bool FileRecording::Close(const v1::Goodbye& goodbye,
   ending.goodbye = goodbye;
   ending.records = ring_->head();
   ending.records_dropped = ring_->records_dropped();
+  ending.tensors_dropped = ring_->tensors_dropped();
   description_.ended = std::move(ending);
   ring_->SetClosed();
   const bool removes_ring = writer_.complete();

@@ -13,8 +13,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -25,6 +27,8 @@
 #include "agent/recording/ring_place.h"
 #include "agent/recording/run_directory.h"
 #include "agent/recording/testing/recovered_rank.h"
+#include "proto/runs/crc32c.h"
+#include "proto/runs/layout.h"
 
 namespace graphdbg::recording {
 namespace {
@@ -35,6 +39,8 @@ struct Shared {
   std::atomic<bool> open{false};
   // By thread: the number of the last record that was appended.
   std::array<std::atomic<uint64_t>, kMaxThreads> appended{};
+  // Tensors whose record was appended.
+  std::atomic<uint64_t> saved{0};
 };
 
 struct Place {
@@ -56,8 +62,32 @@ agent::RecordingOptions OptionsIn(const Place& place) {
   return options;
 }
 
+// Saves a tensor after each so many records, and ends its step.
+constexpr uint64_t kRecordsOfStep = 200;
+constexpr int64_t kElements = 100'000;
+
+// Values that differ from tensor to tensor.
+std::vector<uint64_t> ValuesOf(uint64_t step) {
+  std::vector<uint64_t> values(kElements);
+  std::iota(values.begin(), values.end(), step << 32);
+  return values;
+}
+
+void SaveTensor(agent::Recording* recording, const agent::RecordKey& of,
+                std::atomic<uint64_t>* saved) {
+  agent::RecordKey key = of;
+  key.dtype = static_cast<uint8_t>(DType::kUint64);
+  const std::vector<uint64_t> values = ValuesOf(key.step);
+  agent::TensorToSave tensor;
+  tensor.view = {DType::kUint64, values.data(), 1, &kElements, nullptr};
+  tensor.node_name = "forward/op";
+  if (recording->SaveTensor(key, tensor)) ++*saved;
+  recording->AppendEnd(key, {});
+}
+
 void AppendForEver(agent::Recording* recording, uint32_t thread,
-                   std::atomic<uint64_t>* appended) {
+                   Shared* shared) {
+  std::atomic<uint64_t>& appended = shared->appended[thread];
   agent::RecordKey key;
   key.node = thread + 1;
   Statistics statistics;
@@ -68,7 +98,12 @@ void AppendForEver(agent::Recording* recording, uint32_t thread,
     while (!recording->AppendStatistics(key, statistics, 1)) {
       std::this_thread::yield();
     }
-    appended->store(number, std::memory_order_release);
+    appended.store(number, std::memory_order_release);
+    if (thread == 0 && number % kRecordsOfStep == 0) {
+      key.pass = 0;
+      SaveTensor(recording, key, &shared->saved);
+      key.pass = 1;
+    }
   }
 }
 
@@ -88,11 +123,10 @@ void AppendForEver(agent::Recording* recording, uint32_t thread,
   std::vector<std::thread> others;
   for (int t = 1; t < threads; ++t) {
     others.emplace_back([&, t] {
-      AppendForEver(recording->get(), static_cast<uint32_t>(t),
-                    &shared->appended[static_cast<size_t>(t)]);
+      AppendForEver(recording->get(), static_cast<uint32_t>(t), shared);
     });
   }
-  AppendForEver(recording->get(), 0, &shared->appended[0]);
+  AppendForEver(recording->get(), 0, shared);
   _exit(2);
 }
 
@@ -139,13 +173,20 @@ class KillTest : public testing::TestWithParam<bool> {
   // Each thread's records are there, in order, up to the last it had counted.
   uint64_t Check(const RecoveredRank& rank, int threads) {
     std::array<uint64_t, kMaxThreads> found{};
+    uint64_t saved = 0;
     for (const auto& [position, record] : rank.records) {
+      if (record.known_kind() == runs::Kind::kTensor) {
+        ++saved;
+        CheckTensor(record);
+      }
+      if (record.known_kind() != runs::Kind::kStatistics) continue;
       EXPECT_TRUE(record.node >= 1 && record.node <= kMaxThreads);
       uint64_t& last = found[record.node - 1];
       EXPECT_EQ(record.step, last + 1) << "at position " << position;
       EXPECT_EQ(record.statistics.max, static_cast<double>(record.step));
       last = record.step;
     }
+    EXPECT_GE(saved, shared_->saved.load());
     uint64_t appended = 0;
     for (size_t t = 0; t < static_cast<size_t>(threads); ++t) {
       EXPECT_GE(found[t], shared_->appended[t].load());
@@ -154,8 +195,39 @@ class KillTest : public testing::TestWithParam<bool> {
     return appended;
   }
 
+  // Whole files have what the records say; in the last one, what was written is
+  // good.
+  void CheckTensor(const runs::Record& record) {
+    const std::string path = place_.runs + "/job/rank-00000/tensors/" +
+                             runs::TensorFile(record.step, record.tensor.file);
+    const bool whole = std::filesystem::exists(path);
+    const std::string file = ReadFile(whole ? path : path + runs::kPartSuffix);
+    uint64_t header = 0;
+    if (file.size() >= sizeof(header)) {
+      std::memcpy(&header, file.data(), sizeof(header));
+    }
+    const uint64_t begin = sizeof(header) + header + record.tensor.offset;
+    if (!whole && file.size() < begin + record.tensor.bytes) {
+      ++lost_;
+      return;
+    }
+    const std::string bytes = file.substr(begin, record.tensor.bytes);
+    const std::vector<uint64_t> values = ValuesOf(record.step);
+    EXPECT_EQ(bytes.size(), values.size() * sizeof(uint64_t));
+    if (!whole && runs::ExtendCrc32c(0, bytes.data(), bytes.size()) !=
+                      record.tensor.data_crc) {
+      ++lost_;
+      return;
+    }
+    ++found_;
+    EXPECT_EQ(std::memcmp(bytes.data(), values.data(), bytes.size()), 0)
+        << path;
+  }
+
   Place place_;
   Shared* shared_;
+  uint64_t found_ = 0;
+  uint64_t lost_ = 0;
   uint64_t from_ring_ = 0;
   int torn_ = 0;
 };
@@ -173,9 +245,11 @@ TEST_P(KillTest, LosesNoRecordThatWasAppended) {
   }
   EXPECT_GT(appended, 0u);
   EXPECT_GT(from_ring_, 0u);
+  EXPECT_GT(found_, 0u);
   std::cout << kills << " processes killed, " << appended
             << " records appended, " << from_ring_ << " found in rings only, "
-            << torn_ << " torn segments\n";
+            << torn_ << " torn segments, " << found_ << " tensors in files, "
+            << lost_ << " not written yet\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(Rings, KillTest, testing::Values(false, true),

@@ -127,6 +127,7 @@ absl::Status LogWriter::Round(bool last) {
     wait_ =
         std::max(kShortestWait, options_.period / static_cast<int64_t>(share));
   }
+  callbacks_.write_tensors();
   RETURN_IF_ERROR(SyncIfDue(last));
   return last ? segments_.Close() : absl::OkStatus();
 }

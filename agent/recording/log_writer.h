@@ -17,10 +17,10 @@
 
 namespace graphdbg::recording {
 
-// Works in rounds: writes the messages that records refer to, then the records
-// that were committed before the round began. If the disk is full, the round is
-// tried again later, and the ring fills up meanwhile; after any other failure
-// the thread ends.
+// Works in rounds: writes the messages that records refer to, the records that
+// were committed before the round began, and then tensors. If the disk is full,
+// the round is tried again later, and the ring fills up meanwhile; after any
+// other failure the thread ends.
 class LogWriter {
  public:
   using Clock = std::chrono::steady_clock;
@@ -38,6 +38,9 @@ class LogWriter {
     // Writes what precedes the records, and syncs it if asked to. On the
     // writer's thread.
     std::function<absl::Status(bool sync)> write_messages;
+    // Writes what is besides the log, and looks after its own failures. On the
+    // writer's thread.
+    std::function<void()> write_tensors;
     // Whether there is room for the log at all. RESOURCE_EXHAUSTED if not.
     std::function<absl::Status()> check_room;
     // A line for the user. On the writer's thread.

@@ -39,6 +39,7 @@ class LogWriterTest : public testing::Test {
     ring_ = *std::move(ring);
     LogWriter::Callbacks callbacks;
     callbacks.write_messages = [this](bool) { return messages_; };
+    callbacks.write_tensors = [] {};
     callbacks.check_room = [this] {
       return full_ ? absl::ResourceExhaustedError("full") : absl::OkStatus();
     };
@@ -230,6 +231,7 @@ TEST_F(LogWriterTest, ThatHangsIsNotWaitedForForEver) {
                            Ring::Overwrite::kNever);
   LogWriter::Callbacks callbacks;
   callbacks.check_room = [] { return absl::OkStatus(); };
+  callbacks.write_tensors = [] {};
   callbacks.write_messages = [&hangs](bool) {
     while (hangs) std::this_thread::sleep_for(milliseconds(1));
     return absl::OkStatus();

@@ -74,6 +74,18 @@ runs::Record ChangeRecord(const agent::RecordKey& key,
   return record;
 }
 
+runs::Record UnitsRecord(const agent::RecordKey& key,
+                         const agent::RecordedUnits& units) {
+  runs::Record record = RecordOf(runs::Kind::kUnits, key);
+  record.units.axis = units.axis;
+  record.units.units = units.units;
+  record.units.idle_units = units.idle_units;
+  record.units.from = units.from;
+  record.units.to = units.to;
+  record.units.share = units.share;
+  return record;
+}
+
 runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
                         const agent::RecordedMark& mark) {
   runs::Record record = RecordOf(kind, key);
@@ -82,9 +94,15 @@ runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
   record.mark.mode_step = mark.mode_step;
   record.mark.records = mark.records;
   record.mark.records_dropped = mark.records_dropped;
+  record.mark.tensors_dropped = mark.tensors_dropped;
+  record.mark.tensor_bytes = mark.tensor_bytes;
   record.mark.measuring_ns = mark.measuring_ns;
   record.mark.reason = static_cast<uint32_t>(mark.reason);
   return record;
+}
+
+runs::Record TensorRecord(const agent::RecordKey& key) {
+  return RecordOf(runs::Kind::kTensor, key);
 }
 
 runs::Record HitRecord(const agent::RecordKey& key, uint64_t number,

@@ -14,9 +14,13 @@ runs::Record StatisticsRecord(const agent::RecordKey& key,
                               const Statistics& statistics, double grad_scale);
 runs::Record ChangeRecord(const agent::RecordKey& key,
                           const agent::RecordedChange& change);
+runs::Record UnitsRecord(const agent::RecordKey& key,
+                         const agent::RecordedUnits& units);
 // `kind` is kBegin or kEnd.
 runs::Record MarkRecord(runs::Kind kind, const agent::RecordKey& key,
                         const agent::RecordedMark& mark);
+// Without the fields that describe the tensor and its place.
+runs::Record TensorRecord(const agent::RecordKey& key);
 runs::Record HitRecord(const agent::RecordKey& key, uint64_t number,
                        uint32_t watchpoint);
 

@@ -58,6 +58,12 @@ class Ring {
   void CountDroppedRecord() {
     header_->records_dropped.fetch_add(1, std::memory_order_relaxed);
   }
+  void CountDroppedTensors(uint64_t count) {
+    header_->tensors_dropped.fetch_add(count, std::memory_order_relaxed);
+  }
+  uint64_t tensors_dropped() const {
+    return header_->tensors_dropped.load(std::memory_order_relaxed);
+  }
   uint64_t records_dropped() const {
     return header_->records_dropped.load(std::memory_order_relaxed);
   }

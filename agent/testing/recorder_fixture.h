@@ -27,9 +27,17 @@ struct Recorded {
     RecordKey key;
     RecordedMark mark;
   };
+  struct Tensor {
+    RecordKey key;
+    std::string name;
+    std::vector<float> values;
+    double share;
+  };
   std::vector<Value> values;
+  std::vector<Tensor> tensors;
   std::vector<Mark> marks;
   std::vector<RecordedChange> changes;
+  std::vector<RecordedUnits> units;
   std::vector<v1::Hit> hits;
   std::vector<std::string> lines;
   std::vector<std::string> graph;
@@ -54,6 +62,10 @@ class FakeRecording final : public Recording {
     to_->changes.push_back(change);
     return true;
   }
+  bool AppendUnits(const RecordKey&, const RecordedUnits& units) override {
+    to_->units.push_back(units);
+    return true;
+  }
   bool AppendBegin(const RecordKey& key, const RecordedMark& mark) override {
     to_->marks.push_back({true, key, mark});
     return true;
@@ -62,12 +74,29 @@ class FakeRecording final : public Recording {
     to_->marks.push_back({false, key, mark});
     return true;
   }
+  // The values must be float32, and contiguous.
+  bool SaveTensor(const RecordKey& key, const TensorToSave& tensor) override {
+    if (to_->full) {
+      ++tensors_dropped_;
+      return false;
+    }
+    const auto* const first = static_cast<const float*>(tensor.view.data);
+    to_->tensors.push_back({key,
+                            std::string(tensor.node_name),
+                            {first, first + *tensor.view.element_count()},
+                            tensor.share});
+    tensor_bytes_ += static_cast<uint64_t>(*tensor.view.byte_count());
+    return true;
+  }
   bool AppendHit(const RecordKey&, const v1::Hit& hit) override {
     to_->hits.push_back(hit);
     return true;
   }
   bool HasRoom() const override { return !to_->full; }
+  bool HasRoomForTensor(uint64_t) override { return !to_->full; }
   uint64_t records_dropped() const override { return dropped_; }
+  uint64_t tensors_dropped() const override { return tensors_dropped_; }
+  uint64_t tensor_bytes() const override { return tensor_bytes_; }
   void AddCollectionLine(absl::string_view line) override {
     to_->lines.emplace_back(line);
   }
@@ -98,6 +127,8 @@ class FakeRecording final : public Recording {
   const RecordingCallbacks callbacks_;
   const std::string directory_ = "/runs/job";
   uint64_t dropped_ = 0;
+  uint64_t tensors_dropped_ = 0;
+  uint64_t tensor_bytes_ = 0;
 };
 
 class RecorderFixture : public testing::Test {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr char kRankPrefix[] = "rank-";
 constexpr char kSegmentSuffix[] = ".gdbl";
+constexpr char kTensorSuffix[] = ".safetensors";
 constexpr size_t kRankDigits = 5;
 constexpr size_t kPositionDigits = 20;
 
@@ -52,6 +53,30 @@ std::optional<SegmentName> ParseSegmentFile(absl::string_view name) {
   const std::optional<uint64_t> first = ParseDigits(name, kPositionDigits);
   if (!first.has_value()) return std::nullopt;
   return SegmentName{*first, open};
+}
+
+std::string TensorFile(uint64_t step, uint32_t number) {
+  const std::string behind = number == 1 ? "" : absl::StrCat("-", number);
+  return absl::StrCat(absl::Dec(step, absl::kZeroPad8), behind, kTensorSuffix);
+}
+
+std::optional<TensorFileName> ParseTensorFile(absl::string_view name) {
+  TensorFileName file;
+  file.part = absl::ConsumeSuffix(&name, kPartSuffix);
+  if (!absl::ConsumeSuffix(&name, kTensorSuffix)) return std::nullopt;
+  const size_t dash = name.find('-');
+  const absl::string_view step = name.substr(0, dash);
+  const std::optional<uint64_t> parsed = ParseDigits(step, step.size());
+  if (!parsed.has_value()) return std::nullopt;
+  file.step = *parsed;
+  if (dash == absl::string_view::npos) return file;
+  const absl::string_view behind = name.substr(dash + 1);
+  const std::optional<uint64_t> number = ParseDigits(behind, behind.size());
+  if (!number.has_value() || *number < 2 || *number > UINT32_MAX) {
+    return std::nullopt;
+  }
+  file.number = static_cast<uint32_t>(*number);
+  return file;
 }
 
 }  // namespace graphdbg::runs

@@ -39,6 +39,19 @@ struct SegmentName {
 // Absent for any other name.
 std::optional<SegmentName> ParseSegmentFile(absl::string_view name);
 
+// "00000100.safetensors", "00000100-2.safetensors": saved tensors of a step, in
+// files that are numbered from 1.
+std::string TensorFile(uint64_t step, uint32_t number);
+
+struct TensorFileName {
+  uint64_t step = 0;
+  uint32_t number = 1;
+  // Still being written, or never finished.
+  bool part = false;
+};
+// Absent for any other name.
+std::optional<TensorFileName> ParseTensorFile(absl::string_view name);
+
 }  // namespace graphdbg::runs
 
 #endif  // PROTO_RUNS_LAYOUT_H_

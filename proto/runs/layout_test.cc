@@ -39,5 +39,21 @@ TEST(Layout, PassesOverOtherNames) {
   }
 }
 
+TEST(Layout, NamesFilesOfTensors) {
+  EXPECT_EQ(TensorFile(100, 1), "00000100.safetensors");
+  EXPECT_EQ(TensorFile(123456789, 3), "123456789-3.safetensors");
+  const auto second = ParseTensorFile("00000100-2.safetensors.part");
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->step, 100u);
+  EXPECT_EQ(second->number, 2u);
+  EXPECT_TRUE(second->part);
+  for (const char* other :
+       {"", ".safetensors", "1.safetensors.part.part", "-2.safetensors",
+        "00000100-1.safetensors", "00000100-.safetensors", "1-2-3.safetensors",
+        "00000100-4294967296.safetensors", "+1.safetensors", "1.gdbl"}) {
+    EXPECT_FALSE(ParseTensorFile(other).has_value()) << other;
+  }
+}
+
 }  // namespace
 }  // namespace graphdbg::runs

@@ -227,6 +227,16 @@ std::optional<Record> RankData::SavedRecord(uint64_t step, TensorKey key) {
   return std::nullopt;
 }
 
+absl::StatusOr<std::optional<TensorFiles::Found>> RankData::FindValues(
+    uint64_t step, TensorKey key, const std::string& name) {
+  const auto saved = SavedRecord(step, key);
+  if (!saved) return tensors_.Find(step, name);
+  auto found = tensors_.FindRecorded(*saved);
+  if (absl::IsNotFound(found.status())) return std::nullopt;
+  RETURN_IF_ERROR(found.status());
+  return *std::move(found);
+}
+
 std::vector<uint64_t> RankData::SavedSteps(TensorKey key) {
   tensors_.Refresh();
   std::vector<uint64_t> candidates = tensors_.Steps();

@@ -64,6 +64,10 @@ class RankData {
   // The records of a step. Null if the step was not recorded.
   std::shared_ptr<const StepRecords> Records(uint64_t step);
 
+  // The values of a tensor, named "node:slot", at a step; absent if they were
+  // not saved, or are lost.
+  absl::StatusOr<std::optional<TensorFiles::Found>> FindValues(
+      uint64_t step, TensorKey key, const std::string& name);
   // The record of values that were saved at a step; absent if there is none.
   std::optional<runs::Record> SavedRecord(uint64_t step, TensorKey key);
   // The steps at which the values of a tensor were saved, ascending: of the

@@ -129,9 +129,9 @@ absl::StatusOr<model::TensorValue> Recording::Tensor(const TensorQuery& query,
     }
     step = *nearest.before;
   }
-  ASSIGN_OR_RETURN(const auto found, rank->tensors().Find(step, name));
   const auto records = rank->Records(step);
   const TensorKey key = rank->KeyOf(node, query.slot);
+  ASSIGN_OR_RETURN(const auto found, rank->FindValues(step, key, name));
   const runs::Record* const statistics =
       records == nullptr ? nullptr : records->Statistics(key);
   const bool only_statistics = query.want_statistics && !query.want_data;

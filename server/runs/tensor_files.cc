@@ -2,17 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/runs/layout.h"
 #include "proto/wire/status_macros.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::recorded {
 namespace {
 
+// The size of the header, in front of it.
+constexpr uint64_t kSizeBytes = 8;
 constexpr size_t kMaxFiles = 4'000'000;
 constexpr size_t kMaxOpen = 32;
 // Files that are looked at, in each direction, for the nearest step.
@@ -21,14 +24,27 @@ constexpr int kMaxLooks = 64;
 constexpr uint64_t kParsedPerByte = 16;
 // Gaps between the elements of a slice are read up to this size.
 constexpr uint64_t kMaxCover = uint64_t{16} << 20;
-constexpr std::string_view kSuffix = ".safetensors";
 
-std::optional<uint64_t> ParseNumber(std::string_view text) {
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
-  return number;
+// The type of the values that a record describes; kOther if they cannot be
+// read.
+absl::StatusOr<StoredTensor> TensorOf(const runs::Record& saved,
+                                      uint64_t data_start) {
+  const runs::TensorFields& fields = saved.tensor;
+  if (fields.ndim > runs::kMaxSavedDimensions) {
+    return absl::DataLossError("a record of values has too many dimensions");
+  }
+  StoredTensor tensor;
+  tensor.type.dtype = DTypeFromNumber(saved.dtype);
+  tensor.type.shape.assign(fields.shape, fields.shape + fields.ndim);
+  tensor.bytes = fields.bytes;
+  tensor.offset = data_start + fields.offset;
+  const auto expected =
+      tensor::DenseBytes(tensor.type.dtype, tensor.type.shape);
+  if (expected != fields.bytes) {
+    return absl::DataLossError(
+        "the size of recorded values does not match their type and shape");
+  }
+  return tensor;
 }
 
 // Consecutive bytes of a tensor.
@@ -99,18 +115,6 @@ absl::Status ForEachPiece(const Slice& slice, const std::vector<int64_t>& shape,
 
 }  // namespace
 
-std::optional<TensorFileName> ParseTensorFileName(std::string_view name) {
-  if (!name.ends_with(kSuffix)) return std::nullopt;
-  name.remove_suffix(kSuffix.size());
-  const size_t dash = name.find('-');
-  const auto step = ParseNumber(name.substr(0, dash));
-  if (!step) return std::nullopt;
-  if (dash == std::string_view::npos) return TensorFileName{*step, 1};
-  const auto number = ParseNumber(name.substr(dash + 1));
-  if (!number || *number < 2 || *number > UINT32_MAX) return std::nullopt;
-  return TensorFileName{*step, static_cast<uint32_t>(*number)};
-}
-
 TensorFiles::TensorFiles(Folder folder, std::shared_ptr<MemoryBudget> memory)
     : folder_(std::move(folder)), memory_(std::move(memory)) {}
 
@@ -132,7 +136,7 @@ void TensorFiles::Refresh() {
   }
   files_.clear();
   for (const std::string& name : *names) {
-    const auto parsed = ParseTensorFileName(name);
+    const auto parsed = runs::ParseTensorFile(name);
     if (parsed) files_[parsed->step].push_back(name);
   }
 }
@@ -147,7 +151,7 @@ absl::StatusOr<TensorFiles::OpenFile> TensorFiles::ReadHeader(
     const std::string& name) {
   ASSIGN_OR_RETURN(File file, tensors_->OpenFile(name));
   const uint64_t file_bytes = file.size();
-  std::array<char, 8> first;
+  std::array<char, kSizeBytes> first;
   ASSIGN_OR_RETURN(const size_t count, file.ReadAt(0, first));
   ASSIGN_OR_RETURN(const uint64_t size,
                    HeaderBytes({first.data(), count}, file_bytes));
@@ -187,11 +191,34 @@ absl::StatusOr<const TensorFiles::OpenFile*> TensorFiles::Open(
   return &open_.front();
 }
 
+absl::StatusOr<TensorFiles::Found> TensorFiles::FindRecorded(
+    const runs::Record& saved) {
+  if (!tensors_) return absl::NotFoundError("no values were saved");
+  const std::string name = runs::TensorFile(saved.step, saved.tensor.file);
+  auto file = tensors_->OpenFile(name);
+  if (absl::IsNotFound(file.status())) {
+    file = tensors_->OpenFile(absl::StrCat(name, runs::kPartSuffix));
+  }
+  RETURN_IF_ERROR(file.status());
+  const uint64_t file_bytes = file->size();
+  std::array<char, kSizeBytes> first;
+  ASSIGN_OR_RETURN(const size_t count, file->ReadAt(0, first));
+  ASSIGN_OR_RETURN(const uint64_t size,
+                   HeaderBytes({first.data(), count}, file_bytes));
+  ASSIGN_OR_RETURN(StoredTensor tensor, TensorOf(saved, kSizeBytes + size));
+  const uint64_t room = file_bytes - std::min(file_bytes, tensor.offset);
+  if (tensor.offset < saved.tensor.offset || tensor.bytes > room) {
+    return absl::NotFoundError("the values were not written whole");
+  }
+  return Found{*std::move(file), std::move(tensor)};
+}
+
 absl::StatusOr<std::optional<TensorFiles::Found>> TensorFiles::Find(
     uint64_t step, std::string_view name) {
   const auto files = files_.find(step);
   if (files == files_.end()) return std::nullopt;
   for (const std::string& file : files->second) {
+    if (absl::EndsWith(file, runs::kPartSuffix)) continue;
     ASSIGN_OR_RETURN(const OpenFile* const open, Open(file));
     const auto tensor = open->tensors->find(name);
     if (tensor != open->tensors->end()) {

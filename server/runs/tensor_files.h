@@ -14,19 +14,12 @@
 
 #include "absl/status/statusor.h"
 #include "agent/tensor/slice.h"
+#include "proto/runs/record.h"
 #include "server/base/memory_budget.h"
 #include "server/runs/files.h"
 #include "server/runs/safetensors.h"
 
 namespace graphdbg::recorded {
-
-struct TensorFileName {
-  uint64_t step = 0;
-  // From 1.
-  uint32_t number = 1;
-};
-// "00000100.safetensors", "00000100-2.safetensors". Absent for other names.
-std::optional<TensorFileName> ParseTensorFileName(std::string_view name);
 
 // A copy reads the same files; each is used by one thread at a time.
 class TensorFiles {
@@ -44,8 +37,12 @@ class TensorFiles {
     File file;
     StoredTensor tensor;
   };
-  // The values of "node:slot" at a step; absent if they were not saved.
-  // DATA_LOSS names a damaged file.
+  // The values that a record of kind 5 describes, in a file that may not be
+  // finished. NOT_FOUND if there is no such file, or it lacks them; DATA_LOSS
+  // names a damaged file.
+  absl::StatusOr<Found> FindRecorded(const runs::Record& saved);
+  // The values of "node:slot" at a step, by the headers of finished files;
+  // absent if they were not saved. DATA_LOSS names a damaged file.
   absl::StatusOr<std::optional<Found>> Find(uint64_t step,
                                             std::string_view name);
   // The nearest steps before and after this one at which it was saved; absent

@@ -12,7 +12,7 @@ import numpy
 Json = dict[str, Any]
 Records = Any
 
-STATISTICS, BEGIN, END, HIT = 1, 3, 4, 7
+STATISTICS, CHANGE, BEGIN, END, HIT = 1, 2, 3, 4, 7
 TRAIN, EVAL, PREDICT = 1, 2, 3
 COUNTS = ("count", "nan_count", "pos_inf_count", "neg_inf_count", "zero_count", "negative_count", "positive_count")
 MEASURES = ("min", "max", "mean", "abs_mean", "abs_max", "variance", "l1", "l2", "grad_scale")
@@ -89,6 +89,10 @@ class RecordedRank:
 
     def of_kind(self, kind: int) -> Records:
         return self.records[self.records["kind"] == kind]
+
+    def measured(self) -> Records:
+        """What was computed of tensors: statistics and changes."""
+        return self.records[(self.records["kind"] == STATISTICS) | (self.records["kind"] == CHANGE)]
 
     def marks(self, kind: int) -> Records:
         """The beginnings or ends of steps and passes."""

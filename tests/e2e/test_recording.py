@@ -130,12 +130,12 @@ def test_every_step_and_evaluation_is_marked(tmp_path: Path) -> None:
         (6, EVAL, 2, 4),
     ]
     assert len(rank.marks(BEGIN)) == len(ends)
-    statistics = rank.of_kind(STATISTICS)
+    measured = rank.measured()
     for end in steps:
-        assert end["records"] == (statistics["step"] == end["step"]).sum()
+        assert end["records"] == (measured["step"] == end["step"]).sum()
     for end in passes:
-        of_pass = (statistics["step"] == end["step"]) & (statistics["mode"] == EVAL)
-        assert end["records"] == (of_pass & (statistics["pass"] == end["pass"])).sum() > 0
+        of_pass = (measured["step"] == end["step"]) & (measured["mode"] == EVAL)
+        assert end["records"] == (of_pass & (measured["pass"] == end["pass"])).sum() > 0
 
 
 def test_inference_has_a_mode_of_its_own(tmp_path: Path) -> None:
@@ -188,12 +188,12 @@ def test_a_killed_job_loses_no_record(
     ends = rank.marks(END)
     steps = ends[ends["pass"] == 0]
     assert list(steps["step"]) == list(range(1, len(steps) + 1))
-    statistics = rank.of_kind(STATISTICS)
+    measured = rank.measured()
     for end in steps:
-        assert end["records"] == (statistics["step"] == end["step"]).sum()
+        assert end["records"] == (measured["step"] == end["step"]).sum()
         assert end["records_dropped"] == 0
     # The step in which it died is there as far as it got.
-    assert statistics["step"][-1] in (steps["step"][-1], steps["step"][-1] + 1)
+    assert measured["step"][-1] in (steps["step"][-1], steps["step"][-1] + 1)
     assert len(messages(rank.directory / "graph.gdbm")) > 0
 
 

@@ -82,7 +82,7 @@ ROOMS = [
     ),
     Room(
         "agent/recording",
-        ("agent/base", "agent/core", "agent/kernels", "proto/graphdbg", "proto/runs", "proto/wire"),
+        ("agent/base", "agent/core", "agent/kernels", "agent/tensor", "proto/graphdbg", "proto/runs", "proto/wire"),
         "Recording implements the core's interface, and is the only room of the agent that writes to disk.",
     ),
     Room(

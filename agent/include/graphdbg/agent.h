@@ -501,6 +501,25 @@ GRAPHDBG_EXPORT graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent,
                                                     int within_step);
 GRAPHDBG_EXPORT graphdbg_status graphdbg_end_pass(graphdbg_agent* agent);
 
+/* Whatever graphdbg_begin_pass says, the program computes for this purpose
+ * until further notice; GRAPHDBG_MODE_UNKNOWN ends that. In a program with an
+ * optimizer, evaluation and prediction are a pass within the step in progress,
+ * which lasts until the next call or the end of the step. */
+GRAPHDBG_EXPORT graphdbg_status graphdbg_set_mode(graphdbg_agent* agent,
+                                                  graphdbg_mode mode);
+
+/* Records a value: as if a node of this name, which is declared if necessary,
+ * had executed with this output. `collection` is one of the configuration,
+ * whose settings apply, or another name; then the statistics of "metrics" and
+ * the values of all others are recorded. The name must not be that of another
+ * node. Evaluates watchpoints, and may wait, like graphdbg_executed. */
+GRAPHDBG_EXPORT graphdbg_status
+graphdbg_save_tensor(graphdbg_agent* agent, const char* name,
+                     const char* collection, const graphdbg_tensor* tensor);
+
+/* The process's agent; null if none is open. */
+GRAPHDBG_EXPORT graphdbg_agent* graphdbg_current(void);
+
 /* Shows a line of text to the user: on stderr with the prefix "graphdbg:", and
  * in the debugger. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_notify(graphdbg_agent* agent,

@@ -5,8 +5,8 @@ program needs no change and does not import this package.
 
 `run_local` does from Python what `graphdbg run` does from a shell, and `connect`
 returns a client that controls jobs of a running server. `open_run` reads what a job
-recorded. `%load_ext graphdbg` adds the
-cell magic `%%graphdbg` to a notebook.
+recorded, and `save_scalar`, `save_tensor` and `mode` add to it from within the job.
+`%load_ext graphdbg` adds the cell magic `%%graphdbg` to a notebook.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._saving import mode as mode
+    from ._saving import save_scalar as save_scalar
+    from ._saving import save_tensor as save_tensor
     from .client import Client as Client
     from .client import GraphdbgError as GraphdbgError
     from .client import Job as Job
@@ -23,7 +26,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Client", "GraphdbgError", "Job", "Terminated", "__version__", "connect", "open_run", "run_local"]
+__all__ = [
+    "Client",
+    "GraphdbgError",
+    "Job",
+    "Terminated",
+    "__version__",
+    "connect",
+    "mode",
+    "open_run",
+    "run_local",
+    "save_scalar",
+    "save_tensor",
+]
 
 # Imported on first use, because a training process never needs them.
 _LAZY = {
@@ -31,6 +46,9 @@ _LAZY = {
     "GraphdbgError": "graphdbg.client",
     "Job": "graphdbg.client",
     "connect": "graphdbg.client",
+    "mode": "graphdbg._saving",
+    "save_scalar": "graphdbg._saving",
+    "save_tensor": "graphdbg._saving",
     "open_run": "graphdbg.runs",
     "run_local": "graphdbg.cli.local",
 }

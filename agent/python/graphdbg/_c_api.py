@@ -28,7 +28,7 @@ LIBRARY = Path(__file__).resolve().parent / "lib" / "libgraphdbg.so"
 
 ABI_VERSION = 1
 OK, DETACHED, TERMINATE, INTERRUPTED = 0, 1, 2, 3
-RESOURCE_EXHAUSTED = 5
+INVALID_ARGUMENT, RESOURCE_EXHAUSTED = 4, 5
 LEVEL_OFF, LEVEL_STEPS, LEVEL_OPS = 0, 1, 2
 OP, PARAMETER, BUFFER, CONSTANT, INPUT = 1, 2, 3, 4, 5
 OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
@@ -190,11 +190,15 @@ def load() -> ctypes.CDLL:
         "graphdbg_step_end": (void_p,),
         "graphdbg_begin_pass": (void_p, c_int, c_int),
         "graphdbg_end_pass": (void_p,),
+        "graphdbg_set_mode": (void_p, c_int),
+        "graphdbg_save_tensor": (void_p, c_char_p, c_char_p, POINTER(Tensor)),
+        "graphdbg_current": (),
         "graphdbg_notify": (void_p, c_char_p),
     }
     for name, types in arguments.items():
         getattr(library, name).argtypes = types
     library.graphdbg_last_error.restype = c_char_p
+    library.graphdbg_current.restype = void_p
     return library
 
 

@@ -140,6 +140,10 @@ def _at_exit() -> None:
     # A forked child inherits this function, but only the parent reports its exit.
     if os.getpid() != _pid:
         return
+    if _agent is not None:
+        from . import _packing
+
+        _packing.start()
     exception = _uncaught_exception()
     if exception is None:
         if _agent is not None:

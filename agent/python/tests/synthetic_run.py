@@ -305,10 +305,11 @@ class SyntheticRank:
                 begin = int(record["offset"])
                 if record["dtype"] == DTYPES["complex128"][0]:
                     shape.append(2)
+                    entries["__metadata__"][f"complex128.{key}"] = "1"
                 entries[key] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + int(record["bytes"])]}
-            header = b"" if part else json.dumps(entries).encode()
+            header = b"{}" if part else json.dumps(entries).encode()
             room = 65_528
-            content = struct.pack("<Q", 0 if part else room) + header.ljust(room, b"\0" if part else b" ")
+            content = struct.pack("<Q", room) + header.ljust(room)
             content += b"".join(each[2] for each in saved)
             (self.path / "tensors" / f"{step:08d}.safetensors{'.part' if part else ''}").write_bytes(content)
 

@@ -202,8 +202,11 @@ void RankWriter::WriteTensor(uint64_t step, uint32_t node,
   record.kind = static_cast<uint16_t>(Kind::kTensor);
   record.step = step;
   record.node = node;
+  record.dtype = 12;  // float32
   record.tensor.bytes = bytes;
   record.tensor.file = 1;
+  record.tensor.ndim = static_cast<uint8_t>(shape.size());
+  std::copy(shape.begin(), shape.end(), record.tensor.shape);
   record.tensor.grad_scale = 1;
   Append(record);
 }

@@ -93,22 +93,9 @@ class Configuration:
         settings = {key: self.values[key] for key in _FOR_AGENT if key in self.values}
         return json.dumps(_finite(settings)) if settings else ""
 
-    def _levels(self) -> set[str]:
-        record = self.values.get("record")
-        places = [record if isinstance(record, dict) else {}, *self._places()]
-        return {place["level"] for place in places if "level" in place}
-
-    def _places(self) -> list[dict[str, Any]]:
-        """Where settings of collections may be."""
-        return [self.values, *self.values.get("collections", [])]
-
     def notes(self) -> list[str]:
         """One line for each kind of settings that are valid but not acted on."""
         keys = [key for key in _NOT_ACTED_ON if key in self.values]
-        if "tensors" in self._levels():
-            keys.append("level: tensors (their statistics are recorded)")
-        if any((place.get("reductions") or {}).get("units") for place in self._places()):
-            keys.append("reductions.units")
         if self.values.get("step_on", "optimizer") != "optimizer":
             keys.append(f"step_on: {self.values['step_on']}")
         notes = []

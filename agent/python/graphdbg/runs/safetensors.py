@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,18 +47,25 @@ def key(rank: Rank, saved: Any) -> str:
 
 
 def header(rank: Rank, records: Iterable[Any], metadata: Mapping[str, str]) -> bytes:
-    """The header of a file with these tensors one after the other, as JSON."""
+    """The header of a file with these tensors one after the other, as JSON.
+
+    A key that is there already, because a node executed several times, has ~2, ~3 behind it.
+    """
     entries: dict[str, Any] = {}
-    complex128: list[str] = []
+    extra: dict[str, str] = {}
+    executions: Counter[str] = Counter()
     end = 0
     for saved in records:
+        name = key(rank, saved)
+        executions[name] += 1
+        if executions[name] > 1:
+            name += f"~{executions[name]}"
         dtype, shape = dtype_name(int(saved["dtype"])), shape_of(saved)
         if dtype == "complex128":
             shape.append(2)
-            complex128.append(key(rank, saved))
+            extra[f"complex128.{name}"] = "1"
         begin, end = end, end + int(saved["bytes"])
-        entries[key(rank, saved)] = {"dtype": NAMES[dtype], "shape": shape, "data_offsets": [begin, end]}
-    extra = {"complex128": json.dumps(complex128)} if complex128 else {}
+        entries[name] = {"dtype": NAMES[dtype], "shape": shape, "data_offsets": [begin, end]}
     return json.dumps({"__metadata__": {**metadata, **extra}, **entries}).encode()
 
 
@@ -67,6 +75,8 @@ def metadata_of(rank: Rank, saved: Any) -> dict[str, str]:
         "rank": str(rank.number),
         "step": str(int(saved["step"])),
         "mode": mode_name(int(saved["mode"])),
+        "pass": str(int(saved["pass"])),
+        "graphdbg.version": str(rank.info.get("agent_version", "")),
     }
 
 
@@ -111,7 +121,7 @@ def _finish(rank: Rank, part: Path, file: Path, records: list[Any]) -> list[str]
     lost = [f"{rank.name}/tensors/{file.name}: {key(rank, each)} was not written" for each in records[len(good) :]]
     if not good:
         return lost
-    start = data_start(rank.files, f"{rank.name}/tensors/{part.name}", good[0])
+    start = data_start(rank.files, f"{rank.name}/tensors/{part.name}")
     encoded = header(rank, good, metadata_of(rank, good[0]))
     room = start - _PREFIX.size
     if len(encoded) > room:

@@ -18,8 +18,6 @@ from .tables import shape_of, tensor_file
 
 _PREFIX = struct.Struct("<Q")
 _MAX_HEADER = 100 << 20
-_ALIGNMENT = 4096
-_DEFAULT_HEADER = 65_528
 # Bytes of an element by data type. The values of other types cannot be read.
 ELEMENT_BYTES = {
     "bool": 1,
@@ -60,7 +58,7 @@ def read_saved(files: Files, rank: str, saved: Any) -> Array:
     expected = _expected_bytes(shape, dtype)
     if expected != size:
         raise Damage(name, offset, f"a value of {size} bytes does not have the shape {shape} of {dtype}").error()
-    begin = data_start(files, path, saved) + offset
+    begin = data_start(files, path) + offset
     content = _content(files, path, begin, size)
     if len(content) != size:
         raise Damage(name, begin, f"a value of {size} bytes is cut short").error()
@@ -79,25 +77,14 @@ def find_file(files: Files, rank: str, saved: Any) -> str:
     raise Damage(f"{files.name}/{path}", 0, "the file with a saved tensor is missing").error()
 
 
-def data_start(files: Files, path: str, saved: Any) -> int:
-    """Where the data of a file begins. A file that was not finished may not have its header yet."""
+def data_start(files: Files, path: str) -> int:
+    """Where the data of a file begins, which a file that was not finished says, too."""
     size = files.size(path) or 0
     prefix = files.read(path, 0, _PREFIX.size)
     header = _PREFIX.unpack(prefix)[0] if len(prefix) == _PREFIX.size else 0
-    if 0 < header <= min(_MAX_HEADER, size - _PREFIX.size):
-        return int(header) + _PREFIX.size
-    if not path.endswith(".part"):
+    if not 0 < header <= min(_MAX_HEADER, size - _PREFIX.size):
         raise Damage(f"{files.name}/{path}", 0, f"a header of {header} bytes does not fit").error()
-    return _guessed_start(files, path, saved, size)
-
-
-def _guessed_start(files: Files, path: str, saved: Any, size: int) -> int:
-    """Where the data begins, found by the checksum of a value: at a multiple of 4,096."""
-    offset, count = int(saved["offset"]), int(saved["bytes"])
-    for start in range(_DEFAULT_HEADER + _PREFIX.size, min(_MAX_HEADER, size - offset - count) + 1, _ALIGNMENT):
-        if crc32c(_content(files, path, start + offset, count)) == int(saved["data_crc"]):
-            return start
-    return _DEFAULT_HEADER + _PREFIX.size
+    return int(header) + _PREFIX.size
 
 
 def _expected_bytes(shape: list[int], dtype: str) -> int | None:

@@ -1,0 +1,141 @@
+// The functions of Recorder that compute what is recorded besides statistics.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "agent/core/recorder.h"
+#include "agent/kernels/cpu/pairs.h"
+#include "agent/tensor/complex_parts.h"
+#include "proto/runs/digest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+// Only of tensors in host memory that are contiguous.
+std::optional<uint64_t> DigestOf(const graphdbg_tensor& tensor) {
+  int64_t count = 1;
+  for (uint32_t i = tensor.ndim; i > 0; --i) {
+    if (tensor.strides != nullptr && tensor.shape[i - 1] > 1 &&
+        tensor.strides[i - 1] != count) {
+      return std::nullopt;
+    }
+    count *= tensor.shape[i - 1];
+  }
+  const size_t item = ItemSize(DTypeFromNumber(tensor.dtype));
+  if (tensor.device != GRAPHDBG_CPU || item == 0) return std::nullopt;
+  return runs::Digest(tensor.data, static_cast<uint64_t>(count), item);
+}
+
+bool CompareAll(const TensorView& now, const TensorView& before,
+                const StatisticsBackend* backend, RecordedChange* change) {
+  if (now.dtype != before.dtype || now.ndim != before.ndim ||
+      !std::equal(now.shape, now.shape + now.ndim, before.shape)) {
+    return false;
+  }
+  ComplexParts now_parts;
+  ComplexParts before_parts;
+  const bool complex = ComplexParts::IsApplicable(now);
+  const TensorView a = complex ? now_parts.AsReal(now) : now;
+  const TensorView b = complex ? before_parts.AsReal(before) : before;
+  const auto changed = backend != nullptr ? backend->CountChanged(a, b, {})
+                                          : cpu::CountChanged(a, b, {});
+  if (!changed) return false;
+  change->changed_count = *changed;
+  return backend != nullptr ? backend->ComparePair(a, b, &change->pair)
+                            : cpu::ComparePair(a, b, &change->pair);
+}
+
+// The number of elements greater than `from` and less than `to`.
+std::optional<uint64_t> CountBetween(const TensorView& view,
+                                     const StatisticsBackend* backend,
+                                     double from, double to) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double first = std::nextafter(from, kInfinity);
+  const double last = std::nextafter(to, -kInfinity);
+  return backend != nullptr ? backend->CountInRange(view, first, last)
+                            : cpu::CountInRange(view, first, last);
+}
+
+// Absent if the tensor has no such axis, or is no real one.
+std::optional<RecordedUnits> CountUnits(const TensorView& view,
+                                        const StatisticsBackend* backend,
+                                        const UnitsSettings& settings) {
+  const auto ndim = static_cast<int64_t>(view.ndim);
+  const int64_t axis = settings.axis < 0 ? settings.axis + ndim : settings.axis;
+  const auto count = view.element_count();
+  if (axis < 0 || axis >= ndim || !HasStatistics(view.dtype) || !count ||
+      *count == 0) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> shape(view.shape, view.shape + ndim);
+  std::vector<int64_t> strides(view.ndim);
+  int64_t row_major = 1;
+  for (int64_t d = ndim; d-- > 0;) {
+    const auto i = static_cast<size_t>(d);
+    strides[i] = view.strides == nullptr ? row_major : view.strides[i];
+    row_major *= shape[i];
+  }
+  const auto at = static_cast<size_t>(axis);
+  const int64_t units = shape[at];
+  const int64_t step = strides[at] * static_cast<int64_t>(ItemSize(view.dtype));
+  shape[at] = 1;
+  RecordedUnits recorded = {static_cast<uint32_t>(axis),
+                            static_cast<uint32_t>(units),
+                            0,
+                            settings.from,
+                            settings.to,
+                            settings.below};
+  const auto of_unit = static_cast<double>(*count / units);
+  for (int64_t unit = 0; unit < units; ++unit) {
+    const TensorView part = {view.dtype,
+                             static_cast<const char*>(view.data) + unit * step,
+                             view.ndim, shape.data(), strides.data()};
+    const auto active = CountBetween(part, backend, settings.from, settings.to);
+    if (!active) return std::nullopt;
+    const double percentage = 100 * static_cast<double>(*active) / of_unit;
+    if (percentage < settings.below) ++recorded.idle_units;
+  }
+  return recorded;
+}
+
+}  // namespace
+
+bool Recorder::NeedsValues(CollectionMask selected) const {
+  return (selected & units_) != 0;
+}
+
+void Recorder::Reduce(const graphdbg_tensor& tensor,
+                      const StatisticsBackend* backend, CollectionMask selected,
+                      Measured* to) {
+  if ((selected & digests_) != 0) {
+    if (const auto digest = DigestOf(tensor)) {
+      to->change.emplace().pair.count = to->statistics.count;
+      to->change->digest = *digest;
+    }
+  }
+  const CollectionMask counted = selected & units_;
+  if (counted == 0) return;
+  const auto first = static_cast<size_t>(__builtin_ctzll(counted));
+  to->units =
+      CountUnits(ViewOf(tensor), backend, *settings_.collections[first].units);
+}
+
+void Recorder::Compare(const graphdbg_tensor& tensor, const RecordKey& key,
+                       Measured* to) {
+  const auto previous = previous_.Before(key.step, key.node, key.slot);
+  if (previous != nullptr) {
+    const graphdbg_tensor before = previous->tensor();
+    TensorAccess access(parts_.devices, tensor, /*running=*/true);
+    access.SetPrevious(before);
+    RecordedChange change = to->change.value_or(RecordedChange());
+    if (access.ok() &&
+        CompareAll(ViewOf(tensor), ViewOf(before), access.backend(), &change)) {
+      change.previous_step = previous->step();
+      to->change = change;
+    }
+  }
+  previous_.Keep(key.node, key.slot, tensor, key.step);
+}
+
+}  // namespace graphdbg::agent

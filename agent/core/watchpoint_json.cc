@@ -1,0 +1,112 @@
+#include "agent/core/watchpoint_json.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "agent/conditions/catalogue.h"
+#include "agent/core/json_fields.h"
+#include "proto/wire/status_macros.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using json_fields::Find;
+using json_fields::ReadCategories;
+using json_fields::ReadTexts;
+using json_fields::Wrong;
+
+// Adds a condition in the form of --break-on: "nan", "abs_max_gt:1e3",
+// "tensor_too_large:mean_gt=1:max_gt=9", "expr:abs_max > 1e3".
+absl::Status ParseCondition(const std::string& text, v1::Condition* condition) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits(':', 1));
+  if (parts.first == "expr") {
+    condition->set_id("expression");
+    (*condition->mutable_text_params())["expression"] = parts.second;
+    return absl::OkStatus();
+  }
+  condition->set_id(parts.first);
+  const conditions::Condition* const row = conditions::Find(parts.first);
+  if (row == nullptr) return Wrong("condition", "a known condition");
+  for (const absl::string_view setting :
+       absl::StrSplit(parts.second, ':', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> pair =
+        absl::StrSplit(setting, absl::MaxSplits('=', 1));
+    const bool named = setting.find('=') != absl::string_view::npos;
+    if (!named && row->params.size() != 1) {
+      return Wrong(text, "NAME=VALUE for each parameter");
+    }
+    const std::string name = named ? pair.first : row->params[0].name;
+    const std::string value = named ? pair.second : pair.first;
+    double number;
+    if (value == "true" || value == "false") {
+      (*condition->mutable_params())[name] = value == "true" ? 1 : 0;
+    } else if (absl::SimpleAtod(value, &number)) {
+      (*condition->mutable_params())[name] = number;
+    } else {
+      (*condition->mutable_text_params())[name] = value;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadCondition(const Json& json, v1::Condition* condition) {
+  if (json.is_string()) {
+    return ParseCondition(json.get<std::string>(), condition);
+  }
+  const Json* const id = json.is_object() ? Find(json, "id") : nullptr;
+  if (id == nullptr || !id->is_string()) {
+    return Wrong("condition", "a text or an object with an id");
+  }
+  condition->set_id(id->get<std::string>());
+  const Json* const params = Find(json, "params");
+  if (params == nullptr) return absl::OkStatus();
+  if (!params->is_object()) return Wrong("params", "an object");
+  for (const auto& [name, value] : params->items()) {
+    if (value.is_boolean()) {
+      (*condition->mutable_params())[name] = value.get<bool>() ? 1 : 0;
+    } else if (value.is_number()) {
+      (*condition->mutable_params())[name] = value.get<double>();
+    } else if (value.is_string()) {
+      (*condition->mutable_text_params())[name] = value.get<std::string>();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadWatchpointJson(const Json& json,
+                                v1::SetWatchpoint* watchpoint) {
+  watchpoint->set_enabled(true);
+  // Nobody could continue the program.
+  watchpoint->set_pause(v1::PAUSE_MODE_NONE);
+  if (json.is_string()) {
+    return ReadCondition(json, watchpoint->mutable_condition());
+  }
+  const Json* const condition =
+      json.is_object() ? Find(json, "condition") : nullptr;
+  if (condition == nullptr) return Wrong("watchpoints", "a condition");
+  RETURN_IF_ERROR(ReadCondition(*condition, watchpoint->mutable_condition()));
+  conditions::NodeSelection lists;
+  RETURN_IF_ERROR(ReadTexts(json, "nodes", &lists.nodes));
+  RETURN_IF_ERROR(ReadTexts(json, "scopes", &lists.scopes));
+  RETURN_IF_ERROR(ReadTexts(json, "patterns", &lists.patterns));
+  RETURN_IF_ERROR(ReadCategories(json, &lists.categories));
+  v1::NodeSelection* const selection = watchpoint->mutable_selection();
+  for (const auto& each : lists.nodes) selection->add_nodes(each);
+  for (const auto& each : lists.scopes) selection->add_scopes(each);
+  for (const auto& each : lists.patterns) selection->add_patterns(each);
+  for (const auto category : lists.categories) {
+    selection->add_categories(static_cast<v1::NodeCategory>(category));
+  }
+  if (const Json* const enabled = Find(json, "enabled")) {
+    watchpoint->set_enabled(*enabled != false);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphdbg::agent

@@ -1,0 +1,204 @@
+#include "agent/recording/tensor_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/runs/layout.h"
+#include "proto/wire/status_macros.h"
+
+namespace graphdbg::recording {
+namespace {
+
+// The rate is measured over so many bytes.
+constexpr uint64_t kMeasuredBytes = uint64_t{2} << 30;
+constexpr double kShareOfRate = 0.5;
+
+// Whether writing bypasses the page cache from now on, if asked to.
+bool SetDirect(const File& file, bool direct) {
+  const int flags = fcntl(file.fd(), F_GETFL);
+  const int wanted = direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+  return fcntl(file.fd(), F_SETFL, wanted) == 0 && direct;
+}
+
+uint64_t AlignUp(uint64_t bytes) {
+  return (bytes + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+}
+
+}  // namespace
+
+void TensorWriter::Write() {
+  if (staging_->bytes() == 0 && !staging_->reached_limit()) return;
+  PauseOrResume();
+  for (uint64_t n = staging_->buffers().waiting(); n > 0; --n) {
+    const StagingBuffer* const buffer = staging_->buffers().Oldest();
+    if (buffer == nullptr) break;
+    WriteBuffer(*buffer);
+    staging_->buffers().Release();
+  }
+  if (absl::Status status = Finish(); !status.ok()) Fail(status);
+}
+
+void TensorWriter::PauseOrResume() {
+  if (staging_->reached_limit() && !told_limit_) {
+    told_limit_ = true;
+    callbacks_.tell(
+        "the run has as many bytes of values as it may have "
+        "(record.max_bytes), so only statistics are recorded from now on");
+  }
+  staging_->SetPaused(IsPaused() || !CheckRoom().ok());
+}
+
+bool TensorWriter::IsPaused() const {
+  return gave_up_ || Clock::now() < paused_until_;
+}
+
+absl::Status TensorWriter::CheckRoom() const {
+  const FileSystem disk = FileSystemOf(options_.directory);
+  const double needed =
+      static_cast<double>(disk.total_bytes) * (1 - options_.full_share);
+  if (static_cast<double>(disk.free_bytes) >= needed) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the disk of ", options_.directory, " is more than ",
+                   options_.full_share * 100, " % full"));
+}
+
+void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
+  const StagedFile& staged = *buffer.file;
+  absl::Status status;
+  if (buffer.offset == 0) {
+    written_ = 0;
+    // What was staged before a failure is lost, rather than fills the disk.
+    if (!IsPaused()) status = Begin(staged);
+  }
+  if (status.ok() && file_.is_open()) status = WriteData(buffer);
+  if (!status.ok()) Fail(status);
+  if (!buffer.ends_file) return;
+  if (file_.is_open()) {
+    if (status = End(staged); !status.ok()) Fail(status);
+  } else {
+    CountLost(staged);
+  }
+  staging_->ReleaseFile();
+}
+
+absl::Status TensorWriter::Begin(const StagedFile& staged) {
+  RETURN_IF_ERROR(MakeDirectories(options_.directory));
+  RETURN_IF_ERROR(CheckRoom());
+  data_start_ = staged.data_start;
+  path_ =
+      Join(options_.directory, runs::TensorFile(staged.step, staged.number));
+  ASSIGN_OR_RETURN(file_, File::Create(absl::StrCat(path_, runs::kPartSuffix)));
+  // Readers of an unfinished file learn where its data begin. Its header must
+  // find room when the data have filled the disk.
+  RETURN_IF_ERROR(file_.WriteAt(0, EncodeHeader(owner_, {}, data_start_)));
+  direct_ = SetDirect(file_, true);
+  return absl::OkStatus();
+}
+
+absl::Status TensorWriter::WriteData(const StagingBuffer& buffer) {
+  RETURN_IF_ERROR(CheckRoom());
+  // The file is cut to its size when it ends.
+  const uint64_t aligned = AlignUp(buffer.bytes);
+  std::memset(buffer.memory + buffer.bytes, 0, aligned - buffer.bytes);
+  const absl::string_view bytes(buffer.memory, aligned);
+  const uint64_t offset = data_start_ + buffer.offset;
+  const Clock::time_point begin = Clock::now();
+  absl::Status status =
+      direct_ ? file_.WriteAt(offset, bytes) : WriteBuffered(offset, bytes);
+  if (direct_ && absl::IsUnavailable(status)) {
+    // Some file systems refuse direct writes only here.
+    direct_ = SetDirect(file_, false);
+    status = WriteBuffered(offset, bytes);
+  }
+  RETURN_IF_ERROR(status);
+  written_ = buffer.offset + buffer.bytes;
+  MeasureRate(aligned, Clock::now() - begin);
+  return absl::OkStatus();
+}
+
+absl::Status TensorWriter::WriteBuffered(uint64_t offset,
+                                         absl::string_view bytes) {
+  RETURN_IF_ERROR(file_.WriteAt(offset, bytes));
+  // Otherwise, tensors would push everything else out of the page cache. Where
+  // this is not supported, they do.
+  const auto begin = static_cast<off_t>(offset);
+  const auto size = static_cast<off_t>(bytes.size());
+  sync_file_range(file_.fd(), begin, size,
+                  SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  posix_fadvise(file_.fd(), begin, size, POSIX_FADV_DONTNEED);
+  return absl::OkStatus();
+}
+
+absl::Status TensorWriter::End(const StagedFile& staged) {
+  std::vector<SavedTensor> tensors;
+  for (uint32_t i = 0; i < staged.count; ++i) {
+    const StagedFile::Entry& entry = *staged.At(i);
+    tensors.push_back({&entry.record, entry.node_name});
+  }
+  SetDirect(file_, false);
+  RETURN_IF_ERROR(file_.WriteAt(0, EncodeHeader(owner_, tensors, data_start_)));
+  const auto size = static_cast<off_t>(data_start_ + staged.data_bytes);
+  RETURN_IF_ERROR(
+      ErrorOf(ftruncate(file_.fd(), size) == 0 ? 0 : errno, "cut", path_));
+  told_failure_ = false;
+  complete_.push_back({std::move(file_), path_});
+  file_ = File();
+  return absl::OkStatus();
+}
+
+absl::Status TensorWriter::Finish() {
+  if (complete_.empty()) return absl::OkStatus();
+  std::vector<Complete> complete;
+  complete.swap(complete_);
+  for (Complete& each : complete) {
+    RETURN_IF_ERROR(each.file.Sync());
+    if (rename(each.file.path().c_str(), each.path.c_str()) != 0) {
+      return ErrorOf(errno, "rename", each.file.path());
+    }
+  }
+  return SyncDirectoryOf(complete.back().path);
+}
+
+void TensorWriter::MeasureRate(uint64_t bytes, Clock::duration time) {
+  if (!options_.limits_rate || staging_->has_rate()) return;
+  measured_bytes_ += bytes;
+  measured_time_ += time;
+  if (measured_bytes_ < kMeasuredBytes) return;
+  const std::chrono::duration<double> seconds = measured_time_;
+  staging_->SetRate(kShareOfRate * static_cast<double>(measured_bytes_) /
+                    seconds.count());
+}
+
+void TensorWriter::Fail(const absl::Status& status) {
+  // What was written of it stays, for readers who finish it.
+  if (file_.is_open() && written_ == 0) unlink(file_.path().c_str());
+  file_ = File();
+  const bool full = absl::IsResourceExhausted(status);
+  if (full) {
+    paused_until_ = Clock::now() + options_.retry_period;
+  } else {
+    gave_up_ = true;
+  }
+  staging_->SetPaused(true);
+  if (std::exchange(told_failure_, true)) return;
+  callbacks_.tell(absl::StrCat(
+      status.message(), full ? "; no values are recorded until there is room"
+                             : "; no more values are recorded"));
+}
+
+void TensorWriter::CountLost(const StagedFile& staged) {
+  uint64_t lost = 0;
+  for (uint32_t i = 0; i < staged.count; ++i) {
+    const runs::TensorFields& tensor = staged.At(i)->record.tensor;
+    if (tensor.offset + tensor.bytes > written_) ++lost;
+  }
+  callbacks_.lost(lost);
+}
+
+}  // namespace graphdbg::recording
