@@ -98,6 +98,9 @@ class Agent final {
   absl::Status BindTensor(uint32_t node, void* bound);
   // Returns GRAPHDBG_INTEREST_...
   int Interest(uint32_t node);
+  // This thread begins to execute a node, and has ended it.
+  void BeginOp(uint32_t node);
+  void EndOp();
   graphdbg_status Start();
   // Returns INVALID_ARGUMENT for nodes that were not declared.
   graphdbg_status Executed(const graphdbg_execution& execution);

@@ -96,6 +96,14 @@ int Agent::Interest(uint32_t node) {
   return interest_.In(*facts);
 }
 
+void Agent::BeginOp(uint32_t node) {
+  if (recorder_ != nullptr && live()) recorder_->BeginOp(node);
+}
+
+void Agent::EndOp() {
+  if (recorder_ != nullptr && live()) recorder_->EndOp();
+}
+
 graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   if (!live()) return GRAPHDBG_DETACHED;
   const NodeFacts* facts = nodes_.Facts(raw.node);

@@ -215,7 +215,7 @@ absl::Status ReadCollections(const Json& json, RecordLevel level,
   RETURN_IF_ERROR(ReadDigest(json, &defaults.digest));
   const Json* const list = Find(json, "collections");
   if (list == nullptr) {
-    for (const std::string& name : DefaultCollections()) {
+    for (const std::string& name : DefaultCollections(settings->black_box)) {
       defaults.name = name;
       settings->collections.push_back(defaults);
     }
@@ -328,7 +328,8 @@ absl::Status ReadRecordJson(absl::string_view text, RecordSettings* settings) {
   Json json = Json::parse(text.begin(), text.end(), nullptr,
                           /*allow_exceptions=*/false);
   if (!json.is_object()) return Wrong("the settings", "a JSON object");
-  RecordLevel level = RecordLevel::kStatistics;
+  RecordLevel level =
+      settings->black_box ? RecordLevel::kLight : RecordLevel::kStatistics;
   if (const Json* const record = Find(json, "record")) {
     RETURN_IF_ERROR(ReadRecord(*record, settings, &level));
   }
@@ -357,6 +358,8 @@ std::string EffectiveJson(const RecordSettings& settings) {
                  {"when_full", settings.block ? "block" : "drop"},
                  {"after_hit", settings.after_hit},
                  {"hit_pause", settings.hit_pause}};
+  if (settings.black_box) record["level"] = "light";
+  if (settings.ring_steps != 0) record["ring_steps"] = settings.ring_steps;
   if (Json& given = json["record"]; given.is_object()) {
     for (const char* key : {"level", "hit_tensors", "max_bytes", "parquet"}) {
       if (const Json* const value = Find(given, key)) record[key] = *value;

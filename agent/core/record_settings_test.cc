@@ -38,7 +38,7 @@ TEST_F(RecordSettingsTest, RecordsNothingByDefault) {
     names.push_back(each.name);
     EXPECT_EQ(each.level, RecordLevel::kStatistics);
   }
-  EXPECT_EQ(names, DefaultCollections());
+  EXPECT_EQ(names, DefaultCollections(/*black_box=*/false));
 }
 
 TEST_F(RecordSettingsTest, ReadsVariables) {
@@ -170,7 +170,8 @@ TEST(RecordJson, FillsInDefaults) {
   EXPECT_EQ(json["record"]["to"], "there");
   EXPECT_EQ(json["record"]["level"], "light");
   EXPECT_EQ(json["record"]["keep"], "all");
-  EXPECT_EQ(json["collections"].size(), DefaultCollections().size());
+  EXPECT_EQ(json["collections"].size(),
+            DefaultCollections(/*black_box=*/false).size());
   EXPECT_FALSE(json.contains("watchpoints"));
 }
 

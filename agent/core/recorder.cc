@@ -55,6 +55,7 @@ void Recorder::Open(const OpenRecordingFunction& open, const v1::Hello& hello,
   options.directory = settings_.directory;
   options.keep_all = settings_.keep_all;
   options.ring_bytes = settings_.ring_bytes;
+  options.ring_steps = settings_.ring_steps;
   options.ring_directory = settings_.ring_directory;
   options.run = settings_.run.empty() ? default_run : settings_.run;
   options.program = program;
@@ -91,6 +92,27 @@ void Recorder::AddNode(uint32_t node) {
   if (collections_.AddNode(node)) {
     parts_.nodes->Facts(node)->Set(kRecorded, true);
   }
+}
+
+void Recorder::BeginOp(uint32_t node) {
+  if (!on()) return;
+  const NodeFacts* const facts = parts_.nodes->Facts(node);
+  if (facts == nullptr || !facts->has(kAnyNode)) return;
+  StartedOp op;
+  op.node = node;
+  op.step = parts_.counter->current_step();
+  op.exec_order = parts_.counter->expected_order();
+  if (!facts->has(kNeverExecuted)) return recording_->BeginOp(op);
+  const std::string name = parts_.nodes->InfoOf(node).name;
+  const v1::SourceFrame frame = parts_.nodes->UserFrameOf(node);
+  op.name = name;
+  op.file = frame.file();
+  op.line = frame.line();
+  recording_->BeginOp(op);
+}
+
+void Recorder::EndOp() {
+  if (on()) recording_->EndOp();
 }
 
 RecordKey Recorder::KeyOf(const Phase& phase) const {

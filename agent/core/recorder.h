@@ -57,6 +57,9 @@ class Recorder {
   // `is_new`: the node has not executed before.
   void Executed(const Execution& execution, const ExecutionPoint& point,
                 bool is_new) GRAPHDBG_EXCLUDES(mu_);
+  // This thread begins an op, and has ended it.
+  void BeginOp(uint32_t node);
+  void EndOp();
   // The program calls a model for this purpose. `within_step`: the call is no
   // step, but belongs to the training step that comes next.
   void BeginPass(runs::Mode mode, bool within_step) GRAPHDBG_EXCLUDES(mu_);

@@ -235,8 +235,12 @@ void OpenedRun::RefreshNowAndThen() {
 
 jobs::Task<model::Run> OpenedRun::Describe(bool whole) {
   return OnStrand<absl::StatusOr<model::Run>>([whole](RunSource& source) {
-    if (whole) source.hits();
-    return source.Describe();
+    if (!whole) return source.Describe();
+    source.hits();
+    std::vector<model::LastOp> last_ops = source.LastOps();
+    model::Run run = source.Describe();
+    run.last_ops = std::move(last_ops);
+    return run;
   });
 }
 

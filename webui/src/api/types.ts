@@ -96,6 +96,7 @@ export interface HitsPage {
 }
 
 export type Run = Schemas['Run'];
+export type LastOp = Schemas['LastOp'];
 export type RecordedStep = Schemas['RecordedStep'];
 export type Collection = Schemas['Collection'];
 export type CheckReport = Schemas['Check'];
