@@ -72,6 +72,7 @@ graphdbg_status Agent::Start() {
   // After the wait, during which users set most of their watchpoints.
   if (status == GRAPHDBG_OK) status = CheckBeforeFirstStep(/*waited=*/wait);
   running_ = true;
+  recordings_.BetweenSteps(counter_.current_step());
   values_.KeepBound(*watch_.snapshot(), 0, Stepping());
   UpdateInterest();
   return live() ? status : GRAPHDBG_DETACHED;
@@ -97,11 +98,13 @@ int Agent::Interest(uint32_t node) {
 }
 
 void Agent::BeginOp(uint32_t node) {
-  if (recorder_ != nullptr && live()) recorder_->BeginOp(node);
+  Recorder* const recorder = recordings_.recorders().OnThisThread();
+  if (recorder != nullptr) recorder->BeginOp(node);
 }
 
 void Agent::EndOp() {
-  if (recorder_ != nullptr && live()) recorder_->EndOp();
+  Recorder* const recorder = recordings_.recorders().OnThisThread();
+  if (recorder != nullptr) recorder->EndOp();
 }
 
 graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
@@ -138,7 +141,9 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   if (!deferred && (undecided_.any() || !findings.undecided.empty())) {
     FollowInfinities(execution, point, &findings);
   }
-  if (recorder_ != nullptr) recorder_->Executed(execution, point, is_new);
+  if (Recorder* const recorder = recordings_.recorders().OnThisThread()) {
+    recorder->Executed(execution, point, is_new);
+  }
   std::vector<uint32_t> stops;
   if (!findings.empty()) stops = reporter_.Report(std::move(findings));
   if (stops.empty() && !interest_.every_node_stops() && !facts->has(kAwaited)) {
@@ -171,37 +176,40 @@ graphdbg_status Agent::StepEnd() {
   reporter_.ReportStatistics(step);
   std::vector<uint32_t> stops = reporter_.Report(std::move(findings));
   for (uint32_t id : reporter_.TakeStepEndStops()) stops.push_back(id);
-  if (recorder_ != nullptr) recorder_->EndStep(step);
+  if (const auto recorder = recordings_.recorders().current()) {
+    recorder->EndStep(step);
+  }
   counter_.EndStep();
   interest_.EndFirstStep();
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
   values_.EndStep(watch_.snapshot(), step, Stepping());
   counter_.RestartOrder();
   if (!live()) return GRAPHDBG_DETACHED;
-  if (recorder_ != nullptr) recorder_->BeginStep(step + 1);
+  recordings_.BetweenSteps(step + 1);
+  if (const auto recorder = recordings_.recorders().current()) {
+    recorder->BeginStep(step + 1);
+  }
   UpdateInterest();
   return status;
 }
 
 void Agent::BeginPass(graphdbg_mode mode, bool within_step) {
-  if (recorder_ == nullptr || !live()) return;
-  const bool due = recorder_->due();
-  const bool everything = recorder_->everything();
-  recorder_->BeginPass(static_cast<runs::Mode>(mode), within_step);
-  UpdateInterestOfRecorder(due, everything);
+  ChangePass([&](Recorder& recorder) {
+    recorder.BeginPass(static_cast<runs::Mode>(mode), within_step);
+  });
 }
 
 void Agent::EndPass() {
-  if (recorder_ == nullptr || !live()) return;
-  const bool due = recorder_->due();
-  const bool everything = recorder_->everything();
-  recorder_->EndPass();
-  UpdateInterestOfRecorder(due, everything);
+  ChangePass([](Recorder& recorder) { recorder.EndPass(); });
 }
 
-void Agent::UpdateInterestOfRecorder(bool was_due, bool was_everything) {
-  if (recorder_->due() != was_due ||
-      recorder_->everything() != was_everything) {
+void Agent::ChangePass(const std::function<void(Recorder&)>& change) {
+  const auto recorder = recordings_.recorders().current();
+  if (recorder == nullptr || !live()) return;
+  const bool was_due = recorder->due();
+  const bool was_everything = recorder->everything();
+  change(*recorder);
+  if (recorder->due() != was_due || recorder->everything() != was_everything) {
     UpdateInterest();
   }
 }

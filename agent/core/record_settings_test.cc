@@ -28,6 +28,37 @@ class RecordSettingsTest : public testing::Test {
   std::vector<std::string> problems_;
 };
 
+TEST_F(RecordSettingsTest, ABlackBoxKeepsTheLastStepsOfEveryOp) {
+  variables_["GRAPHDBG_BLACK_BOX"] = "/box";
+  RecordSettings settings = Read();
+  EXPECT_EQ(settings.directory, "/box");
+  EXPECT_FALSE(settings.keep_all);
+  EXPECT_EQ(settings.ring_steps, 100u);
+  EXPECT_EQ(settings.ring_bytes, uint64_t{32} << 20);
+  EXPECT_EQ(settings.overhead, 0);
+  ASSERT_EQ(settings.collections.size(), 1u);
+  EXPECT_EQ(settings.collections[0].name, "all");
+  EXPECT_EQ(settings.collections[0].level, RecordLevel::kLight);
+  // Whatever is configured is used.
+  variables_["GRAPHDBG_RING"] = "1MiB";
+  variables_["GRAPHDBG_RECORD_SETTINGS"] =
+      R"({"record": {"to": "elsewhere", "keep": "all", "overhead": 0.1},
+          "collections": [{"name": "losses", "level": "statistics"}]})";
+  settings = Read();
+  EXPECT_EQ(settings.directory, "/box");
+  EXPECT_FALSE(settings.keep_all);
+  EXPECT_EQ(settings.ring_steps, 0u);
+  EXPECT_EQ(settings.ring_bytes, uint64_t{1} << 20);
+  EXPECT_EQ(settings.overhead, 0.1);
+  EXPECT_EQ(settings.collections[0].name, "losses");
+  EXPECT_TRUE(problems_.empty());
+  variables_["GRAPHDBG_RECORD"] = "/runs";
+  settings = Read();
+  EXPECT_EQ(settings.directory, "/runs");
+  EXPECT_TRUE(settings.keep_all);
+  EXPECT_EQ(problems_.size(), 1u);
+}
+
 TEST_F(RecordSettingsTest, RecordsNothingByDefault) {
   const RecordSettings settings = Read();
   EXPECT_FALSE(settings.on());

@@ -94,6 +94,9 @@ class Recording {
   // Records dropped since the beginning.
   virtual uint64_t records_dropped() const = 0;
 
+  // The size of its ring and log.
+  virtual uint64_t bytes() const = 0;
+
   // Adds a line to collections.jsonl, without its end.
   virtual void AddCollectionLine(absl::string_view line) = 0;
   // The graph has grown.

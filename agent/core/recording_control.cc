@@ -28,14 +28,13 @@ RecordingControl::RecordingControl(Parts parts) : parts_(std::move(parts)) {}
 void RecordingControl::Start() {
   if (!parts_.settings.on() || parts_.open == nullptr) return;
   std::vector<std::string> problems;
-  auto recorder = std::make_shared<Recorder>(parts_.recorder, parts_.settings,
-                                             &problems);
+  auto recorder =
+      std::make_shared<Recorder>(parts_.recorder, parts_.settings, &problems);
   for (const std::string& problem : problems) parts_.recorder.tell(problem);
   parts_.recorder.nodes->StartReader(NodeTable::kRecording);
   AddNodes(recorder.get(), *parts_.recorder.nodes, 0);
-  const absl::Status opened =
-      recorder->Open(parts_.open, parts_.make_hello(), parts_.program(),
-                     parts_.default_run());
+  const absl::Status opened = recorder->Open(
+      parts_.open, parts_.make_hello(), parts_.program(), parts_.default_run());
   if (!opened.ok()) {
     parts_.recorder.tell(
         absl::StrCat("nothing is recorded: ", opened.message()));
@@ -94,31 +93,32 @@ void RecordingControl::Work() {
     MutexLock lock(&mu_);
     orders_.pop_front();
   }
-  ReportNowAndThen();
+  ReportIfDue();
 }
 
 bool RecordingControl::Serve(const v1::SetRecording& order) {
-  const bool is_on = recorders_.current() != nullptr;
   if (!order.on()) {
     StopCurrent();
     Report(order.id(), absl::OkStatus());
     return true;
   }
-  const bool changes = !order.directory().empty() || !order.settings().empty();
-  if (is_on && !changes) {
-    Report(order.id(), absl::OkStatus());
-    return true;
-  }
+  bool stopping = false;
   {
     MutexLock lock(&mu_);
     if (stopped_ != nullptr) return false;
+    stopping = stopping_;
   }
-  if (is_on) {
-    StopCurrent();
-    return false;
+  if (recorders_.current() == nullptr) {
+    Report(order.id(), Open(order));
+    return true;
   }
-  Report(order.id(), Open(order));
-  return true;
+  if (!stopping && order.directory().empty() && order.settings().empty()) {
+    Report(order.id(), absl::OkStatus());
+    return true;
+  }
+  // With other settings, a new run begins once this one has ended.
+  StopCurrent();
+  return false;
 }
 
 void RecordingControl::StopCurrent() {
@@ -153,7 +153,9 @@ absl::Status RecordingControl::Open(const v1::SetRecording& order) {
     settings = std::move(given);
   }
   if (!order.directory().empty()) settings.directory = order.directory();
+  if (settings.directory.empty()) settings.directory = last_directory_;
   if (settings.directory.empty()) settings.directory = kDefaultDirectory;
+  const std::string directory = settings.directory;
   std::vector<std::string> problems;
   auto recorder = std::make_shared<Recorder>(parts_.recorder,
                                              std::move(settings), &problems);
@@ -162,14 +164,15 @@ absl::Status RecordingControl::Open(const v1::SetRecording& order) {
   nodes->StartReader(NodeTable::kRecording);
   const uint32_t known = nodes->size();
   AddNodes(recorder.get(), *nodes, 0);
-  const absl::Status opened = recorder->Open(
-      parts_.open, parts_.make_hello(), parts_.program(),
-      first_run_.empty() ? parts_.default_run() : first_run_);
+  const absl::Status opened =
+      recorder->Open(parts_.open, parts_.make_hello(), parts_.program(),
+                     first_run_.empty() ? parts_.default_run() : first_run_);
   if (!opened.ok()) {
     nodes->StopReader(NodeTable::kRecording);
     return Refused(opened.message());
   }
   if (first_run_.empty()) first_run_ = recorder->run();
+  last_directory_ = directory;
   recorder->LearnGraph();
   MutexLock lock(&mu_);
   next_ = std::move(recorder);
@@ -195,16 +198,21 @@ void RecordingControl::CloseStopped() {
   Report(0, absl::OkStatus());
 }
 
-void RecordingControl::ReportNowAndThen() {
+void RecordingControl::ReportIfDue() {
   if (recorders_.current() == nullptr ||
       Clock::now() - reported_at_ < kReportPeriod) {
     return;
   }
+  reported_at_ = Clock::now();
   Report(0, absl::OkStatus());
 }
 
+void RecordingControl::Refuse(const v1::SetRecording& order,
+                              const absl::Status& status) {
+  Report(order.id(), status);
+}
+
 void RecordingControl::Report(uint64_t order, const absl::Status& error) {
-  reported_at_ = Clock::now();
   v1::RecordingStatus message;
   message.set_id(order);
   std::shared_ptr<Recorder> recorder = recorders_.current();

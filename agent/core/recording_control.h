@@ -64,6 +64,8 @@ class RecordingControl {
 
   // The answer is a RecordingStatus, once it is known whether it can be done.
   void Set(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
+  // Answers an order that the job's owner does not allow.
+  void Refuse(const v1::SetRecording& order, const absl::Status& status);
   // Ends what is being recorded, for good. `reason` as Recorder::Close.
   void Close(const v1::Goodbye& goodbye, absl::string_view reason)
       GRAPHDBG_EXCLUDES(mu_);
@@ -89,7 +91,7 @@ class RecordingControl {
   bool Serve(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
   void StopCurrent() GRAPHDBG_EXCLUDES(mu_);
   absl::Status Open(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
-  void ReportNowAndThen();
+  void ReportIfDue();
   void Report(uint64_t order, const absl::Status& status)
       GRAPHDBG_EXCLUDES(mu_);
 
@@ -98,13 +100,16 @@ class RecordingControl {
   // Something is to be switched between steps.
   std::atomic<bool> changes_{false};
 
-  // The worker only.
-  std::deque<v1::SetRecording> orders_ GRAPHDBG_GUARDED_BY(mu_);
-  // Names of later runs continue it.
+  // The name of the first run, which later ones continue. The worker only, once
+  // the program has started.
   std::string first_run_;
+  // The worker only. The directory of the last order, and when a status was
+  // last sent.
+  std::string last_directory_;
   Clock::time_point reported_at_;
 
   Mutex mu_;
+  std::deque<v1::SetRecording> orders_ GRAPHDBG_GUARDED_BY(mu_);
   // Opened, and not begun.
   std::shared_ptr<Recorder> next_ GRAPHDBG_GUARDED_BY(mu_);
   uint32_t next_knows_ GRAPHDBG_GUARDED_BY(mu_) = 0;

@@ -172,6 +172,10 @@ class FileRecording final : public agent::Recording {
     return inert_ ? 0 : ring_->records_dropped();
   }
 
+  uint64_t bytes() const override {
+    return inert_ ? 0 : ring_->bytes() + writer_.written_bytes();
+  }
+
   void AddCollectionLine(absl::string_view line) override {
     if (on()) files_.AddCollectionLine(line);
   }

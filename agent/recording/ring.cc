@@ -102,7 +102,7 @@ absl::Status Ring::Grow(uint64_t bytes) {
   if (path().empty() || bytes <= bytes_ || bytes > addresses_ ||
       bytes_ % page != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "a ring of ", bytes_, " bytes cannot have ", bytes, " bytes"));
+        "a ring of ", this->bytes(), " bytes cannot have ", bytes, " bytes"));
   }
   const int error = posix_fallocate(file_.fd(), static_cast<off_t>(bytes_),
                                     static_cast<off_t>(bytes - bytes_));

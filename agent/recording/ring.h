@@ -96,7 +96,7 @@ class Ring {
   uint64_t capacity() const {
     return header_->capacity.load(std::memory_order_acquire);
   }
-  uint64_t bytes() const { return bytes_; }
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Empty if the ring is in ordinary memory.
   const std::string& path() const { return file_.path(); }
 
@@ -138,7 +138,7 @@ class Ring {
   Header* const header_;
   runs::Record* const slots_;
   // Changed by the draining thread only.
-  size_t bytes_;
+  std::atomic<uint64_t> bytes_;
   const size_t addresses_;
   const Overwrite overwrite_;
 };

@@ -81,6 +81,7 @@ class FakeRecording final : public Recording {
   void EndOp() override { ++to_->ended_ops; }
   bool HasRoom() const override { return !to_->full; }
   uint64_t records_dropped() const override { return dropped_; }
+  uint64_t bytes() const override { return 4096; }
   void AddCollectionLine(absl::string_view line) override {
     to_->lines.emplace_back(line);
   }

@@ -151,4 +151,20 @@ Json Encode(const model::Divergence& divergence) {
           {"next", List(divergence.next, EncodeDifference)}};
 }
 
+Json Encode(const model::JobRecording& recording) {
+  return {{"ranks", List(recording.ranks, [](const model::RankRecording& each) {
+             return Json{{"rank", each.rank},
+                         {"supported", each.supported},
+                         {"state", model::ToString(each.state)},
+                         {"host", each.host},
+                         {"directory", NullIfEmpty(each.directory)},
+                         {"keep", each.keeps_all ? "all" : "ring"},
+                         {"steps", each.steps},
+                         {"records", each.records},
+                         {"dropped", each.dropped},
+                         {"bytes", each.bytes},
+                         {"time_share", Number(each.time_share)}};
+           })}};
+}
+
 }  // namespace graphdbg::api

@@ -191,6 +191,12 @@ class OpenedRun::View final : public jobs::Job {
   jobs::StatusTask CatchTensors(std::string, uint32_t) override {
     return RefusedStatus();
   }
+  jobs::Task<model::JobRecording> GetRecording() override {
+    return Refused<model::JobRecording>();
+  }
+  jobs::Task<model::JobRecording> SetRecording(model::RecordingSpec) override {
+    return Refused<model::JobRecording>();
+  }
 
  private:
   static graph::GraphView ViewOf(RunSource& source) {

@@ -177,9 +177,9 @@ std::vector<model::LastOp> Recording::LastOps() {
   for (const auto& [number, rank] : ranks_) {
     std::vector<runs::LastOp> ops = rank->LastOps();
     // The first is unfinished if any is.
-    const auto end = std::find_if(
-        ops.begin(), ops.end(),
-        [](const runs::LastOp& op) { return !op.unfinished; });
+    const auto end =
+        std::find_if(ops.begin(), ops.end(),
+                     [](const runs::LastOp& op) { return !op.unfinished; });
     const auto shown = end == ops.begin() && !ops.empty() ? end + 1 : end;
     for (auto op = ops.begin(); op != shown; ++op) {
       all.push_back(DescribeOp(*rank, *op));

@@ -153,7 +153,7 @@ def test_a_hang_is_visible_while_it_lasts_and_after_it_was_killed(script: Path, 
     box, reached = tmp_path / "box", tmp_path / "reached"
     job = start(script, box, "hang", "5", str(reached))
     try:
-        wait_until(reached.exists)
+        wait_until("the op hangs", reached.exists)
         run = only_run(box)
         assert run.ended is None
         assert_died_in_the_op(run, script, 5)
@@ -172,7 +172,7 @@ def test_each_of_two_ranks_has_its_own_last_op(script: Path, tmp_path: Path) -> 
     variables = {"WORLD_SIZE": "2", "GRAPHDBG_JOB": "two", "DIES": "1"}
     ranks = [start(script, box, "hang", "7", str(reached), RANK=str(rank), **variables) for rank in range(2)]
     try:
-        wait_until(reached.exists)
+        wait_until("the op hangs", reached.exists)
     finally:
         for job in ranks:
             job.kill()
@@ -216,9 +216,7 @@ def test_packing_a_lost_run_keeps_the_last_ops(script: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("edit", [lambda data: data[:600], lambda data: b"GDBGOPS\x02" + data[8:], lambda data: b""])
-def test_a_damaged_file_of_last_ops_is_reported(
-    script: Path, tmp_path: Path, edit: Callable[[bytes], bytes]
-) -> None:
+def test_a_damaged_file_of_last_ops_is_reported(script: Path, tmp_path: Path, edit: Callable[[bytes], bytes]) -> None:
     box = tmp_path / "box"
     start(script, box, "kill", "5").communicate(timeout=120)
     run = only_run(box)
