@@ -2652,7 +2652,7 @@ export interface operations {
                 "application/json": {
                     /** @description Names of predefined collections. */
                     collections?: string[];
-                    /** @description The directory of runs, on the host of each rank; a relative path is below the working directory of its process. */
+                    /** @description The directory of runs, on the host of each rank; a relative path is below the working directory of its process. Default: that of the configuration, else that of the recording before, else "runs". */
                     directory?: string;
                     /**
                      * @description Everything, or only the newest steps until a hit or the end.

@@ -230,8 +230,8 @@ class Job:
         arguments, is a run of its own.
 
         Args:
-            to: The directory of runs on the machine of each rank. Default: that of the job's configuration, or
-                "runs" in its working directory.
+            to: The directory of runs on the machine of each rank. Default: that of the job's configuration,
+                else that of the recording before, else "runs" in its working directory.
             on: False ends the recording with the current step.
             level: "light", "statistics" or "tensors".
             keep: "all", or "ring" for the newest steps only.
