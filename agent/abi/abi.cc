@@ -165,6 +165,7 @@ using graphdbg::agent::CopySized;
 using graphdbg::agent::Fail;
 using graphdbg::agent::Guarded;
 using graphdbg::agent::ToCode;
+using graphdbg::agent::Usable;
 
 graphdbg_status graphdbg_open(const graphdbg_options* options,
                               graphdbg_agent** agent) {
@@ -261,6 +262,14 @@ int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
   // Nothing is of interest to an agent that is not live.
   return agent != nullptr ? agent->agent->Interest(node)
                           : GRAPHDBG_INTEREST_NONE;
+}
+
+void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node) {
+  if (Usable(agent)) agent->agent->BeginOp(node);
+}
+
+void graphdbg_end_op(graphdbg_agent* agent) {
+  if (Usable(agent)) agent->agent->EndOp();
 }
 
 graphdbg_status graphdbg_start(graphdbg_agent* agent) {

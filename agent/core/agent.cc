@@ -41,7 +41,6 @@ Agent::Agent(Config config, Identity identity, const Host& host,
     : config_(std::move(config)),
       identity_(std::move(identity)),
       read_place_(std::move(read_place)),
-      open_recording_(std::move(open_recording)),
       host_(host),
       devices_(&host_,
                [this](const std::string& line) {
@@ -49,17 +48,28 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                }),
       watch_(&nodes_),
       requested_(&nodes_),
-      recorder_(!config_.record.on() || open_recording_ == nullptr
-                    ? nullptr
-                    : std::make_unique<Recorder>(
-                          Recorder::Parts{
-                              &host_, &devices_, &nodes_, &bindings_, &counter_,
-                              config_.tensor_budget_bytes,
-                              [this](const std::string& line) {
-                                LogToStderr(line);
-                                outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
-                              }},
-                          config_.record, &config_.problems)),
+      recordings_({{&host_, &devices_, &nodes_, &bindings_, &counter_,
+                    config_.tensor_budget_bytes,
+                    [this](const std::string& line) {
+                      LogToStderr(line);
+                      outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
+                    }},
+                   &outbox_,
+                   config_.record,
+                   std::move(open_recording),
+                   [this] {
+                     return MakeHello(config_, identity_, incarnation_,
+                                      devices_.first(),
+                                      /*waits_at_start=*/false);
+                   },
+                   [this] { return config_.program; },
+                   [this] {
+                     // Ranks have to agree on a name; a single process gets one
+                     // of its own.
+                     return config_.world_size > 1 ? config_.job : "";
+                   },
+                   [this] { UpdateInterest(); },
+                   [this] { worker_.Wake(); }}),
       connection_(ServerAddress(config_)),
       values_({&host_, &nodes_, &bindings_, &requested_, &devices_},
               config_.tensor_budget_bytes, config_.partial_memory),
@@ -71,13 +81,15 @@ Agent::Agent(Config config, Identity identity, const Host& host,
              },
              [this] { UpdateInterest(); }},
             config_.on_disconnect == OnDisconnect::kHold, config_.step_limit),
-      interest_(
-          {&nodes_, &gate_, &watch_, &requested_, &values_, recorder_.get()},
-          config_.partial_memory),
+      interest_({&nodes_, &gate_, &watch_, &requested_, &values_,
+                 &recordings_.recorders()},
+                config_.partial_memory),
       reporter_(
           &outbox_, &statistics_,
           [this](const v1::Hit& hit) {
-            if (recorder_ != nullptr) recorder_->Hit(hit);
+            if (const auto recorder = recordings_.recorders().current()) {
+              recorder->Hit(hit);
+            }
           },
           /*attended=*/!config_.serverless),
       checker_(&nodes_, &host_, &devices_),
@@ -99,7 +111,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                     reporter_.Report(std::move(findings));
                   }}),
       link_({&config_, &nodes_, &watch_, &requested_, &outbox_, &gate_,
-             &tensor_requests_, &rechecker_, &connection_},
+             &tensor_requests_, &rechecker_, &recordings_, &connection_},
             {[this] { return live(); },
              [this] {
                return MakeHello(config_, identity_, incarnation_,
@@ -109,10 +121,11 @@ Agent::Agent(Config config, Identity identity, const Host& host,
              [this](const std::string& line) { Detach(line); }}),
       transport_(std::move(transport)),
       worker_(kTick, [this] { Work(); }) {
-  nodes_.set_recorded(recorder_ != nullptr);
   nodes_.set_on_change([this] {
     outbox_.Wake();
-    if (recorder_ != nullptr) recorder_->GraphChanged();
+    if (const auto recorder = recordings_.recorders().current()) {
+      recorder->GraphChanged();
+    }
   });
 }
 
@@ -150,19 +163,10 @@ void Agent::Dial() {
   for (const std::string& problem : config_.place_problems) {
     LogToStderr(problem);
   }
-  StartRecording();
+  recordings_.Start();
+  UpdateInterest();
   worker_.Start();
   transport_->Start(&link_);
-}
-
-void Agent::StartRecording() {
-  if (recorder_ == nullptr) return;
-  const v1::Hello hello = MakeHello(config_, identity_, incarnation_,
-                                    devices_.first(), /*waits_at_start=*/false);
-  // Ranks have to agree on a name; a single process gets one of its own.
-  recorder_->Open(open_recording_, hello, config_.program,
-                  config_.world_size > 1 ? config_.job : "");
-  UpdateInterest();
 }
 
 void Agent::SetOwnWatchpoints() {
@@ -234,11 +238,9 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   DecideInfinities();
   nodes_.ReportLastSteps();
   const v1::Goodbye goodbye = MakeGoodbye(ending, terminated);
-  if (recorder_ != nullptr) {
-    recorder_->Close(goodbye, terminated                ? "terminated"
-                              : goodbye.has_exception() ? "exception"
-                                                        : "exit");
-  }
+  recordings_.Close(goodbye, terminated                ? "terminated"
+                             : goodbye.has_exception() ? "exception"
+                                                       : "exit");
   outbox_.PutGoodbye(goodbye);
   const bool connected = connection_.Close();
   worker_.RequestStop();
@@ -266,7 +268,7 @@ void Agent::Detach(const std::string& line) {
 
 void Agent::GoInert() {
   live_ = false;
-  if (recorder_ != nullptr) recorder_->GoInert();
+  recordings_.GoInert();
   interest_.TurnOff();
   level_.TurnOff();
 }
@@ -276,6 +278,7 @@ void Agent::Work() {
     while (tensor_requests_.ServeOne() || rechecker_.ServeOne()) {
     }
     if (live()) deferred_.ProcessCompleted();
+    recordings_.Work();
     gate_.ReportState(/*always=*/false);
     ApplyDisconnectPolicy();
   } catch (const std::exception& e) {
@@ -311,7 +314,9 @@ void Agent::UpdateInterest() { level_.Set(interest_.Update()); }
 absl::StatusOr<uint32_t> Agent::DeclareNode(const graphdbg_node_info& info) {
   ASSIGN_OR_RETURN(const uint32_t id, nodes_.Declare(info));
   watch_.AddNode(id);
-  if (recorder_ != nullptr) recorder_->AddNode(id);
+  if (const auto recorder = recordings_.recorders().current()) {
+    recorder->AddNode(id);
+  }
   if (info.kind == GRAPHDBG_OP) gate_.NodeDeclared(info.name, id);
   return id;
 }

@@ -10,7 +10,7 @@
 //        |-- ValueKeeper (values of this step and the one before)
 //        |-- Checker, DeferredChecks, BoundTensorChecker, UndecidedInfinities
 //        |      '-- FindingsReporter -> Outbox
-//        |-- Recorder -> Recording (the files of agent/recording)
+//        |-- RecordingControl -> Recorder -> Recording (agent/recording)
 //        '-- Worker: TensorRequests, Rechecker, DeferredChecks
 //
 // Threads: the program's own threads call Start, Executed, StepEnd and the
@@ -52,6 +52,7 @@
 #include "agent/core/outbox.h"
 #include "agent/core/rechecker.h"
 #include "agent/core/recording.h"
+#include "agent/core/recording_control.h"
 #include "agent/core/requested_nodes.h"
 #include "agent/core/server_connection.h"
 #include "agent/core/server_link.h"
@@ -63,8 +64,6 @@
 #include "agent/core/worker.h"
 
 namespace graphdbg::agent {
-
-class Recorder;
 
 class Agent final {
  public:
@@ -98,6 +97,9 @@ class Agent final {
   absl::Status BindTensor(uint32_t node, void* bound);
   // Returns GRAPHDBG_INTEREST_...
   int Interest(uint32_t node);
+  // This thread begins to execute a node, and has ended it.
+  void BeginOp(uint32_t node);
+  void EndOp();
   graphdbg_status Start();
   // Returns INVALID_ARGUMENT for nodes that were not declared.
   graphdbg_status Executed(const graphdbg_execution& execution);
@@ -143,9 +145,9 @@ class Agent final {
   // Sets the watchpoints of the configuration, since there is no server that
   // would do so.
   void SetOwnWatchpoints();
-  void StartRecording();
-  // The recording may be interested in other nodes than before.
-  void UpdateInterestOfRecorder(bool was_due, bool was_everything);
+  // Calls `change`, after which the recorder may be interested in other nodes
+  // than before.
+  void ChangePass(const std::function<void(Recorder&)>& change);
 
   // Sets *found to whether there is a server. If not, the agent looks for one
   // in the background.
@@ -162,7 +164,6 @@ class Agent final {
   const Identity identity_;
   std::string incarnation_;
   const ReadPlaceFunction read_place_;
-  const OpenRecordingFunction open_recording_;
   const Host host_;
 
   // Each protects itself; see the classes. Ordered so that each outlives those
@@ -175,8 +176,7 @@ class Agent final {
   Outbox outbox_;
   StatisticsRecorder statistics_;
   ExecutionCounter counter_;
-  // Null if nothing is recorded.
-  const std::unique_ptr<Recorder> recorder_;
+  RecordingControl recordings_;
   FailedOp failed_op_;
   ServerConnection connection_;
   ValueKeeper values_;

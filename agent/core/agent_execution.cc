@@ -76,6 +76,7 @@ graphdbg_status Agent::Start() {
   // After the wait, during which users set most of their watchpoints.
   if (status == GRAPHDBG_OK) status = CheckBeforeFirstStep(/*waited=*/wait);
   running_ = true;
+  recordings_.BetweenSteps(counter_.current_step());
   values_.KeepBound(*watch_.snapshot(), 0, Stepping());
   UpdateInterest();
   return live() ? status : GRAPHDBG_DETACHED;
@@ -98,6 +99,16 @@ int Agent::Interest(uint32_t node) {
   if (facts == nullptr || !interest_.any()) return GRAPHDBG_INTEREST_NONE;
   counter_.Count();
   return interest_.In(*facts);
+}
+
+void Agent::BeginOp(uint32_t node) {
+  Recorder* const recorder = recordings_.recorders().OnThisThread();
+  if (recorder != nullptr) recorder->BeginOp(node);
+}
+
+void Agent::EndOp() {
+  Recorder* const recorder = recordings_.recorders().OnThisThread();
+  if (recorder != nullptr) recorder->EndOp();
 }
 
 graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
@@ -134,7 +145,9 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   if (!deferred && (undecided_.any() || !findings.undecided.empty())) {
     FollowInfinities(execution, point, &findings);
   }
-  if (recorder_ != nullptr) recorder_->Executed(execution, point, is_new);
+  if (Recorder* const recorder = recordings_.recorders().OnThisThread()) {
+    recorder->Executed(execution, point, is_new);
+  }
   std::vector<uint32_t> stops;
   if (!findings.empty()) stops = reporter_.Report(std::move(findings));
   if (stops.empty() && !interest_.every_node_stops() && !facts->has(kAwaited)) {
@@ -167,40 +180,37 @@ graphdbg_status Agent::StepEnd() {
   reporter_.ReportStatistics(step);
   std::vector<uint32_t> stops = reporter_.Report(std::move(findings));
   for (uint32_t id : reporter_.TakeStepEndStops()) stops.push_back(id);
-  if (recorder_ != nullptr) recorder_->EndStep(step);
+  if (const auto recorder = recordings_.recorders().current()) {
+    recorder->EndStep(step);
+  }
   counter_.EndStep();
   interest_.EndFirstStep();
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
   values_.EndStep(watch_.snapshot(), step, Stepping());
   counter_.RestartOrder();
   if (!live()) return GRAPHDBG_DETACHED;
-  if (recorder_ != nullptr) recorder_->BeginStep(step + 1);
+  recordings_.BetweenSteps(step + 1);
+  if (const auto recorder = recordings_.recorders().current()) {
+    recorder->BeginStep(step + 1);
+  }
   UpdateInterest();
   return status;
 }
 
 void Agent::BeginPass(graphdbg_mode mode, bool within_step) {
-  if (recorder_ == nullptr || !live()) return;
-  const bool due = recorder_->due();
-  const bool everything = recorder_->everything();
-  recorder_->BeginPass(static_cast<runs::Mode>(mode), within_step);
-  UpdateInterestOfRecorder(due, everything);
+  ChangePass([&](Recorder& recorder) {
+    recorder.BeginPass(static_cast<runs::Mode>(mode), within_step);
+  });
 }
 
 void Agent::EndPass() {
-  if (recorder_ == nullptr || !live()) return;
-  const bool due = recorder_->due();
-  const bool everything = recorder_->everything();
-  recorder_->EndPass();
-  UpdateInterestOfRecorder(due, everything);
+  ChangePass([](Recorder& recorder) { recorder.EndPass(); });
 }
 
 void Agent::SetMode(graphdbg_mode mode) {
-  if (recorder_ == nullptr || !live()) return;
-  const bool due = recorder_->due();
-  const bool everything = recorder_->everything();
-  recorder_->SetMode(static_cast<runs::Mode>(mode));
-  UpdateInterestOfRecorder(due, everything);
+  ChangePass([mode](Recorder& recorder) {
+    recorder.SetMode(static_cast<runs::Mode>(mode));
+  });
 }
 
 absl::Status Agent::SaveTensor(const char* name, const char* collection,
@@ -221,7 +231,9 @@ absl::Status Agent::SaveTensor(const char* name, const char* collection,
         absl::StrCat("cannot save '", name,
                      "': an op or tensor of the program has this name"));
   }
-  if (recorder_ != nullptr) recorder_->AddSaved(node, collection);
+  if (const auto recorder = recordings_.recorders().current()) {
+    recorder->AddSaved(node, collection);
+  }
   graphdbg_execution execution = {};
   execution.struct_size = sizeof(execution);
   execution.node = node;
@@ -231,9 +243,13 @@ absl::Status Agent::SaveTensor(const char* name, const char* collection,
   return absl::OkStatus();
 }
 
-void Agent::UpdateInterestOfRecorder(bool was_due, bool was_everything) {
-  if (recorder_->due() != was_due ||
-      recorder_->everything() != was_everything) {
+void Agent::ChangePass(const std::function<void(Recorder&)>& change) {
+  const auto recorder = recordings_.recorders().current();
+  if (recorder == nullptr || !live()) return;
+  const bool was_due = recorder->due();
+  const bool was_everything = recorder->everything();
+  change(*recorder);
+  if (recorder->due() != was_due || recorder->everything() != was_everything) {
     UpdateInterest();
   }
 }

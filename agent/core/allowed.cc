@@ -45,6 +45,8 @@ absl::Status CheckAllowed(const Allowed& allowed,
     case v1::ServerMessage::kCatchTensor:
       return CheckView(allowed, "keeping values",
                        message.catch_tensor().node());
+    case v1::ServerMessage::kSetRecording:
+      return Check(allowed.change, "recording it", "change");
     // These order nothing that the job's owner could mind.
     case v1::ServerMessage::kWelcome:
     case v1::ServerMessage::kRemoveWatchpoint:

@@ -20,7 +20,7 @@ struct Allowed {
   // Set watchpoints, pause, step and continue.
   bool control = true;
   bool terminate = true;
-  // Write to the job's tensors and settings. No order does that today.
+  // Write to the job's tensors and settings, and record it.
   bool change = true;
   // Names of nodes whose values are not sent; their statistics are.
   conditions::PatternSet redacted;

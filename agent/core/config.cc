@@ -402,7 +402,8 @@ Config ReadConfig(const Environment& environment,
               &config.enabled);
   // To have a run recorded, it suffices to say where.
   if (!reader.Value("GRAPHDBG_ENABLE") && !reader.Value("ENABLE_MS_DEBUGGER")) {
-    config.enabled = reader.Value("GRAPHDBG_RECORD").has_value();
+    config.enabled = reader.Value("GRAPHDBG_RECORD").has_value() ||
+                     reader.Value("GRAPHDBG_BLACK_BOX").has_value();
   }
   if (!config.enabled) return config;
   const auto text = [](const std::string& s) { return std::optional(s); };

@@ -19,6 +19,11 @@ class ExecutionCounter {
   // An op is about to execute, whether or not the agent follows it.
   void Count() { executions_.fetch_add(1, std::memory_order_relaxed); }
 
+  // What NextOrder would return.
+  uint64_t expected_order() const {
+    return std::max(executions_.load(), last_order_.load() + 1);
+  }
+
   // Returns the position of an execution within its step: the number of
   // executions counted so far, but always more than the last one returned.
   uint64_t NextOrder() {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "agent/core/recorder.h"
+#include "agent/core/recorder_switch.h"
 
 namespace graphdbg::agent {
 
@@ -30,9 +31,10 @@ int NodeInterest::Update() {
   demand.sees_writes =
       (flags & (kAnyNode | kWrites)) != 0 || watch->covers_all();
 
-  const bool records = parts_.recorder != nullptr && parts_.recorder->due();
+  const std::shared_ptr<Recorder> recorder = parts_.recorders->current();
+  const bool records = recorder != nullptr && recorder->due();
   if (records) flags |= kRecorded;
-  if (records && parts_.recorder->everything()) flags |= kAnyNode;
+  if (records && recorder->everything()) flags |= kAnyNode;
 
   uint8_t required = kWatched | kAwaited | kRequested | kRecorded;
   const bool stepping = needs.tensors && demand.mode == Mode::kEverything;

@@ -14,7 +14,7 @@
 
 namespace graphdbg::agent {
 
-class Recorder;
+class RecorderSwitch;
 
 // Derives from the user's commands, watchpoints and requests which nodes'
 // executions the adapter has to report. The result is a mask of NodeFlags, so
@@ -31,8 +31,7 @@ class NodeInterest {
     const WatchTable* watch;
     RequestedNodes* requested;
     ValueKeeper* values;
-    // Null if nothing is recorded.
-    const Recorder* recorder = nullptr;
+    const RecorderSwitch* recorders;
   };
   NodeInterest(const Parts& parts, bool partial_memory)
       : parts_(parts), partial_memory_(partial_memory) {}

@@ -5,6 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "agent/core/recorder.h"
+#include "agent/core/recorder_switch.h"
+
 namespace graphdbg::agent {
 namespace {
 
@@ -55,8 +58,10 @@ class NodeInterestTest : public testing::Test {
              {[](const v1::StateUpdate&) {},
               [](uint64_t, const absl::Status&) {}, [] {}},
              /*hold=*/false};
-  NodeInterest interest_{{&nodes_, &gate_, &watch_, &requested_, &values_},
-                         /*partial_memory=*/false};
+  RecorderSwitch recorders_;
+  NodeInterest interest_{
+      {&nodes_, &gate_, &watch_, &requested_, &values_, &recorders_},
+      /*partial_memory=*/false};
   uint32_t a_, b_;
 };
 

@@ -283,17 +283,33 @@ void NodeTable::MarkChanged(const ScopeKey& scope) {
 void NodeTable::ResendAll() {
   {
     MutexLock lock(&mu_);
-    Changes& changes = changes_[kServer];
-    changes = Changes();
-    for (size_t i = 0; i < records_.size(); ++i) {
-      records_[i].changed[kServer] = true;
-      changes.nodes.push_back(static_cast<uint32_t>(i) + 1);
-    }
-    for (const auto& [scope, type] : scope_types_) {
-      changes.scopes.push_back(scope);
-    }
+    ChangeAll(kServer);
   }
   if (on_change_) on_change_();
+}
+
+void NodeTable::ChangeAll(Reader reader) {
+  Changes& changes = changes_[reader];
+  changes = Changes();
+  for (size_t i = 0; i < records_.size(); ++i) {
+    records_[i].changed[reader] = true;
+    changes.nodes.push_back(static_cast<uint32_t>(i) + 1);
+  }
+  for (const auto& [scope, type] : scope_types_) {
+    changes.scopes.push_back(scope);
+  }
+}
+
+void NodeTable::StartReader(Reader reader) {
+  MutexLock lock(&mu_);
+  if (reader == kRecording) recorded_ = true;
+  ChangeAll(reader);
+}
+
+void NodeTable::StopReader(Reader reader) {
+  MutexLock lock(&mu_);
+  if (reader == kRecording) recorded_ = false;
+  changes_[reader] = Changes();
 }
 
 // Returns the graph of the next update; null if nothing changed. If several

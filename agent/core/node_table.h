@@ -174,9 +174,10 @@ class NodeTable {
   void set_on_change(std::function<void()> on_change) {
     on_change_ = std::move(on_change);
   }
-  // Without a recording, there is no need to remember what it has not read. Set
-  // before the table is used.
-  void set_recorded(bool recorded) { recorded_ = recorded; }
+  // A recording begins to receive updates, with everything that is known, and
+  // receives none from now on. The server always does.
+  void StartReader(Reader reader);
+  void StopReader(Reader reader);
 
  private:
   struct Frame {
@@ -237,7 +238,9 @@ class NodeTable {
       GRAPHDBG_REQUIRES(mu_);
   void MarkChanged(uint32_t id) GRAPHDBG_REQUIRES(mu_);
   void MarkChanged(const ScopeKey& scope) GRAPHDBG_REQUIRES(mu_);
-  size_t readers() const { return recorded_ ? 2 : 1; }
+  size_t readers() const GRAPHDBG_REQUIRES(mu_) { return recorded_ ? 2 : 1; }
+  // Has the next updates of a reader include everything.
+  void ChangeAll(Reader reader) GRAPHDBG_REQUIRES(mu_);
   void LearnMode(const Execution& execution, NodeFacts* facts)
       GRAPHDBG_EXCLUDES(mu_);
   void Fill(uint32_t id, v1::Node* node) const GRAPHDBG_REQUIRES(mu_);
@@ -249,7 +252,8 @@ class NodeTable {
   }
 
   std::function<void()> on_change_;
-  bool recorded_ = false;
+  // Without a recording, there is no need to remember what it has not read.
+  bool recorded_ GRAPHDBG_GUARDED_BY(mu_) = false;
   // Grows with mu_ held; read without a lock.
   SegmentedArray<NodeFacts> facts_;
 

@@ -85,6 +85,14 @@ void Outbox::PutWatchpointStatus(v1::WatchpointStatus status) {
   Put(std::move(message));
 }
 
+void Outbox::PutRecordingStatus(v1::RecordingStatus status) {
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive || !peer_.takes_recordings) return;
+  v1::AgentMessage message;
+  *message.mutable_recording_status() = std::move(status);
+  Put(std::move(message));
+}
+
 void Outbox::PutGoodbye(v1::Goodbye goodbye) {
   MutexLock lock(&mu_);
   v1::AgentMessage message;

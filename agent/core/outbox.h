@@ -35,6 +35,8 @@ class Outbox {
   void PutState(const v1::StateUpdate& state);
   void PutCommandResult(uint64_t command_id, const absl::Status& status);
   void PutWatchpointStatus(v1::WatchpointStatus status);
+  // Dropped if the server does not understand it.
+  void PutRecordingStatus(v1::RecordingStatus status);
   // The last message: nothing that is added later is sent.
   void PutGoodbye(v1::Goodbye goodbye);
 
@@ -60,6 +62,7 @@ class Outbox {
     bool takes_statistics = false;
     // It distinguishes hits that were absorbed.
     bool knows_absorbed = false;
+    bool takes_recordings = false;
   };
   // The server accepted the stream: messages added from now on are sent.
   void BeginStream(const Peer& peer);

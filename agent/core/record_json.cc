@@ -222,7 +222,7 @@ absl::Status ReadCollections(const Json& json, RecordLevel level,
   const Json* const list = Find(json, "collections");
   const bool has_reductions = Find(json, "reductions") != nullptr;
   if (list == nullptr) {
-    for (const std::string& name : DefaultCollections()) {
+    for (const std::string& name : DefaultCollections(settings->black_box)) {
       CollectionSettings& collection =
           settings->collections.emplace_back(defaults);
       collection.name = name;
@@ -249,7 +249,8 @@ absl::Status ReadRecordJson(absl::string_view text, RecordSettings* settings) {
   Json json = Json::parse(text.begin(), text.end(), nullptr,
                           /*allow_exceptions=*/false);
   if (!json.is_object()) return Wrong("the settings", "a JSON object");
-  RecordLevel level = RecordLevel::kStatistics;
+  RecordLevel level =
+      settings->black_box ? RecordLevel::kLight : RecordLevel::kStatistics;
   if (const Json* const record = Find(json, "record")) {
     RETURN_IF_ERROR(ReadRecord(*record, settings, &level));
   }
@@ -283,6 +284,8 @@ std::string EffectiveJson(const RecordSettings& settings) {
       {"max_bytes", settings.max_bytes},
       {"tensor_rate",
        settings.tensor_rate ? Json(*settings.tensor_rate) : Json(nullptr)}};
+  if (settings.black_box) record["level"] = "light";
+  if (settings.ring_steps != 0) record["ring_steps"] = settings.ring_steps;
   if (Json& given = json["record"]; given.is_object()) {
     for (const char* key : {"level", "parquet"}) {
       if (const Json* const value = Find(given, key)) record[key] = *value;

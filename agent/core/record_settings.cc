@@ -16,6 +16,19 @@ const char* TextOf(const std::function<const char*(const char*)>& environment,
   return text == nullptr ? "" : text;
 }
 
+// What a black box has unless the settings say otherwise: steps that measuring
+// does not leave out, and a ring that grows.
+constexpr uint64_t kBlackBoxSteps = 100;
+
+RecordSettings DefaultSettings(bool black_box) {
+  RecordSettings settings;
+  settings.black_box = black_box;
+  if (!black_box) return settings;
+  settings.overhead = 0;
+  settings.ring_bytes = 0;
+  return settings;
+}
+
 // Uses the first variable that has a name in it.
 std::string RunOf(const std::function<const char*(const char*)>& environment) {
   for (const char* name :
@@ -54,21 +67,25 @@ Schedule EffectiveSchedule(const Schedules& collection, const Schedules& global,
   return schedule;
 }
 
-std::vector<std::string> DefaultCollections() {
+std::vector<std::string> DefaultCollections(bool black_box) {
+  if (black_box) return {"all"};
   return {"losses", "weights", "biases", "gradients", "layers", "inputs"};
 }
 
 RecordSettings ReadRecordSettings(
     const std::function<const char*(const char*)>& environment,
     std::vector<std::string>* problems) {
-  RecordSettings settings;
+  const std::string to = TextOf(environment, "GRAPHDBG_RECORD");
+  const std::string box = TextOf(environment, "GRAPHDBG_BLACK_BOX");
+  const bool black_box = !box.empty() && to.empty();
+  RecordSettings settings = DefaultSettings(black_box);
   const std::string json = TextOf(environment, "GRAPHDBG_RECORD_SETTINGS");
   if (absl::Status status =
           ReadRecordJson(json.empty() ? "{}" : json, &settings);
       !status.ok()) {
     problems->push_back(absl::StrCat("ignored the settings of the recording: ",
                                      status.message()));
-    settings = RecordSettings();
+    settings = DefaultSettings(black_box);
     ReadRecordJson("{}", &settings).IgnoreError();
   }
   const auto ignored = [&](const char* name, absl::string_view text,
@@ -76,9 +93,13 @@ RecordSettings ReadRecordSettings(
     problems->push_back(
         absl::StrCat("ignored ", name, "=", text, ": expected ", expected));
   };
-  if (const std::string to = TextOf(environment, "GRAPHDBG_RECORD");
-      !to.empty()) {
-    settings.directory = to;
+  if (!to.empty()) settings.directory = to;
+  if (black_box) {
+    settings.directory = box;
+    settings.keep_all = false;
+  } else if (!box.empty()) {
+    ignored("GRAPHDBG_BLACK_BOX", box,
+            "GRAPHDBG_RECORD to be unset, because it records already");
   }
   if (const std::string keep = TextOf(environment, "GRAPHDBG_RECORD_KEEP");
       keep == "all" || keep == "ring") {
@@ -94,6 +115,10 @@ RecordSettings ReadRecordSettings(
     } else {
       ignored("GRAPHDBG_RING", ring, "a size from 1MiB to 4GiB");
     }
+  }
+  if (settings.ring_bytes == 0) {
+    settings.ring_bytes = RecordSettings().ring_bytes;
+    settings.ring_steps = kBlackBoxSteps;
   }
   settings.ring_directory = TextOf(environment, "GRAPHDBG_RING_DIR");
   if (const std::string share = TextOf(environment, "GRAPHDBG_RECORD_OVERHEAD");

@@ -79,6 +79,8 @@ struct RecordSettings {
   std::string directory;
   bool keep_all = true;
   uint64_t ring_bytes = uint64_t{32} << 20;
+  // The ring grows until it holds so many steps; 0: it has a fixed size.
+  uint64_t ring_steps = 0;
   std::string ring_directory;
   // Share of the program's time that measuring may take; 0: no limit.
   double overhead = 0.05;
@@ -99,6 +101,9 @@ struct RecordSettings {
   std::vector<CollectionSettings> collections;
   // Checked by the agent itself if there is no server.
   std::vector<v1::SetWatchpoint> watchpoints;
+  // Set before the settings are read: the last steps of every op are kept, and
+  // nothing else is written.
+  bool black_box = false;
   // The name that the launcher or the user gave the run; empty: none.
   std::string run;
   // What ReadRecordJson has read.
@@ -115,8 +120,9 @@ inline constexpr size_t kMaxCollections = 62;
 absl::Status ReadRecordJson(absl::string_view json, RecordSettings* settings);
 
 // Reads GRAPHDBG_RECORD_SETTINGS, which has that object, and then the variables
-// GRAPHDBG_RECORD, _RECORD_KEEP, _RING, _RING_DIR and _RECORD_OVERHEAD. A line
-// for each value that was ignored is added to `problems`.
+// GRAPHDBG_RECORD, GRAPHDBG_BLACK_BOX, GRAPHDBG_RECORD_KEEP, _OVERHEAD,
+// GRAPHDBG_RING and GRAPHDBG_RING_DIR. A line for each value that was ignored
+// is added to `problems`.
 RecordSettings ReadRecordSettings(
     const std::function<const char*(const char*)>& environment,
     std::vector<std::string>* problems);
@@ -125,7 +131,7 @@ RecordSettings ReadRecordSettings(
 std::string EffectiveJson(const RecordSettings& settings);
 
 // The collections of a configuration that names none.
-std::vector<std::string> DefaultCollections();
+std::vector<std::string> DefaultCollections(bool black_box);
 
 }  // namespace graphdbg::agent
 

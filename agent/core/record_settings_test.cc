@@ -28,6 +28,37 @@ class RecordSettingsTest : public testing::Test {
   std::vector<std::string> problems_;
 };
 
+TEST_F(RecordSettingsTest, ABlackBoxKeepsTheLastStepsOfEveryOp) {
+  variables_["GRAPHDBG_BLACK_BOX"] = "/box";
+  RecordSettings settings = Read();
+  EXPECT_EQ(settings.directory, "/box");
+  EXPECT_FALSE(settings.keep_all);
+  EXPECT_EQ(settings.ring_steps, 100u);
+  EXPECT_EQ(settings.ring_bytes, uint64_t{32} << 20);
+  EXPECT_EQ(settings.overhead, 0);
+  ASSERT_EQ(settings.collections.size(), 1u);
+  EXPECT_EQ(settings.collections[0].name, "all");
+  EXPECT_EQ(settings.collections[0].level, RecordLevel::kLight);
+  // Whatever is configured is used.
+  variables_["GRAPHDBG_RING"] = "1MiB";
+  variables_["GRAPHDBG_RECORD_SETTINGS"] =
+      R"({"record": {"to": "elsewhere", "keep": "all", "overhead": 0.1},
+          "collections": [{"name": "losses", "level": "statistics"}]})";
+  settings = Read();
+  EXPECT_EQ(settings.directory, "/box");
+  EXPECT_FALSE(settings.keep_all);
+  EXPECT_EQ(settings.ring_steps, 0u);
+  EXPECT_EQ(settings.ring_bytes, uint64_t{1} << 20);
+  EXPECT_EQ(settings.overhead, 0.1);
+  EXPECT_EQ(settings.collections[0].name, "losses");
+  EXPECT_TRUE(problems_.empty());
+  variables_["GRAPHDBG_RECORD"] = "/runs";
+  settings = Read();
+  EXPECT_EQ(settings.directory, "/runs");
+  EXPECT_TRUE(settings.keep_all);
+  EXPECT_EQ(problems_.size(), 1u);
+}
+
 TEST_F(RecordSettingsTest, RecordsNothingByDefault) {
   const RecordSettings settings = Read();
   EXPECT_FALSE(settings.on());
@@ -38,7 +69,7 @@ TEST_F(RecordSettingsTest, RecordsNothingByDefault) {
     names.push_back(each.name);
     EXPECT_EQ(each.level, RecordLevel::kStatistics);
   }
-  EXPECT_EQ(names, DefaultCollections());
+  EXPECT_EQ(names, DefaultCollections(/*black_box=*/false));
 }
 
 TEST_F(RecordSettingsTest, ReadsVariables) {
@@ -170,7 +201,8 @@ TEST(RecordJson, FillsInDefaults) {
   EXPECT_EQ(json["record"]["to"], "there");
   EXPECT_EQ(json["record"]["level"], "light");
   EXPECT_EQ(json["record"]["keep"], "all");
-  EXPECT_EQ(json["collections"].size(), DefaultCollections().size());
+  EXPECT_EQ(json["collections"].size(),
+            DefaultCollections(/*black_box=*/false).size());
   EXPECT_FALSE(json.contains("watchpoints"));
 }
 

@@ -8,6 +8,7 @@
 #include "agent/core/nearest_names.h"
 #include "agent/core/source_text.h"
 #include "proto/wire/limits.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -53,9 +54,9 @@ Recorder::~Recorder() {
   if (leaks_) (void)recording_.release();
 }
 
-void Recorder::Open(const OpenRecordingFunction& open, const v1::Hello& hello,
-                    const std::string& program,
-                    const std::string& default_run) {
+absl::Status Recorder::Open(const OpenRecordingFunction& open,
+                            const v1::Hello& hello, const std::string& program,
+                            const std::string& default_run) {
   RecordingOptions options;
   options.directory = settings_.directory;
   options.keep_all = settings_.keep_all;
@@ -67,6 +68,7 @@ void Recorder::Open(const OpenRecordingFunction& open, const v1::Hello& hello,
   // A program that waits for the disk limits itself.
   options.limits_tensor_rate = !settings_.tensor_rate && !settings_.block;
   options.ring_bytes = settings_.ring_bytes;
+  options.ring_steps = settings_.ring_steps;
   options.ring_directory = settings_.ring_directory;
   options.run = settings_.run.empty() ? default_run : settings_.run;
   options.program = program;
@@ -87,16 +89,41 @@ void Recorder::Open(const OpenRecordingFunction& open, const v1::Hello& hello,
         }
         return true;
       };
-  auto opened = open(options, hello, std::move(callbacks));
-  if (!opened.ok()) {
-    parts_.tell(
-        absl::StrCat("nothing is recorded: ", opened.status().message()));
-    return;
+  ASSIGN_OR_RETURN(recording_, open(options, hello, std::move(callbacks)));
+  return absl::OkStatus();
+}
+
+void Recorder::Begin(uint64_t step) {
+  {
+    MutexLock lock(&mu_);
+    since_ = Clock::now();
   }
-  recording_ = *std::move(opened);
   on_ = true;
   parts_.tell(absl::StrCat("recording to ", recording_->directory()));
-  BeginStep(parts_.counter->current_step());
+  BeginStep(step);
+}
+
+std::string Recorder::run() const {
+  const std::string& path = recording_->directory();
+  return path.substr(path.rfind('/') + 1);
+}
+
+Recorder::Status Recorder::status() const {
+  Status status;
+  status.directory = recording_->directory();
+  status.keeps_all = settings_.keep_all;
+  status.steps = steps_;
+  status.records = records_;
+  status.dropped = recording_->records_dropped();
+  status.bytes = recording_->bytes();
+  MutexLock lock(&mu_);
+  const auto elapsed =
+      std::chrono::duration_cast<nanoseconds>(Clock::now() - since_).count();
+  if (on() && elapsed > 0) {
+    status.time_share = static_cast<double>(measuring_ns_.load()) /
+                        static_cast<double>(elapsed);
+  }
+  return status;
 }
 
 void Recorder::AddNode(uint32_t node) {
@@ -108,6 +135,27 @@ void Recorder::AddNode(uint32_t node) {
 
 void Recorder::AddSaved(uint32_t node, absl::string_view collection) {
   collections_.AddSaved(node, collection);
+}
+
+void Recorder::BeginOp(uint32_t node) {
+  if (!on()) return;
+  const NodeFacts* const facts = parts_.nodes->Facts(node);
+  if (facts == nullptr || !facts->has(kAnyNode)) return;
+  StartedOp op;
+  op.node = node;
+  op.step = parts_.counter->current_step();
+  op.exec_order = parts_.counter->expected_order();
+  if (!facts->has(kNeverExecuted)) return recording_->BeginOp(op);
+  const std::string name = parts_.nodes->InfoOf(node).name;
+  const v1::SourceFrame frame = parts_.nodes->UserFrameOf(node);
+  op.name = name;
+  op.file = frame.file();
+  op.line = frame.line();
+  recording_->BeginOp(op);
+}
+
+void Recorder::EndOp() {
+  if (on()) recording_->EndOp();
 }
 
 RecordKey Recorder::KeyOf(const Phase& phase) const {
@@ -248,6 +296,8 @@ void Recorder::EndStep(uint64_t step) {
   FinishDevices(/*waits=*/true);
   Decide();
   if (undescribed_.exchange(false)) recording_->WriteDescriptions();
+  learns_ = false;
+  ++steps_;
   MutexLock lock(&mu_);
   End(step_phase_);
   schedule_.EndStep(nanoseconds(measuring_ns_ - step_phase_.measuring_ns),
@@ -311,8 +361,8 @@ void Recorder::GraphChanged() {
 }
 
 void Recorder::Close(const v1::Goodbye& goodbye, absl::string_view reason) {
-  if (!on_.exchange(false)) return;
-  Decide();
+  if (recording_ == nullptr || closed_.exchange(true)) return;
+  if (on_.exchange(false)) Decide();
   leaks_ = !recording_->Close(goodbye, reason);
 }
 

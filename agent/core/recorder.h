@@ -30,8 +30,8 @@
 
 namespace graphdbg::agent {
 
-// Exists only if something is to be recorded, so that nothing of it costs
-// anything otherwise.
+// Exists only while something is recorded, so that nothing of it costs anything
+// otherwise.
 //
 // Training threads call the functions of the first section. Executed takes a
 // lock only until the graph around a new node is known, and waits only if the
@@ -61,6 +61,9 @@ class Recorder {
   // `is_new`: the node has not executed before.
   void Executed(const Execution& execution, const ExecutionPoint& point,
                 bool is_new) GRAPHDBG_EXCLUDES(mu_);
+  // This thread begins an op, and has ended it.
+  void BeginOp(uint32_t node);
+  void EndOp();
   // The program calls a model for this purpose. `within_step`: the call is no
   // step, but belongs to the training step that comes next.
   void BeginPass(runs::Mode mode, bool within_step) GRAPHDBG_EXCLUDES(mu_);
@@ -77,11 +80,31 @@ class Recorder {
   // The program goes on after a step.
   void BeginStep(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
 
+  // Begins to record, with this step.
+  void Begin(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
+
   // --- Any thread.
 
-  // Starts recording. A failure is reported; nothing is recorded then.
-  void Open(const OpenRecordingFunction& open, const v1::Hello& hello,
-            const std::string& program, const std::string& default_run);
+  // Creates the files. Called once, before anything else.
+  absl::Status Open(const OpenRecordingFunction& open, const v1::Hello& hello,
+                    const std::string& program, const std::string& default_run);
+  // The program has executed steps already: which nodes collections contain is
+  // found out in the first step, in which all nodes are of interest.
+  void LearnGraph() { learns_ = true; }
+  // The name of the run.
+  std::string run() const;
+  struct Status {
+    // The run's.
+    std::string directory;
+    bool keeps_all = true;
+    uint64_t steps = 0;
+    uint64_t records = 0;
+    uint64_t dropped = 0;
+    // The size of ring and log.
+    uint64_t bytes = 0;
+    double time_share = 0;
+  };
+  Status status() const GRAPHDBG_EXCLUDES(mu_);
   void Hit(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
   void GraphChanged();
   // `reason`: "exit", "exception" or "terminated".
@@ -91,8 +114,8 @@ class Recorder {
 
   // Whether executions of recorded nodes are of interest now, or of all nodes.
   // Without a lock.
-  bool due() const { return (due_ != 0 || everything_) && on(); }
-  bool everything() const { return everything_ && on(); }
+  bool due() const { return (due_ != 0 || everything()) && on(); }
+  bool everything() const { return (everything_ || learns_) && on(); }
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
  private:
@@ -230,6 +253,9 @@ class Recorder {
   CollectionMask tensors_ = 0;
   // Set once, before `on_`.
   std::unique_ptr<Recording> recording_;
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> learns_{false};
+  std::atomic<uint64_t> steps_{0};
   // Its thread hangs in the file system, and uses it for ever.
   bool leaks_ = false;
 
@@ -252,7 +278,7 @@ class Recorder {
   // In this step.
   std::atomic<int64_t> waited_ms_{0};
 
-  Mutex mu_;
+  mutable Mutex mu_;
   RecordSchedule schedule_ GRAPHDBG_GUARDED_BY(mu_);
   Phase step_phase_ GRAPHDBG_GUARDED_BY(mu_);
   // The program reports its calls of models.
@@ -265,6 +291,8 @@ class Recorder {
   std::array<uint64_t, runs::kModes> passes_ GRAPHDBG_GUARDED_BY(mu_){};
   Clock::time_point step_since_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t step_since_unix_ns_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // When recording began.
+  Clock::time_point since_ GRAPHDBG_GUARDED_BY(mu_);
   bool told_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
   bool told_tensors_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
   bool told_empty_ GRAPHDBG_GUARDED_BY(mu_) = false;

@@ -61,6 +61,26 @@ TEST_F(RecorderTest, MarksSteps) {
   EXPECT_EQ(recorded_.marks[3].mark.records, 1u);
 }
 
+TEST_F(RecorderTest, NamesAnOpThatBeginsForTheFirstTime) {
+  Open();
+  const uint32_t op = Op("forward/op");
+  for (int step = 0; step < 2; ++step) {
+    agent_->BeginOp(op);
+    Execute(op, {1});
+    agent_->EndOp();
+    EndStep();
+  }
+  ASSERT_EQ(recorded_.begun.size(), 2u);
+  EXPECT_EQ(recorded_.begun[0].node, op);
+  EXPECT_EQ(recorded_.begun[0].step, 1u);
+  EXPECT_EQ(recorded_.begun[0].exec_order, 1u);
+  EXPECT_EQ(recorded_.begun[0].name, "forward/op");
+  EXPECT_EQ(recorded_.begun[1].name, "");
+  EXPECT_EQ(recorded_.ended_ops, 2);
+  agent_->BeginOp(4'000'000);
+  EXPECT_EQ(recorded_.begun.size(), 2u);
+}
+
 TEST_F(RecorderTest, UnscalesGradients) {
   Open(R"({"collections": [{"name": "all"}]})");
   Options options;

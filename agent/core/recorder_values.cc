@@ -55,7 +55,7 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
     BeginStepAs(knows_modes_ ? step_phase_.mode : ModeOf(execution.mode));
   }
   const CollectionMask undecided = collections_.Undecided(execution.node);
-  if (is_new || undecided != 0) {
+  if (is_new || undecided != 0 || learns_) {
     collections_.Observe(execution, point.step << 16 | execution.micro_step);
   }
   // What the program saves is always due.

@@ -82,6 +82,18 @@ struct RecordedMark {
   runs::EndReason reason = runs::EndReason::kNone;
 };
 
+// An op that a thread begins to execute.
+struct StartedOp {
+  uint32_t node = 0;
+  uint64_t step = 0;
+  uint64_t exec_order = 0;
+  // Given if it executes for the first time, because the graph may not have
+  // been written yet. The line of the user's code, 0 if there is none.
+  absl::string_view name;
+  absl::string_view file;
+  uint32_t line = 0;
+};
+
 // Any thread, unless stated otherwise. Appending neither waits, allocates,
 // takes a lock nor makes a system call; it returns false for what is dropped.
 // Once the recording has failed, everything is dropped.
@@ -107,6 +119,10 @@ class Recording {
   // Also keeps the message, and therefore allocates.
   virtual bool AppendHit(const RecordKey& key, const v1::Hit& hit) = 0;
 
+  // This thread begins an op, and has ended it. Like appending.
+  virtual void BeginOp(const StartedOp& op) = 0;
+  virtual void EndOp() = 0;
+
   // Whether a record would find room.
   virtual bool HasRoom() const = 0;
   // Whether a tensor of this size would find room, or waiting does not help.
@@ -116,6 +132,9 @@ class Recording {
   virtual uint64_t records_dropped() const = 0;
   virtual uint64_t tensors_dropped() const = 0;
   virtual uint64_t tensor_bytes() const = 0;
+
+  // The size of its ring and log.
+  virtual uint64_t bytes() const = 0;
 
   // Adds a line to collections.jsonl, without its end.
   virtual void AddCollectionLine(absl::string_view line) = 0;
@@ -150,6 +169,8 @@ struct RecordingOptions {
   // Without a rate, it is half of what the disk reaches.
   bool limits_tensor_rate = true;
   uint64_t ring_bytes = uint64_t{32} << 20;
+  // The ring grows until it has room for so many steps; 0: it does not.
+  uint64_t ring_steps = 0;
   // Where the ring shall lie; empty: wherever it is safe.
   std::string ring_directory;
   // The run's name; empty: made from the program's name.

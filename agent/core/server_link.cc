@@ -96,6 +96,9 @@ void ServerLink::Handle(const v1::ServerMessage& message) {
       return OnCatchTensor(message.catch_tensor());
     case v1::ServerMessage::kHitsRecorded:
       return parts_.outbox->Confirm(message.hits_recorded().through());
+    case v1::ServerMessage::kSetRecording:
+      parts_.recordings->Set(message.set_recording());
+      return callbacks_.wake_worker();
     case v1::ServerMessage::MESSAGE_NOT_SET:
       return;
   }
@@ -111,6 +114,8 @@ void ServerLink::Refuse(const v1::ServerMessage& message,
     case v1::ServerMessage::kTensorRequest:
       parts_.tensor_requests->Add(message.tensor_request(), status);
       return callbacks_.wake_worker();
+    case v1::ServerMessage::kSetRecording:
+      return parts_.recordings->Refuse(message.set_recording(), status);
     default:
       // Has no response.
       return parts_.outbox->PutLog(v1::Log::LEVEL_WARNING,
@@ -129,7 +134,8 @@ void ServerLink::OnWelcome(const v1::Welcome& welcome) {
   parts_.nodes->ResendAll();
   parts_.outbox->BeginStream({wire::Has(theirs, wire::kHitsRecorded),
                               wire::Has(theirs, wire::kStatisticsReport),
-                              wire::Has(theirs, wire::kHitsAbsorbed)});
+                              wire::Has(theirs, wire::kHitsAbsorbed),
+                              wire::Has(theirs, wire::kRecording1)});
   parts_.gate->SetConnected(true);
   parts_.gate->ReportState(/*always=*/true);
   // Last: it lets the program start.

@@ -15,6 +15,7 @@
 #include "agent/core/node_table.h"
 #include "agent/core/outbox.h"
 #include "agent/core/rechecker.h"
+#include "agent/core/recording_control.h"
 #include "agent/core/requested_nodes.h"
 #include "agent/core/server_connection.h"
 #include "agent/core/source_text.h"
@@ -39,6 +40,7 @@ class ServerLink final : public Link {
     Gate* gate;
     TensorRequests* tensor_requests;
     Rechecker* rechecker;
+    RecordingControl* recordings;
     ServerConnection* connection;
   };
   struct Callbacks {

@@ -20,10 +20,12 @@
 #include "agent/recording/clock.h"
 #include "agent/recording/descriptions.h"
 #include "agent/recording/file.h"
+#include "agent/recording/last_ops.h"
 #include "agent/recording/log_writer.h"
 #include "agent/recording/message_files.h"
 #include "agent/recording/records.h"
 #include "agent/recording/ring.h"
+#include "agent/recording/ring_growth.h"
 #include "agent/recording/ring_place.h"
 #include "agent/recording/run_directory.h"
 #include "agent/recording/tensor_staging.h"
@@ -81,7 +83,8 @@ absl::StatusOr<std::unique_ptr<Ring>> CreateRing(
       options.keep_all ? Ring::Overwrite::kNever : Ring::Overwrite::kOldest;
   std::string reason = "no file system that is safe to map has room for it";
   for (const std::string& path : RingPaths(places, options.ring_bytes)) {
-    auto ring = Ring::Create(path, options.ring_bytes, owner, overwrite);
+    auto ring = Ring::Create(path, options.ring_bytes, owner, overwrite,
+                             options.ring_steps == 0 ? 0 : runs::kMaxRingBytes);
     if (ring.ok()) {
       if (!places.chosen.empty() &&
           path.compare(0, places.chosen.size(), places.chosen) != 0) {
@@ -100,10 +103,23 @@ absl::StatusOr<std::unique_ptr<Ring>> CreateRing(
   return Ring::Create("", options.ring_bytes, owner, overwrite);
 }
 
+// Beside the ring. Null, with a line for the user, if there is no room for it.
+std::shared_ptr<LastOps> CreateLastOps(const Ring& ring, const RingOwner& owner,
+                                       const RecordingCallbacks& callbacks) {
+  if (ring.path().empty()) return nullptr;
+  auto last_ops =
+      LastOps::Create(absl::StrCat(ring.path(), runs::kLastOpsSuffix), owner);
+  if (last_ops.ok()) return *std::move(last_ops);
+  callbacks.tell(absl::StrCat("recording: ", last_ops.status().message(),
+                              "; ops in progress are not recorded"));
+  return nullptr;
+}
+
 class FileRecording final : public agent::Recording {
  public:
   FileRecording(const RecordingOptions& options, RankDescription description,
-                std::unique_ptr<Ring> ring, RecordingCallbacks callbacks)
+                std::unique_ptr<Ring> ring, std::shared_ptr<LastOps> last_ops,
+                RecordingCallbacks callbacks)
       : tell_(callbacks.tell),
         description_(std::move(description)),
         ring_(std::move(ring)),
@@ -114,6 +130,8 @@ class FileRecording final : public agent::Recording {
                  [this] { writer_.Wake(); }),
         tensor_writer_(&staging_, FileOwnerOf(description_),
                        TensorOptions(options, description_), TensorCallbacks()),
+        last_ops_(std::move(last_ops)),
+        growth_(ring_.get(), options.ring_steps, callbacks.tell),
         files_(description_.directory.rank_path,
                std::move(callbacks.take_graph_update)),
         writer_(ring_.get(),
@@ -141,7 +159,9 @@ class FileRecording final : public agent::Recording {
   }
   bool AppendEnd(const RecordKey& key, const RecordedMark& mark) override {
     const bool appended = Append(MarkRecord(runs::Kind::kEnd, key, mark));
-    if (key.pass == 0 && on()) staging_.EndStep();
+    if (key.pass != 0) return appended;
+    if (on()) staging_.EndStep();
+    if (appended) growth_.EndStep();
     return appended;
   }
   bool SaveTensor(const RecordKey& key,
@@ -161,6 +181,13 @@ class FileRecording final : public agent::Recording {
     return appended;
   }
 
+  void BeginOp(const agent::StartedOp& op) override {
+    if (on() && last_ops_ != nullptr) last_ops_->Begin(op);
+  }
+  void EndOp() override {
+    if (on() && last_ops_ != nullptr) last_ops_->End();
+  }
+
   bool HasRoom() const override { return !on() || ring_->HasRoom(); }
   bool HasRoomForTensor(uint64_t bytes) override {
     return !on() || staging_.HasRoom(bytes);
@@ -172,6 +199,10 @@ class FileRecording final : public agent::Recording {
     return inert_ ? 0 : ring_->tensors_dropped();
   }
   uint64_t tensor_bytes() const override { return staging_.bytes(); }
+
+  uint64_t bytes() const override {
+    return inert_ ? 0 : ring_->bytes() + writer_.written_bytes();
+  }
 
   void AddCollectionLine(absl::string_view line) override {
     if (on()) files_.AddCollectionLine(line);
@@ -232,7 +263,10 @@ class FileRecording final : public agent::Recording {
     return writer;
   }
   LogWriter::Callbacks WriterCallbacks() {
-    return {[this](bool sync) { return WriteMessages(sync); },
+    return {[this](bool sync) {
+              growth_.Grow();
+              return WriteMessages(sync);
+            },
             [this] { tensor_writer_.Write(); },
             [this] { return CheckRoom(description_.directory.rank_path); },
             [this](const std::string& line) {
@@ -252,6 +286,9 @@ class FileRecording final : public agent::Recording {
   const bool writes_through_;
   TensorStaging staging_;
   TensorWriter tensor_writer_;
+  // Null if the ring is in ordinary memory, too.
+  const std::shared_ptr<LastOps> last_ops_;
+  RingGrowth growth_;
   MessageFiles files_;
   LogWriter writer_;
 };
@@ -286,6 +323,8 @@ bool FileRecording::Close(const v1::Goodbye& goodbye,
     return true;
   }
   if (removes_ring) ring_->RemoveFile();
+  // Another thread may hang in an op.
+  if (last_ops_ != nullptr && !last_ops_->OthersRun()) last_ops_->RemoveFile();
   return true;
 }
 
@@ -333,8 +372,11 @@ absl::StatusOr<std::unique_ptr<agent::Recording>> OpenFileRecording(
                               options, description.owner, callbacks));
   description.ring_path = ring->path();
   RETURN_IF_ERROR(WriteDescriptions(description));
+  std::shared_ptr<LastOps> last_ops =
+      CreateLastOps(*ring, description.owner, callbacks);
   return std::make_unique<FileRecording>(options, std::move(description),
-                                         std::move(ring), std::move(callbacks));
+                                         std::move(ring), std::move(last_ops),
+                                         std::move(callbacks));
 }
 
 }  // namespace graphdbg::recording

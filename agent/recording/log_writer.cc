@@ -141,6 +141,7 @@ absl::Status LogWriter::WriteRecords(uint64_t end) {
     RETURN_IF_ERROR(
         segments_.Append(next_, {buffer_.data(), count * runs::kRecordBytes}));
     next_ += count;
+    written_bytes_ += count * runs::kRecordBytes;
     ring_->SetTail(next_);
     if (segment_ends) RETURN_IF_ERROR(segments_.Close());
     if (!options_.keep_all && keep_through_.load() == 0) {

@@ -71,6 +71,9 @@ class LogWriter {
   // its thread may hang in a system call for ever.
   bool Finish(std::chrono::milliseconds limit) GRAPHDBG_EXCLUDES(mu_);
 
+  // Any thread.
+  uint64_t written_bytes() const { return written_bytes_; }
+
   // After Finish: whether all records are in the log.
   bool complete() const { return complete_; }
 
@@ -105,6 +108,7 @@ class LogWriter {
   // Records of steps up to this one are kept; 0: none. Without keep_all.
   std::atomic<uint64_t> keep_through_{0};
   std::atomic<bool> complete_{false};
+  std::atomic<uint64_t> written_bytes_{0};
 
   Mutex mu_;
   CondVar changed_;

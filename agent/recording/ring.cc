@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -23,6 +25,26 @@ struct flock WholeFile(short type) {
   return lock;
 }
 
+// How many addresses to reserve for a ring that may grow to this size. Nothing
+// is allocated for them, but they count where a program's addresses are
+// limited.
+size_t AddressesFor(uint64_t bytes, uint64_t max_bytes) {
+  rlimit limit;
+  const bool limited =
+      getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return limited ? bytes : std::max(bytes, max_bytes);
+}
+
+// A child has no use for it, and a core dump has enough without.
+void KeepToProcess(void* memory, size_t bytes) {
+  madvise(memory, bytes, MADV_DONTFORK);
+  madvise(memory, bytes, MADV_DONTDUMP);
+}
+
+uint64_t CapacityOf(uint64_t bytes) {
+  return (bytes - runs::kRingHeaderBytes) / runs::kRecordBytes;
+}
+
 // Allocates the file's blocks, and locks it.
 absl::Status Prepare(const File& file, uint64_t bytes) {
   const int error = posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
@@ -38,15 +60,15 @@ absl::Status Prepare(const File& file, uint64_t bytes) {
 absl::StatusOr<std::unique_ptr<Ring>> Ring::Create(const std::string& path,
                                                    uint64_t bytes,
                                                    const RingOwner& owner,
-                                                   Overwrite overwrite) {
+                                                   Overwrite overwrite,
+                                                   uint64_t max_bytes) {
   if (bytes < runs::kMinRingBytes || bytes > runs::kMaxRingBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a ring of ", bytes, " bytes; it must have 1 MiB to 4 GiB"));
   }
-  const uint64_t capacity =
-      (bytes - runs::kRingHeaderBytes) / runs::kRecordBytes;
   File file;
-  int flags = MAP_SHARED | MAP_POPULATE;
+  const size_t addresses = AddressesFor(bytes, max_bytes);
+  int flags = MAP_SHARED | MAP_POPULATE | MAP_FIXED;
   if (path.empty()) {
     flags |= MAP_ANONYMOUS;
   } else {
@@ -56,40 +78,68 @@ absl::StatusOr<std::unique_ptr<Ring>> Ring::Create(const std::string& path,
       return status;
     }
   }
+  void* const room = mmap(nullptr, addresses, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file.fd(), 0);
+      room == MAP_FAILED
+          ? room
+          : mmap(room, bytes, PROT_READ | PROT_WRITE, flags, file.fd(), 0);
   if (memory == MAP_FAILED) {
     const int error = errno;
+    if (room != MAP_FAILED) munmap(room, addresses);
     if (!path.empty()) unlink(path.c_str());
     return ErrorOf(error, "map", path.empty() ? "memory" : path);
   }
-  // A child has no use for it, and a core dump has enough without.
-  madvise(memory, bytes, MADV_DONTFORK);
-  madvise(memory, bytes, MADV_DONTDUMP);
+  KeepToProcess(memory, bytes);
   std::unique_ptr<Ring> ring(
-      new Ring(std::move(file), memory, bytes, capacity, overwrite));
+      new Ring(std::move(file), memory, bytes, addresses, overwrite));
   ring->WriteHeader(owner);
   return ring;
 }
 
-Ring::Ring(File file, void* memory, size_t bytes, uint64_t capacity,
+absl::Status Ring::Grow(uint64_t bytes) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (path().empty() || bytes <= bytes_ || bytes > addresses_ ||
+      bytes_ % page != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a ring of ", this->bytes(), " bytes cannot have ", bytes, " bytes"));
+  }
+  const int error = posix_fallocate(file_.fd(), static_cast<off_t>(bytes_),
+                                    static_cast<off_t>(bytes - bytes_));
+  RETURN_IF_ERROR(ErrorOf(error, "allocate", path()));
+  char* const end = reinterpret_cast<char*>(header_) + bytes_;
+  if (mmap(end, bytes - bytes_, PROT_READ | PROT_WRITE,
+           MAP_SHARED | MAP_POPULATE | MAP_FIXED, file_.fd(),
+           static_cast<off_t>(bytes_)) == MAP_FAILED) {
+    return ErrorOf(errno, "map", path());
+  }
+  KeepToProcess(end, bytes - bytes_);
+  bytes_ = bytes;
+  if (head() >= capacity()) {
+    return absl::FailedPreconditionError("records have been overwritten");
+  }
+  header_->capacity.store(CapacityOf(bytes), std::memory_order_release);
+  return absl::OkStatus();
+}
+
+Ring::Ring(File file, void* memory, size_t bytes, size_t addresses,
            Overwrite overwrite)
     : file_(std::move(file)),
       header_(static_cast<Header*>(memory)),
       slots_(reinterpret_cast<runs::Record*>(static_cast<char*>(memory) +
                                              runs::kRingHeaderBytes)),
       bytes_(bytes),
-      capacity_(capacity),
+      addresses_(addresses),
       overwrite_(overwrite) {}
 
-Ring::~Ring() { munmap(header_, bytes_); }
+Ring::~Ring() { munmap(header_, addresses_); }
 
 void Ring::WriteHeader(const RingOwner& owner) {
   runs::RingHeader header{};
   header.magic = runs::kRingMagic;
   header.header_bytes = runs::kRingHeaderBytes;
   header.record_bytes = runs::kRecordBytes;
-  header.capacity = capacity_;
+  header.capacity = CapacityOf(bytes_);
   header.start_unix_ns = UnixNanoseconds();
   header.incarnation = owner.incarnation;
   header.rank = owner.rank;
@@ -103,14 +153,14 @@ bool Ring::HasRoom() const {
   return overwrite_ == Overwrite::kOldest ||
          header_->head.load(std::memory_order_relaxed) -
                  header_->tail.load(std::memory_order_acquire) <
-             capacity_;
+             capacity();
 }
 
 bool Ring::Reserve(uint64_t* position) {
   uint64_t head = header_->head.load(std::memory_order_relaxed);
   do {
     if (overwrite_ == Overwrite::kNever &&
-        head - header_->tail.load(std::memory_order_acquire) >= capacity_) {
+        head - header_->tail.load(std::memory_order_acquire) >= capacity()) {
       return false;
     }
   } while (!header_->head.compare_exchange_weak(
@@ -145,7 +195,8 @@ bool Ring::Read(uint64_t position, runs::Record* record) const {
 
 uint64_t Ring::oldest() const {
   const uint64_t end = head();
-  return end > capacity_ ? end - capacity_ : 0;
+  const uint64_t capacity = this->capacity();
+  return end > capacity ? end - capacity : 0;
 }
 
 void Ring::SetClosed() {

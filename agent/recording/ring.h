@@ -39,12 +39,14 @@ class Ring {
   };
 
   // Creates the file, which has as many records as fit into `bytes`, and locks
-  // it for the life of the process. With an empty path, the ring is in ordinary
-  // memory, and dies with the process.
+  // it for the life of the process. It can grow to `max_bytes`, unless the
+  // addresses of the process are limited. With an empty path, the ring is in
+  // ordinary memory, and dies with the process.
   static absl::StatusOr<std::unique_ptr<Ring>> Create(const std::string& path,
                                                       uint64_t bytes,
                                                       const RingOwner& owner,
-                                                      Overwrite overwrite);
+                                                      Overwrite overwrite,
+                                                      uint64_t max_bytes = 0);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -92,14 +94,24 @@ class Ring {
   // Removes the file. The memory stays.
   void RemoveFile();
 
-  uint64_t capacity() const { return capacity_; }
+  // Makes the file larger. FAILED_PRECONDITION if the ring cannot grow so far,
+  // or a record has been overwritten already; then, and after a failure, the
+  // ring has room for as many records as before.
+  absl::Status Grow(uint64_t bytes);
+
+  uint64_t capacity() const {
+    return header_->capacity.load(std::memory_order_acquire);
+  }
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Empty if the ring is in ordinary memory.
   const std::string& path() const { return file_.path(); }
 
  private:
   // Like runs::RingHeader, but what several threads or processes use is atomic.
   struct Header {
-    unsigned char constant[60];
+    unsigned char constant[16];
+    std::atomic<uint64_t> capacity;
+    unsigned char constant_too[36];
     std::atomic<uint32_t> state;
     unsigned char gap[64];
     std::atomic<uint64_t> head;
@@ -109,6 +121,8 @@ class Ring {
     std::atomic<uint64_t> records_dropped;
     std::atomic<uint64_t> tensors_dropped;
   };
+  static_assert(offsetof(Header, capacity) ==
+                offsetof(runs::RingHeader, capacity));
   static_assert(offsetof(Header, state) == offsetof(runs::RingHeader, state));
   static_assert(offsetof(Header, head) == offsetof(runs::RingHeader, head));
   static_assert(offsetof(Header, tail) == offsetof(runs::RingHeader, tail));
@@ -116,21 +130,22 @@ class Ring {
                 offsetof(runs::RingHeader, records_dropped));
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-  Ring(File file, void* memory, size_t bytes, uint64_t capacity,
+  Ring(File file, void* memory, size_t bytes, size_t addresses,
        Overwrite overwrite);
 
   void WriteHeader(const RingOwner& owner);
   // Reserves the next position. False if there is no room.
   bool Reserve(uint64_t* position);
   runs::Record* SlotOf(uint64_t position) const {
-    return slots_ + position % capacity_;
+    return slots_ + position % capacity();
   }
 
   File file_;
   Header* const header_;
   runs::Record* const slots_;
-  const size_t bytes_;
-  const uint64_t capacity_;
+  // Changed by the draining thread only.
+  std::atomic<uint64_t> bytes_;
+  const size_t addresses_;
   const Overwrite overwrite_;
 };
 

@@ -98,6 +98,44 @@ TEST_F(RingTest, OverwritesTheOldestIfOnlyTheNewestAreKept) {
   EXPECT_EQ(record.step, 5u);
 }
 
+TEST_F(RingTest, GrowsBeforeARecordIsOverwritten) {
+  auto created = Ring::Create(path_, kBytes, RingOwner(),
+                              Ring::Overwrite::kOldest, 4 * kBytes);
+  ASSERT_TRUE(created.ok()) << created.status();
+  Ring& ring = **created;
+  for (uint64_t i = 0; i < kCapacity - 1; ++i) ring.Append(OfStep(i));
+  ASSERT_TRUE(ring.Grow(3 * kBytes).ok());
+  EXPECT_EQ(ring.capacity(), (3 * kBytes - 4096) / 160);
+  for (uint64_t i = kCapacity - 1; i < 3 * kCapacity; ++i) {
+    ring.Append(OfStep(i));
+  }
+  const std::string file = ReadFile(path_);
+  EXPECT_EQ(file.size(), 3 * kBytes);
+  const auto view = runs::RingView::Open(file);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(view->header().capacity, ring.capacity());
+  uint64_t next = 0;
+  view->ForEach(0, [&](uint64_t at, const runs::Record& record) {
+    EXPECT_EQ(at, next++);
+    EXPECT_EQ(record.step, at);
+  });
+  EXPECT_EQ(next, 3 * kCapacity);
+}
+
+TEST_F(RingTest, DoesNotGrowOnceRecordsAreOverwritten) {
+  auto created = Ring::Create(path_, kBytes, RingOwner(),
+                              Ring::Overwrite::kOldest, 4 * kBytes);
+  ASSERT_TRUE(created.ok()) << created.status();
+  Ring& ring = **created;
+  for (uint64_t i = 0; i < kCapacity + 1; ++i) ring.Append(OfStep(i));
+  EXPECT_FALSE(ring.Grow(2 * kBytes).ok());
+  EXPECT_EQ(ring.capacity(), kCapacity);
+  runs::Record record;
+  EXPECT_TRUE(ring.Read(kCapacity, &record));
+  // Nor beyond what it was created for.
+  EXPECT_FALSE(ring.Grow(8 * kBytes).ok());
+}
+
 TEST_F(RingTest, GivesEachThreadPositionsOfItsOwn) {
   const auto ring = Create();
   constexpr uint64_t kThreads = 4;

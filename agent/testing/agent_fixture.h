@@ -30,8 +30,9 @@ class AgentFixture : public testing::Test {
     auto transport = std::make_unique<FakeTransport>();
     server_ = transport.get();
     const graphdbg_host callbacks = host_.host();
-    agent_ = std::make_unique<Agent>(config_, Identity{}, Host(&callbacks),
-                                     std::move(transport));
+    agent_ =
+        std::make_unique<Agent>(config_, Identity{}, Host(&callbacks),
+                                std::move(transport), nullptr, open_recording_);
     agent_->Open();
     agent_->Dial();
     server_->Connect(watchpoints);
@@ -125,6 +126,7 @@ class AgentFixture : public testing::Test {
     return trained;
   }
 
+  OpenRecordingFunction open_recording_;
   Config config_;
   ToyHost host_;
   std::unique_ptr<Agent> agent_;

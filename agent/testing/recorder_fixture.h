@@ -41,6 +41,14 @@ struct Recorded {
   std::vector<v1::Hit> hits;
   std::vector<std::string> lines;
   std::vector<std::string> graph;
+  struct Begun {
+    uint32_t node;
+    uint64_t step;
+    uint64_t exec_order;
+    std::string name;
+  };
+  std::vector<Begun> begun;
+  int ended_ops = 0;
   uint64_t kept_through = 0;
   uint64_t descriptions = 0;
   std::string closed;
@@ -92,11 +100,17 @@ class FakeRecording final : public Recording {
     to_->hits.push_back(hit);
     return true;
   }
+  void BeginOp(const StartedOp& op) override {
+    to_->begun.push_back(
+        {op.node, op.step, op.exec_order, std::string(op.name)});
+  }
+  void EndOp() override { ++to_->ended_ops; }
   bool HasRoom() const override { return !to_->full; }
   bool HasRoomForTensor(uint64_t) override { return !to_->full; }
   uint64_t records_dropped() const override { return dropped_; }
   uint64_t tensors_dropped() const override { return tensors_dropped_; }
   uint64_t tensor_bytes() const override { return tensor_bytes_; }
+  uint64_t bytes() const override { return 4096; }
   void AddCollectionLine(absl::string_view line) override {
     to_->lines.emplace_back(line);
   }

@@ -18,6 +18,8 @@ inline constexpr char kHitsFile[] = "hits.gdbm";
 inline constexpr char kCollectionsFile[] = "collections.jsonl";
 inline constexpr char kLogDirectory[] = "log";
 inline constexpr char kTensorsDirectory[] = "tensors";
+// Behind the name of a ring: which op each thread runs.
+inline constexpr char kLastOpsSuffix[] = ".ops";
 // Behind the name of a segment while it is written.
 inline constexpr char kOpenSuffix[] = ".open";
 // Behind the name of any other file while it is written.

@@ -26,6 +26,9 @@ inline constexpr char kHitsAbsorbed[] = "hits/absorbed";
 // StateUpdate.resume_if_unattended.
 inline constexpr char kUnattendedErrors[] = "errors/unattended";
 
+// SetRecording and RecordingStatus.
+inline constexpr char kRecording1[] = "recording/1";
+
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);
 

@@ -275,6 +275,19 @@ absl::Status Check(const v1::TensorRequest& request) {
       Name("tensor_request.slice_text", request.slice_text()));
 }
 
+absl::Status Check(const v1::RecordingStatus& status) {
+  return First(Name("recording_status.directory", status.directory()),
+               status.time_share() >= 0
+                   ? absl::OkStatus()
+                   : Invalid("recording_status.time_share", "is not a share"),
+               Check(status.error()));
+}
+
+absl::Status Check(const v1::SetRecording& order) {
+  return First(Name("set_recording.directory", order.directory()),
+               Text("set_recording.settings", order.settings()));
+}
+
 }  // namespace
 
 absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes) {
@@ -300,6 +313,8 @@ absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes) {
       return Check(message.goodbye());
     case Case::kStatistics:
       return Check(message.statistics());
+    case Case::kRecordingStatus:
+      return Check(message.recording_status());
     case Case::MESSAGE_NOT_SET:
       return Invalid("message", "is missing");
   }
@@ -326,6 +341,8 @@ absl::Status Validate(const v1::ServerMessage& message) {
       return Check(message.tensor_request());
     case Case::kCatchTensor:
       return Required("catch_tensor.node", message.catch_tensor().node());
+    case Case::kSetRecording:
+      return Check(message.set_recording());
     case Case::MESSAGE_NOT_SET:
       return Invalid("message", "is missing");
   }

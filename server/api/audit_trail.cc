@@ -36,6 +36,7 @@ constexpr Row kTable[] = {
     {"PATCH", "/jobs/{job}/watchpoints/{watchpoint}", "change_watchpoint"},
     {"DELETE", "/jobs/{job}/watchpoints/{watchpoint}", "remove_watchpoint"},
     {"POST", "/jobs/{job}/tensor/catch", "catch_tensors"},
+    {"PUT", "/jobs/{job}/recording", "set_recording"},
     {"GET", "/jobs/{job}/tensor", "read_values", true},
     {"GET", "/jobs/{job}/tensor/download", "download_tensor"},
     {"POST", "/runs/{run}/checks", "start_check"},

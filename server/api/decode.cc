@@ -9,9 +9,14 @@
 #include "absl/strings/match.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/body_reader.h"
+#include "server/api/json.h"
 
 namespace graphdbg::api {
 namespace {
+
+// Limits of the agents' wire (proto/wire/limits.h).
+constexpr size_t kMaxDirectoryBytes = 4096;
+constexpr size_t kMaxSettingsBytes = size_t{64} << 10;
 
 constexpr uint64_t kMaxSteps = 1'000'000'000;
 constexpr size_t kMaxNameBytes = 64;
@@ -183,6 +188,40 @@ absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     change.pause = body.Choice<model::PauseMode>("pause");
     change.enabled = body.Boolean("enabled");
     return change;
+  });
+}
+
+absl::StatusOr<model::RecordingSpec> DecodeRecording(std::string_view text) {
+  return DecodeBody<model::RecordingSpec>(text, [&](BodyReader& body) {
+    model::RecordingSpec spec;
+    const auto on = body.Boolean("on");
+    if (!on) body.Fail("on", "is missing");
+    spec.on = on.value_or(false);
+    spec.directory = body.Text("directory").value_or("");
+    const auto level = body.Text("level");
+    const auto keep = body.Text("keep");
+    const auto collections = body.Texts("collections");
+    if (!spec.on && (level || keep || collections || !spec.directory.empty())) {
+      body.Fail("on", "is false, so no other field may be given");
+    }
+    if (spec.directory.size() > kMaxDirectoryBytes) {
+      body.Fail("directory", "is too long");
+    }
+    // The agent knows the words, and refuses others.
+    Json settings = Json::object();
+    if (level) settings["record"]["level"] = *level;
+    if (keep) settings["record"]["keep"] = *keep;
+    if (collections) {
+      settings["collections"] = Json::array();
+      for (const std::string& name : *collections) {
+        settings["collections"].push_back({{"name", name}});
+      }
+    }
+    if (!settings.empty()) spec.settings = settings.dump();
+    if (spec.settings.size() > kMaxSettingsBytes) {
+      body.Fail("collections", "are too many");
+    }
+    return spec;
   });
 }
 

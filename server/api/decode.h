@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "server/auth/principal.h"
 #include "server/model/job.h"
+#include "server/model/recording.h"
 #include "server/model/run.h"
 #include "server/model/watch.h"
 
@@ -25,6 +26,7 @@ absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     std::string_view body, const model::WatchpointSpec& old);
 // The body of POST /runs/{run}/checks.
 absl::StatusOr<model::CheckSpec> DecodeCheck(std::string_view body);
+absl::StatusOr<model::RecordingSpec> DecodeRecording(std::string_view body);
 struct CatchRequest {
   std::string node;
   uint32_t rank = 0;

@@ -29,6 +29,24 @@ Json EncodeStep(const model::RecordedStep& step) {
           {"ranks", step.ranks}};
 }
 
+Json EncodeLine(const model::SourceLine& line) {
+  return {{"file", line.file},
+          {"line", line.line},
+          {"text", line.text},
+          {"function", line.function}};
+}
+
+Json EncodeLastOp(const model::LastOp& op) {
+  return {{"rank", op.rank},
+          {"thread", op.thread},
+          {"node", NullIfEmpty(op.node)},
+          {"step", op.step},
+          {"exec_order", op.exec_order},
+          {"began_at", TimeText(op.begin_unix_nano)},
+          {"unfinished", op.unfinished},
+          {"source", op.source ? EncodeLine(*op.source) : Json()}};
+}
+
 Json EncodePoint(const model::StatisticsPoint& point) {
   return {{"step", point.step}, {"statistics", Encode(point.statistics)}};
 }
@@ -84,6 +102,7 @@ Json Encode(const model::Run& run) {
   json["resumes"] = NullIfEmpty(run.resumes);
   json["log_bytes"] = run.log_bytes;
   json["damage"] = std::move(damage);
+  json["last_ops"] = List(run.last_ops, EncodeLastOp);
   return json;
 }
 
@@ -130,6 +149,22 @@ Json Encode(const model::Divergence& divergence) {
           {"only_there_count", divergence.only_there_count},
           {"first", first ? EncodeDifference(*first) : Json()},
           {"next", List(divergence.next, EncodeDifference)}};
+}
+
+Json Encode(const model::JobRecording& recording) {
+  return {{"ranks", List(recording.ranks, [](const model::RankRecording& each) {
+             return Json{{"rank", each.rank},
+                         {"supported", each.supported},
+                         {"state", model::ToString(each.state)},
+                         {"host", each.host},
+                         {"directory", NullIfEmpty(each.directory)},
+                         {"keep", each.keeps_all ? "all" : "ring"},
+                         {"steps", each.steps},
+                         {"records", each.records},
+                         {"dropped", each.dropped},
+                         {"bytes", each.bytes},
+                         {"time_share", Number(each.time_share)}};
+           })}};
 }
 
 }  // namespace graphdbg::api

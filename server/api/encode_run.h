@@ -4,6 +4,7 @@
 
 #include "server/api/json.h"
 #include "server/model/divergence.h"
+#include "server/model/recording.h"
 #include "server/model/run.h"
 
 namespace graphdbg::api {
@@ -14,6 +15,7 @@ Json Encode(const model::Collection& collection);
 Json Encode(const model::RunHistory& history);
 Json Encode(const model::CheckReport& report);
 Json Encode(const model::Divergence& divergence);
+Json Encode(const model::JobRecording& recording);
 
 }  // namespace graphdbg::api
 

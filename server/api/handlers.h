@@ -77,6 +77,8 @@ Answer ListHits(const Services&, const http::Request&, const JobPtr&);
 
 Answer ListTensors(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensor(const Services&, const http::Request&, const JobPtr&);
+Answer GetRecording(const Services&, const http::Request&, const JobPtr&);
+Answer SetRecording(const Services&, const http::Request&, const JobPtr&);
 Answer CatchTensors(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorStatistics(const Services&, const http::Request&,
                            const JobPtr&);

@@ -61,6 +61,8 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"PATCH /jobs/{job}/watchpoints/{watchpoint}", "control"},
       {"DELETE /jobs/{job}/watchpoints/{watchpoint}", "control"},
       {"POST /jobs/{job}/tensor/catch", "control"},
+      {"GET /jobs/{job}/recording", "view"},
+      {"PUT /jobs/{job}/recording", "control"},
       {"GET /runs", "view"},
       {"GET /runs/{run}", "view"},
       {"GET /runs/{run}/steps", "view"},

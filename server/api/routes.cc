@@ -24,6 +24,7 @@ namespace asio = boost::asio;
 const std::string kBase = "/api/v1";
 const std::string kJob = kBase + "/jobs/{job}";
 const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
+const std::string kRecording = kJob + "/recording";
 const std::string kRun = kBase + "/runs/{run}";
 const std::string kCheck = kRun + "/checks/{check}";
 
@@ -71,7 +72,7 @@ void AddRoutesOfRuns(std::vector<Route>& routes) {
   for (const Route& route : routes) {
     const bool reads = route.method == "GET" &&
                        std::holds_alternative<JobOperation>(route.operation);
-    if (!reads) continue;
+    if (!reads || route.path == kRecording) continue;
     Route copy = route;
     copy.path = kRun + route.path.substr(kJob.size());
     if (exists(copy.path)) continue;
@@ -162,6 +163,8 @@ std::vector<Route> MakeRoutes() {
        {"name", "rank", "step", "slice", "statistics"},
        GetTensor},
       {"POST", kJob + "/tensor/catch", kControl, {}, CatchTensors, kLargeBody},
+      {"GET", kRecording, kView, {}, GetRecording},
+      {"PUT", kRecording, kControl, {}, SetRecording, kLargeBody},
       {"GET",
        kJob + "/tensor/statistics",
        kView,

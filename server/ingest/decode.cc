@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/wire/capabilities.h"
 #include "proto/wire/error.h"
 #include "server/graph/node_record.h"
 #include "server/model/enum_names.h"
@@ -153,6 +154,19 @@ AgentReport Decode(const v1::CommandResult& result) {
   return outcome;
 }
 
+model::RecordingState DecodeState(v1::RecordingStatus::State state) {
+  switch (state) {
+    case v1::RecordingStatus::STATE_STARTING:
+      return model::RecordingState::kStarting;
+    case v1::RecordingStatus::STATE_ON:
+      return model::RecordingState::kOn;
+    case v1::RecordingStatus::STATE_STOPPING:
+      return model::RecordingState::kStopping;
+    default:
+      return model::RecordingState::kOff;
+  }
+}
+
 AgentReport Decode(const v1::WatchpointStatus& status) {
   jobs::WatchpointReport report;
   report.id = status.id();
@@ -169,6 +183,22 @@ AgentReport Decode(const v1::StatisticsReport& statistics) {
     report.tensors.push_back({tensor.node_id(), tensor.slot(),
                               model::FromMessage(tensor.statistics())});
   }
+  return report;
+}
+
+AgentReport Decode(const v1::RecordingStatus& status) {
+  jobs::RecordingReport report;
+  report.order = status.id();
+  model::RankRecording& recording = report.recording;
+  recording.state = DecodeState(status.state());
+  recording.directory = status.directory();
+  recording.keeps_all = status.keeps_all();
+  recording.steps = status.steps();
+  recording.records = status.records();
+  recording.dropped = status.records_dropped();
+  recording.bytes = status.bytes();
+  recording.time_share = status.time_share();
+  if (status.has_error()) report.error = wire::FromError(status.error());
   return report;
 }
 
@@ -209,6 +239,9 @@ jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   out.device = hello.device();
   out.device_id = hello.device_id();
   out.incarnation = hello.incarnation();
+  out.can_record =
+      std::find(hello.capabilities().begin(), hello.capabilities().end(),
+                wire::kRecording1) != hello.capabilities().end();
   if (hello.has_allowed()) {
     const v1::Allowed& allowed = hello.allowed();
     out.allowed = {allowed.view(), allowed.control(), allowed.terminate(),
@@ -234,6 +267,8 @@ jobs::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data) {
       return Decode(message.watchpoint_status());
     case Case::kStatistics:
       return Decode(message.statistics());
+    case Case::kRecordingStatus:
+      return Decode(message.recording_status());
     case Case::kLog:
       return Decode(message.log());
     default:

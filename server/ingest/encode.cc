@@ -109,6 +109,13 @@ class Encoder {
   void operator()(const jobs::CatchTensorOrder& order) {
     message_.mutable_catch_tensor()->set_node(order.node);
   }
+  void operator()(const jobs::SetRecordingOrder& order) {
+    v1::SetRecording& message = *message_.mutable_set_recording();
+    message.set_id(order.id);
+    message.set_on(order.spec.on);
+    message.set_directory(order.spec.directory);
+    message.set_settings(order.spec.settings);
+  }
   void operator()(const jobs::HitsRecordedOrder& order) {
     message_.mutable_hits_recorded()->set_through(order.through);
   }

@@ -21,6 +21,7 @@
 #include "server/graph/node_record.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
+#include "server/model/recording.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
 
@@ -50,6 +51,8 @@ struct AgentHello {
   // Commands that the agent does not support, with the reason.
   std::map<model::ControlVerb, std::string> unsupported = {};
   model::Allowed allowed = {};
+  // The recording of the rank can be switched on and off.
+  bool can_record = false;
   // If another process is the only rank of the job, this one is refused with
   // rank_taken and chooses another id, instead of being the next run of this.
   bool chooses_another_id = false;
@@ -133,6 +136,15 @@ struct WatchpointReport {
   absl::Status error;
 };
 
+// What the rank records.
+struct RecordingReport {
+  // The order that this answers; 0: none.
+  uint64_t order = 0;
+  // `rank`, `host` and `supported` are not set.
+  model::RankRecording recording;
+  absl::Status error;
+};
+
 // A message for the job's log.
 struct LogReport {
   // "info", "warning" or "error".
@@ -150,9 +162,10 @@ struct ExitReport {
   bool terminated = false;
 };
 
-using AgentReport = std::variant<graph::GraphPatch, RunReport, HitReport,
-                                 TensorChunk, CommandOutcome, WatchpointReport,
-                                 StatisticsReport, LogReport, ExitReport>;
+using AgentReport =
+    std::variant<graph::GraphPatch, RunReport, HitReport, TensorChunk,
+                 CommandOutcome, WatchpointReport, StatisticsReport,
+                 RecordingReport, LogReport, ExitReport>;
 
 // --- To the agent ---------------------------------------------------------
 
@@ -204,6 +217,11 @@ struct CatchTensorOrder {
   std::string node;
 };
 
+struct SetRecordingOrder {
+  uint64_t id = 0;
+  model::RecordingSpec spec;
+};
+
 // The numbered hits up to this one have been stored durably: the agent may
 // discard them.
 struct HitsRecordedOrder {
@@ -213,7 +231,7 @@ struct HitsRecordedOrder {
 using AgentOrder =
     std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
                  RemoveWatchpointOrder, TensorOrder, CancelTensorOrder,
-                 CatchTensorOrder, HitsRecordedOrder>;
+                 CatchTensorOrder, SetRecordingOrder, HitsRecordedOrder>;
 
 // Sends orders to one agent. Implemented by each agent protocol.
 class AgentLink {

@@ -23,6 +23,7 @@
 #include "server/model/graph.h"
 #include "server/model/job.h"
 #include "server/model/neighbours.h"
+#include "server/model/recording.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
 
@@ -99,6 +100,13 @@ class Job {
   // Makes the node's outputs available at the first stop after the node has
   // executed again. UNAVAILABLE "job_gone" if the rank is not connected.
   virtual StatusTask CatchTensors(std::string node, uint32_t rank) = 0;
+
+  // What each rank records at present. FAILED_PRECONDITION "invalid_state" if
+  // this is a recorded run.
+  virtual Task<model::JobRecording> GetRecording() = 0;
+  // Switches the recording of all ranks between two steps. Waits until all
+  // agree; errors as JobRecordings::Set.
+  virtual Task<model::JobRecording> SetRecording(model::RecordingSpec spec) = 0;
 };
 
 // Receives every event of every job, in order per job. Called on the job's

@@ -78,6 +78,7 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
           graph_, machine_, *this,
           {options_->max_tensor_bytes, options_->max_pending_tensor_bytes,
            options_->tensor_deadline, options_->memory}),
+      recordings_(machine_, *this),
       known_tensors_(machine_, known_statistics_),
       tensors_(graph_, *this, known_tensors_, hits_),
       graph_files_(graph_, GraphVersionPrefix(created_at_unix_nano, *options_),
@@ -294,6 +295,19 @@ StatusTask LiveJob::CatchTensors(std::string node, uint32_t rank) {
   return OnStrand<absl::Status>([this, node = std::move(node), rank] {
     return tensor_requests_.Catch(node, rank);
   });
+}
+
+Task<model::JobRecording> LiveJob::GetRecording() {
+  return OnStrand<absl::StatusOr<model::JobRecording>>(
+      [this] { return recordings_.List(); });
+}
+
+Task<model::JobRecording> LiveJob::SetRecording(model::RecordingSpec spec) {
+  return StartOnStrand<absl::StatusOr<model::JobRecording>>(
+      [spec = std::move(spec)](LiveJob& job,
+                               JobRecordings::Completion complete) {
+        job.recordings_.Set(spec, std::move(complete));
+      });
 }
 
 StatusTask LiveJob::Retire(std::function<void()> removed) {

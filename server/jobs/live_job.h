@@ -30,6 +30,7 @@
 #include "server/jobs/interfaces.h"
 #include "server/jobs/job_events.h"
 #include "server/jobs/job_recorder.h"
+#include "server/jobs/job_recordings.h"
 #include "server/jobs/job_snapshot.h"
 #include "server/jobs/job_state_machine.h"
 #include "server/jobs/job_watchpoints.h"
@@ -98,6 +99,8 @@ class LiveJob final : public Job,
   Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                      uint32_t rank) override;
   StatusTask CatchTensors(std::string node, uint32_t rank) override;
+  Task<model::JobRecording> GetRecording() override;
+  Task<model::JobRecording> SetRecording(model::RecordingSpec spec) override;
 
   // --- For the directory; any thread ----------------------------------------
 
@@ -169,6 +172,7 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, CommandOutcome& outcome);
   void Handle(Rank& rank, WatchpointReport& report);
   void Handle(Rank& rank, StatisticsReport& report);
+  void Handle(Rank& rank, RecordingReport& report);
   void Handle(Rank& rank, LogReport& report);
   void RecordDevice(Rank& rank, const RunReport& report);
   // Lets a program end that stopped at an exception, unless somebody looks.
@@ -229,6 +233,7 @@ class LiveJob final : public Job,
   StatisticsRecorder statistics_;
   HitRecorder hit_recorder_;
   TensorRequests tensor_requests_;
+  JobRecordings recordings_;
   LiveTensors known_tensors_;
   TensorCatalog tensors_;
   GraphIndexCache graph_files_;

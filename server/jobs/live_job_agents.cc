@@ -112,9 +112,10 @@ void LiveJob::AbandonRank(Rank& rank, const std::string& reason) {
   for (const CommandResult& result : commands_.Abandon(rank, reason)) {
     events_.PublishCommandResult(number, result);
   }
-  tensor_requests_.FailRank(number,
-                            Error(absl::StatusCode::kUnavailable, "job_gone",
-                                  absl::StrCat("rank ", number, ": ", reason)));
+  const absl::Status gone = Error(absl::StatusCode::kUnavailable, "job_gone",
+                                  absl::StrCat("rank ", number, ": ", reason));
+  tensor_requests_.FailRank(number, gone);
+  recordings_.FailRank(number, gone);
 }
 
 void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
@@ -196,6 +197,10 @@ void LiveJob::Handle(Rank& rank, StatisticsReport& report) {
   if (!CheckMemory().ok()) return;
   statistics_.OnReport(rank, report, RateLimit::Clock::now());
   UpdateMemoryUse();
+}
+
+void LiveJob::Handle(Rank& rank, RecordingReport& report) {
+  recordings_.OnReport(rank.hello.rank, report);
 }
 
 void LiveJob::Handle(Rank& rank, LogReport& report) {

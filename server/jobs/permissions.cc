@@ -41,6 +41,10 @@ absl::Status CheckMayWatch(const model::Allowed& allowed) {
   return Check(allowed.control, "setting watchpoints", "control");
 }
 
+absl::Status CheckMayRecord(const model::Allowed& allowed) {
+  return Check(allowed.change, "recording it", "change");
+}
+
 absl::Status CheckMayView(const model::Allowed& allowed) {
   return Check(allowed.view, "reading values", "view");
 }

@@ -17,6 +17,7 @@ model::Allowed AllowedByRanks(const JobStateMachine& machine);
 absl::Status CheckMayCommand(const model::Allowed& allowed,
                              model::ControlVerb verb);
 absl::Status CheckMayWatch(const model::Allowed& allowed);
+absl::Status CheckMayRecord(const model::Allowed& allowed);
 absl::Status CheckMayView(const model::Allowed& allowed);
 
 }  // namespace graphdbg::jobs

@@ -65,6 +65,11 @@ constexpr EnumName<StepReason> kStepReasons[] = {
     {StepReason::kOverhead, "overhead"},
     {StepReason::kNotDue, "not_due"},
     {StepReason::kUnfinished, "unfinished"}};
+constexpr EnumName<RecordingState> kRecordingStates[] = {
+    {RecordingState::kOff, "off"},
+    {RecordingState::kStarting, "starting"},
+    {RecordingState::kOn, "on"},
+    {RecordingState::kStopping, "stopping"}};
 constexpr EnumName<CheckState> kCheckStates[] = {
     {CheckState::kRunning, "running"},
     {CheckState::kDone, "done"},
@@ -140,6 +145,10 @@ std::span<const EnumName<RunMode>> EnumNames() {
 template <>
 std::span<const EnumName<StepReason>> EnumNames() {
   return kStepReasons;
+}
+template <>
+std::span<const EnumName<RecordingState>> EnumNames() {
+  return kRecordingStates;
 }
 template <>
 std::span<const EnumName<CheckState>> EnumNames() {

@@ -11,6 +11,7 @@
 #include "server/model/divergence.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
+#include "server/model/recording.h"
 #include "server/model/run.h"
 #include "server/model/watch.h"
 
@@ -59,6 +60,8 @@ template <>
 std::span<const EnumName<Evidence>> EnumNames();
 template <>
 std::span<const EnumName<DivergenceMethod>> EnumNames();
+template <>
+std::span<const EnumName<RecordingState>> EnumNames();
 
 // "unknown" for a number that is not a value of the enumeration.
 template <class Enum>

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/model/graph.h"
 #include "server/model/job.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
@@ -29,6 +30,22 @@ enum class StepReason {
   kUnfinished,
 };
 
+// The op that a thread of a rank began last.
+struct LastOp {
+  uint32_t rank = 0;
+  // The kernel's id.
+  uint32_t thread = 0;
+  // The name of the node; empty if it is not known.
+  std::string node;
+  uint64_t step = 0;
+  uint32_t exec_order = 0;
+  int64_t begin_unix_nano = 0;
+  // It had begun and not ended.
+  bool unfinished = false;
+  // The user's own line that called it.
+  std::optional<SourceLine> source;
+};
+
 // A recorded run: a job as it was when it ended, or as it is while it is
 // recorded.
 struct Run {
@@ -45,6 +62,9 @@ struct Run {
   uint64_t log_bytes = 0;
   // Damaged files, with the reason, by path. The rest of the run can be read.
   std::map<std::string, std::string> damage;
+  // Of each rank that died or still runs: the ops that had begun and not ended,
+  // or else the last one that had.
+  std::vector<LastOp> last_ops;
 };
 
 // A step in one mode. A training step may contain passes of evaluation, which

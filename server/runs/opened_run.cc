@@ -191,6 +191,12 @@ class OpenedRun::View final : public jobs::Job {
   jobs::StatusTask CatchTensors(std::string, uint32_t) override {
     return RefusedStatus();
   }
+  jobs::Task<model::JobRecording> GetRecording() override {
+    return Refused<model::JobRecording>();
+  }
+  jobs::Task<model::JobRecording> SetRecording(model::RecordingSpec) override {
+    return Refused<model::JobRecording>();
+  }
 
  private:
   static graph::GraphView ViewOf(RunSource& source) {
@@ -235,8 +241,12 @@ void OpenedRun::RefreshNowAndThen() {
 
 jobs::Task<model::Run> OpenedRun::Describe(bool whole) {
   return OnStrand<absl::StatusOr<model::Run>>([whole](RunSource& source) {
-    if (whole) source.hits();
-    return source.Describe();
+    if (!whole) return source.Describe();
+    source.hits();
+    std::vector<model::LastOp> last_ops = source.LastOps();
+    model::Run run = source.Describe();
+    run.last_ops = std::move(last_ops);
+    return run;
   });
 }
 

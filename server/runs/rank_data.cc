@@ -105,6 +105,26 @@ void RankData::ReadGraph(graph::GraphStore& graph) {
   AddDamage(runs::kGraphFile, problem.ok() ? read : problem);
 }
 
+std::vector<runs::LastOp> RankData::LastOps() {
+  const std::string own = absl::StrCat(runs::kRingFile, runs::kLastOpsSuffix);
+  const auto read = [&]() -> absl::StatusOr<std::vector<runs::LastOp>> {
+    std::string content(runs::kLastOpsFileBytes, '\0');
+    auto file = info_.ring_path.empty()
+                    ? folder_.OpenFile(own)
+                    : File::Open(info_.ring_path + runs::kLastOpsSuffix);
+    // Once the ring is gone, its place is in the rank's directory.
+    if (!file.ok() && !info_.ring_path.empty()) file = folder_.OpenFile(own);
+    RETURN_IF_ERROR(file.status());
+    ASSIGN_OR_RETURN(const size_t count, file->ReadAt(0, content));
+    content.resize(count);
+    return runs::ReadLastOps(content);
+  };
+  auto ops = read();
+  if (ops.ok()) return *std::move(ops);
+  AddDamage(own, ops.status());
+  return {};
+}
+
 void RankData::ReadHits(watch::HitLog& hits) {
   absl::Status problem;
   const auto use = [&](absl::string_view bytes) {

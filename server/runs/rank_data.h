@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "proto/runs/last_ops.h"
 #include "server/base/memory_budget.h"
 #include "server/graph/agent_ids.h"
 #include "server/graph/graph_store.h"
@@ -74,6 +76,10 @@ class RankData {
   // last kMaxSavedSteps steps at which any tensor was.
   static constexpr size_t kMaxSavedSteps = 400;
   std::vector<uint64_t> SavedSteps(TensorKey key);
+
+  // What the threads did last, as runs::ReadLastOps; empty if the rank ended
+  // properly, or is not known to have done anything.
+  std::vector<runs::LastOp> LastOps();
 
   // Text of collections.jsonl; empty if there is none.
   std::string ReadCollections();

@@ -19,6 +19,17 @@ namespace {
 
 constexpr size_t kMaxEntries = 4 * runs::kMaxRanks;
 
+// The innermost frame in the user's code.
+std::optional<model::SourceLine> UserLineOf(
+    const std::vector<model::SourceLine>& stack) {
+  const auto line =
+      std::find_if(stack.begin(), stack.end(),
+                   [](const model::SourceLine& each) { return each.user; });
+  if (line != stack.end()) return *line;
+  if (stack.empty()) return std::nullopt;
+  return stack.front();
+}
+
 }  // namespace
 
 Recording::Recording(std::string id, Folder folder,
@@ -159,6 +170,46 @@ model::Run Recording::Describe() {
   job.absorbed_hit_count = hits_.absorbed();
   job.kept_hit_count = hits_.kept();
   return run;
+}
+
+std::vector<model::LastOp> Recording::LastOps() {
+  std::vector<model::LastOp> all;
+  for (const auto& [number, rank] : ranks_) {
+    std::vector<runs::LastOp> ops = rank->LastOps();
+    // The first is unfinished if any is.
+    const auto end =
+        std::find_if(ops.begin(), ops.end(),
+                     [](const runs::LastOp& op) { return !op.unfinished; });
+    const auto shown = end == ops.begin() && !ops.empty() ? end + 1 : end;
+    for (auto op = ops.begin(); op != shown; ++op) {
+      all.push_back(DescribeOp(*rank, *op));
+    }
+  }
+  return all;
+}
+
+model::LastOp Recording::DescribeOp(const RankData& rank,
+                                    const runs::LastOp& op) {
+  model::LastOp described;
+  described.rank = rank.number();
+  described.thread = op.thread;
+  described.step = op.step;
+  described.exec_order = op.exec_order;
+  described.begin_unix_nano = static_cast<int64_t>(op.begin_unix_ns);
+  described.unfinished = op.unfinished;
+  const graph::NodeIndex node = rank.NodeOf(op.node);
+  if (node == graph::kNoNode) {
+    // The process died before it had written the node.
+    described.node = op.name;
+    if (!op.file.empty()) {
+      described.source = model::SourceLine{op.file, op.line, "", "", true};
+    }
+    return described;
+  }
+  described.node = graph().node(node).name;
+  const auto detail = graph::GraphView(graph_, *this).Detail(described.node);
+  if (detail.ok()) described.source = UserLineOf(detail->stack);
+  return described;
 }
 
 const graph::GraphStore& Recording::graph() {

@@ -41,6 +41,7 @@ class Recording final : public RunSource, private graph::Annotations {
   void Refresh() override;
   bool alive() const override;
   model::Run Describe() override;
+  std::vector<model::LastOp> LastOps() override;
   const graph::GraphStore& graph() override;
   const graph::Annotations& annotations() const override { return *this; }
   const watch::HitLog& hits() override;
@@ -70,6 +71,7 @@ class Recording final : public RunSource, private graph::Annotations {
   }
   bool Covers(uint32_t, graph::NodeIndex) const override { return false; }
 
+  model::LastOp DescribeOp(const RankData& rank, const runs::LastOp& op);
   void FindRanks();
   // NOT_FOUND "unknown_rank".
   absl::StatusOr<RankData*> FindRank(uint32_t rank);

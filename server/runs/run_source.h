@@ -32,7 +32,10 @@ class RunSource {
   // Whether the run may grow.
   virtual bool alive() const = 0;
 
+  // Without last_ops.
   virtual model::Run Describe() = 0;
+  // As Run::last_ops.
+  virtual std::vector<model::LastOp> LastOps() { return {}; }
 
   // --- The graph and its hits -----------------------------------------------
   virtual const graph::GraphStore& graph() = 0;

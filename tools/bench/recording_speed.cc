@@ -13,6 +13,8 @@
 //   of
 //                 E float32 elements, not recorded and recorded, N times each
 //
+//   ops N         microseconds of N steps of the begin and the end of 3,000 ops
+//
 // At the end of stdin, the recording is closed; it stays in the directory.
 #include <chrono>
 #include <cstdint>
@@ -103,6 +105,20 @@ class Bench {
                                                 dropped));
   }
 
+  void BeginAndEndOps(int steps) {
+    graphdbg::agent::StartedOp op;
+    for (int i = 0; i < steps; ++i) {
+      Step([&] {
+        for (op.node = 1; op.node <= kRecordsOfStep; ++op.node) {
+          op.exec_order = op.node;
+          recording_.BeginOp(op);
+          recording_.EndOp();
+        }
+      });
+    }
+    std::printf("\n");
+  }
+
   // Alternately, so that both see the same machine.
   void Measure(int steps, int64_t elements) {
     const std::vector<float> values(static_cast<size_t>(elements), 0.5f);
@@ -174,6 +190,8 @@ int main(int argc, char** argv) {
       bench.Append(steps);
     } else if (std::sscanf(line, "measure %d %lld", &steps, &elements) == 2) {
       bench.Measure(steps, elements);
+    } else if (std::sscanf(line, "ops %d", &steps) == 1) {
+      bench.BeginAndEndOps(steps);
     }
     std::fflush(stdout);
   }

@@ -8,10 +8,13 @@ import signal
 from pathlib import Path
 from urllib.parse import quote
 
+from graphdbg.client.errors import GraphdbgError
+
 from . import report
 from .debug_run import RunOptions, debug
 from .errors import USAGE, CliError
 from .kept_jobs import KeptJob, find_kept_job, no_such_job
+from .last_ops import last_op_lines
 from .onnx_job import show_command
 from .run_directory import run_directory
 from .server_process import ServerProcess
@@ -84,6 +87,7 @@ def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
         server = ServerProcess(data_dir, arguments.port, temporary=True, runs=[directory])
         try:
             _block_signals()
+            _log_last_ops(directory)
             runs = server.client.get("/runs")["runs"]
             if not runs:
                 raise CliError(f"{directory} contains no recorded runs")
@@ -97,6 +101,19 @@ def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
         finally:
             server.stop()
     return 0
+
+
+def _log_last_ops(directory: Path) -> None:
+    """Prints what the ranks of a run that has died or hangs were doing."""
+    try:
+        from graphdbg.runs import open_run
+
+        run = open_run(directory)
+    except GraphdbgError:
+        # A directory of several runs, or NumPy is missing.
+        return
+    for line in last_op_lines(run):
+        report.log(line)
 
 
 def _block_signals() -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from . import configuration, report
+from .black_box import run_black_box
 from .client import Json
 from .debug_run import RunOptions, debug
 from .errors import NOT_DEBUGGED, USAGE, CliError
@@ -68,6 +69,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="DIR",
         help="record the job's tensors' statistics, its graph and its hits in a new directory below this one",
     )
+    parser.add_argument(
+        "--black-box",
+        type=Path,
+        metavar="DIR",
+        help="keep the last 100 steps of every op's statistics in a new directory below this one, for `graphdbg open` "
+        "after a crash or a hang; starts immediately, without a server and a page",
+    )
     configuration.add_option(parser)
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
@@ -82,6 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("missing command: put it after --, as in: graphdbg run -- python train.py")
     if is_model(command[0]):
         command = model_command(command)
+    if arguments.black_box:
+        _check_needs_no_server(arguments)
+        return run_black_box(command, arguments.black_box, configuration.read(arguments.config))
     check_result_file(arguments.result)
     options = RunOptions(
         wait=not arguments.no_wait,
@@ -96,6 +107,18 @@ def run(arguments: argparse.Namespace) -> int:
         configuration=configuration.read(arguments.config),
     )
     return _exit_code_of(debug(command, options), arguments.hit_exit_code)
+
+
+def _check_needs_no_server(arguments: argparse.Namespace) -> None:
+    """Options that need a server exclude --black-box."""
+    for name in ("steps", "break_on", "on_error", "record", "result", "port", "json", "hit_exit_code"):
+        if getattr(arguments, name):
+            option = f"--{name.replace('_', '-')}"
+            raise CliError(
+                f"{option} needs a server, and --black-box starts none; to have both, set GRAPHDBG_BLACK_BOX=DIR and "
+                "leave out --black-box",
+                USAGE,
+            )
 
 
 def _has_terminal() -> bool:

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from .last_ops import last_op_json, last_op_lines
 from .recorded import Progress, add_run, require
 from .terminal import visible
 
@@ -48,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         step = steps[-1] if steps else 0
     rows = _rows(recorded, rank, step, arguments.tensor, arguments.collection)
     if arguments.json:
-        header = {"run": recorded.id, "ended": recorded.ended, "rank": rank, "step": step}
-        print(json.dumps({**header, "steps": len(steps), "tensors": rows}))
+        header = {"run": recorded.id, "ended": recorded.ended, "rank": rank, "step": step, "steps": len(steps)}
+        print(json.dumps({**header, "last_ops": [last_op_json(op) for op in recorded.last_ops(rank)], "tensors": rows}))
         return 0
     if arguments.tensor:
         print(visible(f"{arguments.tensor}, rank {rank}"))
@@ -58,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(
             visible(f"{recorded.id}, rank {rank}, step {step} ({len(steps)} complete, {recorded.ended or 'running'})")
         )
+        for line in last_op_lines(recorded, rank):
+            print(visible(line))
         _print(rows, "tensor")
     return 0
 

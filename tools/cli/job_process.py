@@ -51,11 +51,22 @@ def _can_preload() -> bool:
 class JobProcess:
     """The job's process, whose output passes through unchanged."""
 
-    def __init__(self, command: Sequence[str], server: ServerProcess, extra: dict[str, str]) -> None:
+    def __init__(self, command: Sequence[str], server: ServerProcess | None, extra: dict[str, str]) -> None:
+        """Starts the command.
+
+        Args:
+            command: The program and its arguments.
+            server: The server that the job connects to; None if there is none.
+            extra: Variables to add to the environment.
+        """
         self.id = job_name(command)
-        self._exception_file = server.data_dir / "exception.json"
+        self._exception_file = server.data_dir / "exception.json" if server else None
         environment = os.environ | extra
-        environment |= self._variables(server, environment.get("PYTHONPATH"))
+        path = environment.get("PYTHONPATH")
+        # Reaches Python interpreters that graphdbg is not installed in.
+        environment["PYTHONPATH"] = f"{_INJECT}{os.pathsep}{path}" if path else str(_INJECT)
+        if server:
+            environment |= self._variables(server)
         if _can_preload() and not _is_python(command[0]):
             environment["LD_PRELOAD"] = " ".join(filter(None, (str(_PRELOAD), environment.get("LD_PRELOAD"))))
         try:
@@ -63,8 +74,8 @@ class JobProcess:
         except OSError as error:
             raise CliError(f"cannot run {command[0]}: {error.strerror}", USAGE) from None
 
-    def _variables(self, server: ServerProcess, path: str | None) -> dict[str, str]:
-        """The variables that connect the job to the server. `path` is its PYTHONPATH."""
+    def _variables(self, server: ServerProcess) -> dict[str, str]:
+        """The variables that connect the job to the server."""
         host, _, port = server.debugger_address.rpartition(":")
         # No other user can connect to the socket, or take its place. The port is
         # for programs that know no sockets.
@@ -78,8 +89,6 @@ class JobProcess:
             # The job waits before its first step, so that watchpoints can be set.
             "GRAPHDBG_WAIT": "1",
             "GRAPHDBG_EXCEPTION_FILE": str(self._exception_file),
-            # Reaches Python interpreters that graphdbg is not installed in.
-            "PYTHONPATH": f"{_INJECT}{os.pathsep}{path}" if path else str(_INJECT),
         }
 
     def poll(self) -> int | None:
@@ -108,6 +117,8 @@ class JobProcess:
 
     def exception(self) -> Json | None:
         """The uncaught exception that ended the job, if the job has written one to its file."""
+        if self._exception_file is None:
+            return None
         try:
             exception: Json = json.loads(self._exception_file.read_text())
         except (OSError, ValueError):

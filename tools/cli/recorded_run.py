@@ -35,9 +35,14 @@ class RecordedRun:
         return str(min(new, key=lambda run: (run / "run.json").stat().st_mtime)) if new else None
 
     def _runs(self) -> set[Path]:
-        if self._directory is None or not self._directory.is_dir():
-            return set()
-        return {entry for entry in self._directory.iterdir() if (entry / "run.json").is_file()}
+        return set() if self._directory is None else runs_of(self._directory)
+
+
+def runs_of(directory: Path) -> set[Path]:
+    """The runs in a directory, which need not exist."""
+    if not directory.is_dir():
+        return set()
+    return {entry for entry in directory.iterdir() if (entry / "run.json").is_file()}
 
 
 def _configured(environment: Mapping[str, str]) -> str | None:

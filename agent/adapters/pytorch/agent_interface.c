@@ -55,6 +55,13 @@ int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
   return 0;
 }
 
+void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node) {
+  (void)agent;
+  (void)node;
+}
+
+void graphdbg_end_op(graphdbg_agent* agent) { (void)agent; }
+
 graphdbg_status graphdbg_start(graphdbg_agent* agent) {
   (void)agent;
   return GRAPHDBG_DETACHED;

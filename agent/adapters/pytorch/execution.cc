@@ -38,8 +38,11 @@ void Execution::Begin(graphdbg_agent* agent, uint32_t node, const OpInfo& op,
   node_ = node;
   interested_ = graphdbg_interest(agent, node) != 0;
   if (interested_ || op.returns_nothing) CollectArguments(op, arguments);
-  if (!interested_) return;
-  has_intentional_non_finite_ = op.fills && HasIntentionalNonFinite(arguments);
+  if (interested_) {
+    has_intentional_non_finite_ =
+        op.fills && HasIntentionalNonFinite(arguments);
+  }
+  graphdbg_begin_op(agent, node);
 }
 
 void Execution::CollectArguments(const OpInfo& op,
@@ -56,6 +59,7 @@ void Execution::CollectArguments(const OpInfo& op,
 graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
                                const StepContext& step_context,
                                c10::ArrayRef<c10::IValue> results) {
+  graphdbg_end_op(agent);
   if (!op_->returns_nothing) {
     if (op_->has_auxiliary_results) results = results.slice(0, 1);
     for (const c10::IValue& value : results) AddTensors(value, &outputs_);
@@ -86,6 +90,7 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
 void Execution::Fail(graphdbg_agent* agent, GraphState* graph,
                      c10::ArrayRef<c10::IValue> arguments,
                      const char* message) {
+  graphdbg_end_op(agent);
   if (!interested_) {
     interested_ = true;
     CollectArguments(*op_, arguments);

@@ -479,6 +479,13 @@ enum {
   GRAPHDBG_INTEREST_REQUIRED = 2
 };
 
+/* Call before a node executes, and afterwards on the same thread, also if it
+ * has failed: recordings then show which op each thread was in when the process
+ * died or hung. Optional, and independent of graphdbg_interest. On a thread,
+ * executions do not nest. */
+GRAPHDBG_EXPORT void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node);
+GRAPHDBG_EXPORT void graphdbg_end_op(graphdbg_agent* agent);
+
 /* Call before the first step. Waits for the server and, unless GRAPHDBG_WAIT=0,
  * for the user. Later calls have no effect. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_start(graphdbg_agent* agent);

@@ -27,7 +27,7 @@ def is_enabled() -> bool:
     value = os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER")
     if not value:
         # To have a run recorded, it suffices to say where.
-        return bool(os.environ.get("GRAPHDBG_RECORD"))
+        return bool(os.environ.get("GRAPHDBG_RECORD") or os.environ.get("GRAPHDBG_BLACK_BOX"))
     return value.strip().lower() in ("1", "true")
 
 

@@ -185,6 +185,8 @@ def load() -> ctypes.CDLL:
         "graphdbg_declare_scope_in": (void_p, c_char_p, c_char_p, c_char_p),
         "graphdbg_bind_tensor": (void_p, c_uint32, void_p),
         "graphdbg_interest": (void_p, c_uint32),
+        "graphdbg_begin_op": (void_p, c_uint32),
+        "graphdbg_end_op": (void_p,),
         "graphdbg_start": (void_p,),
         "graphdbg_executed": (void_p, POINTER(Execution)),
         "graphdbg_step_end": (void_p,),
@@ -197,6 +199,7 @@ def load() -> ctypes.CDLL:
     }
     for name, types in arguments.items():
         getattr(library, name).argtypes = types
+    library.graphdbg_begin_op.restype = library.graphdbg_end_op.restype = None
     library.graphdbg_last_error.restype = c_char_p
     library.graphdbg_current.restype = void_p
     return library

@@ -194,6 +194,18 @@ jobs::StatusTask FakeJob::CatchTensors(std::string node, uint32_t rank) {
   co_return error;
 }
 
+jobs::Task<model::JobRecording> FakeJob::GetRecording() {
+  if (!error.ok()) co_return error;
+  co_return recording;
+}
+
+jobs::Task<model::JobRecording> FakeJob::SetRecording(
+    model::RecordingSpec spec) {
+  asked_recording = std::move(spec);
+  if (!error.ok()) co_return error;
+  co_return recording;
+}
+
 std::shared_ptr<FakeJob> FakeDirectory::Add(const std::string& id) {
   auto job = std::make_shared<FakeJob>(id);
   absl::MutexLock lock(&mu_);

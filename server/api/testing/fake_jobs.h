@@ -56,6 +56,9 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                            uint32_t rank) override;
   jobs::StatusTask CatchTensors(std::string node, uint32_t rank) override;
+  jobs::Task<model::JobRecording> GetRecording() override;
+  jobs::Task<model::JobRecording> SetRecording(
+      model::RecordingSpec spec) override;
 
   model::Job info;
   // The job is busy: only LastKnown returns.
@@ -76,6 +79,7 @@ class FakeJob : public jobs::Job {
   model::HitPage hits;
   std::vector<model::TensorSummary> tensors;
   model::TensorValue tensor;
+  model::JobRecording recording;
   // If set, returned from the second request on.
   std::optional<model::TensorValue> second_tensor;
 
@@ -96,6 +100,7 @@ class FakeJob : public jobs::Job {
   // Node and rank.
   std::pair<std::string, uint32_t> asked_tensors;
   std::pair<std::string, uint32_t> asked_catch;
+  std::optional<model::RecordingSpec> asked_recording;
 };
 
 class FakeDirectory : public jobs::Directory {

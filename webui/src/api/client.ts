@@ -13,6 +13,7 @@ import type {
   Neighbours,
   NodeDetail,
   RecordedStep,
+  Recording,
   Run,
   ScopeView,
   SearchPage,
@@ -145,6 +146,9 @@ export const api = {
     http.file(job(id, '/tensor/download'), { ...query, format }),
   catchTensors: (id: string, node: string, rank: number) =>
     http.json<{ node: string }>(job(id, '/tensor/catch'), { method: 'POST', body: { node, rank } }),
+  recording: (id: string, signal?: AbortSignal) => http.json<Recording>(job(id, '/recording'), { signal }),
+  setRecording: (id: string, body: { on: boolean; directory?: string }) =>
+    http.json<Recording>(job(id, '/recording'), { method: 'PUT', body }),
   runHistory: (id: string, name: string, rank: number, points: number, signal?: AbortSignal) =>
     http.json<TensorHistory>(job(id, '/tensor/history'), { query: { name, rank, points }, signal }),
   runs: (signal?: AbortSignal) => http.json<{ runs: Run[] }>('/runs', { signal }),

@@ -11,7 +11,7 @@ const BASE = '/api/v1';
 export type Query = Record<string, string | number | null | undefined>;
 
 export interface RequestOptions {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Query;
   body?: unknown;
   // Bytes to send instead of a JSON body.

@@ -353,6 +353,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Returns what each rank of a live job records at present. */
+        get: operations["getRecording"];
+        /**
+         * Switches the recording of a live job on or off.
+         * @description Takes effect between two steps, so that a run has whole steps only; the answer comes before, once all ranks have opened their files. A recording that is switched on again, or on with other settings, is a run of its own. Each rank writes on its own host. Fields other than `on` are those of the job's configuration by default. `not_allowed_by_job` unless GRAPHDBG_ALLOW has `change`; `recording_failed` if a rank cannot record, for example because the directory is not writable, which does not affect training; `unsupported_command` if a rank's agent cannot be switched.
+         */
+        put: operations["setRecording"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/tensor": {
         parameters: {
             query?: never;
@@ -1690,6 +1713,21 @@ export interface components {
         };
         /** @enum {unknown} */
         JobState: "connecting" | "paused" | "running" | "pausing" | "finished" | "terminated" | "lost";
+        LastOp: {
+            /** Format: date-time */
+            began_at: string;
+            /** @description Place in the step, from 1. */
+            exec_order: number;
+            /** @description Null if the process died before it had written the node. */
+            node: string | null;
+            rank: number;
+            source: components["schemas"]["NullableSource"];
+            step: number;
+            /** @description Id of the thread in the kernel. */
+            thread: number;
+            /** @description The op had begun and not ended. */
+            unfinished: boolean;
+        };
         NamedTensor: components["schemas"]["Endpoint"] & {
             /** @description Name of the tensor, NODE:SLOT. */
             name: string;
@@ -1805,6 +1843,30 @@ export interface components {
             seconds: components["schemas"]["Number"] | null;
             step: number;
         };
+        Recording: {
+            ranks: {
+                /** @description Size of ring and log. */
+                bytes: number;
+                /** @description The directory of the run on that host. */
+                directory: string | null;
+                /** @description Records that found no room. */
+                dropped: number;
+                host: string;
+                /** @enum {unknown} */
+                keep: "all" | "ring";
+                rank: number;
+                records: number;
+                /**
+                 * @description Starting or stopping until the next step begins.
+                 * @enum {unknown}
+                 */
+                state: "off" | "starting" | "on" | "stopping";
+                steps: number;
+                /** @description Whether the rank can be switched on and off. */
+                supported: boolean;
+                time_share: components["schemas"]["Number"];
+            }[];
+        };
         /**
          * @description Each role includes those before it.
          * @enum {unknown}
@@ -1822,6 +1884,8 @@ export interface components {
              */
             ended: "exit" | "exception" | "terminated" | "closed" | "lost" | null;
             first_step: number;
+            /** @description Of each rank that died or still runs, the ops that had begun and not ended, or else the last one that had. Empty in the list of runs. */
+            last_ops: components["schemas"]["LastOp"][];
             last_step: number;
             log_bytes: number;
             program: string;
@@ -2547,6 +2611,69 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The recording. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setRecording: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Names of predefined collections. */
+                    collections?: string[];
+                    /** @description The directory of runs, on the host of each rank; a relative path is below the working directory of its process. Default: that of the configuration, else that of the recording before, else "runs". */
+                    directory?: string;
+                    /**
+                     * @description Everything, or only the newest steps until a hit or the end.
+                     * @enum {unknown}
+                     */
+                    keep?: "all" | "ring";
+                    /** @enum {unknown} */
+                    level?: "light" | "statistics" | "tensors";
+                    on: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The recording. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -96,6 +96,9 @@ export interface HitsPage {
 }
 
 export type Run = Schemas['Run'];
+export type LastOp = Schemas['LastOp'];
+export type Recording = Schemas['Recording'];
+export type RankRecording = Recording['ranks'][number];
 export type RecordedStep = Schemas['RecordedStep'];
 export type Collection = Schemas['Collection'];
 export type CheckReport = Schemas['Check'];

@@ -4,11 +4,12 @@
 import { ROLES, type Allowance, type Job, type Role, type Session } from '../api/types';
 import * as words from '../words/access';
 
-export type Action = 'control' | 'watch' | 'terminate' | 'delete' | 'open_model' | 'audit';
+export type Action = 'control' | 'watch' | 'record' | 'terminate' | 'delete' | 'open_model' | 'audit';
 
 const NEEDED_ROLE: Record<Action, Role> = {
   control: 'control',
   watch: 'control',
+  record: 'control',
   open_model: 'control',
   terminate: 'admin',
   delete: 'admin',
@@ -18,6 +19,7 @@ const NEEDED_ROLE: Record<Action, Role> = {
 const NEEDED_ALLOWANCE: Partial<Record<Action, Allowance>> = {
   control: 'control',
   watch: 'control',
+  record: 'change',
   terminate: 'terminate',
 };
 

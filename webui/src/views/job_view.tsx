@@ -32,6 +32,7 @@ import { Controls } from './controls';
 import { EndBanner } from './end_banner';
 import { GraphPanel } from './graph_panel';
 import { HitsPanel } from './hits_panel';
+import { LastOps } from './last_ops';
 import { NodePanel } from './node_panel';
 import { RunBar } from './run_bar';
 import { RunChecks } from './run_checks';
@@ -192,6 +193,7 @@ const JobLayout = memo(function JobLayout() {
       <header className="job-head">
         <TopBar />
         {recorded ? <RunBar /> : <Controls />}
+        {recorded && <LastOps />}
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
       <StorageBanner />

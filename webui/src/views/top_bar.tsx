@@ -5,6 +5,7 @@ import { lazy, Suspense } from 'react';
 import type { Job, Rank } from '../api/types';
 import { formatCount } from '../base/format';
 import { isRun } from '../base/run_id';
+import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { useRun } from '../state/run_store';
 import { navigate } from '../state/router';
@@ -20,6 +21,7 @@ import * as runWords from '../words/run';
 import { Brand } from './brand';
 import { ControllerChip } from './controller_chip';
 import { useJobContext } from './job_context';
+import { RecordingChip } from './recording_chip';
 import './top_bar.css';
 
 const Ranks = lazy(async () => ({ default: (await import('./ranks')).Ranks }));
@@ -118,6 +120,7 @@ export function TopBar() {
       <Suspense>{job !== null && job.world_size > 1 && <Ranks job={job} />}</Suspense>
       {job !== null && <Position job={job} />}
       {job !== null && <ControllerChip job={job} />}
+      {job !== null && !isRun(job.id) && !hasEnded(job) && <RecordingChip job={job} />}
       <span className="grow" />
       <Button
         label={words.commands}

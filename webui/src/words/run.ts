@@ -55,6 +55,16 @@ export const reasons = {
 };
 export const withPasses = (count: number, mode: string) => `${formatCount(count)} ${count === 1 ? 'pass' : 'passes'} of ${mode}`;
 
+// What the ranks did last.
+export const lastOps = 'Last op of each rank';
+export const opsInProgress = 'Ops in progress';
+export const lastOpRank = (rank: number) => `rank ${rank}`;
+export const lastOpIn = 'in';
+export const lastOpAfter = 'after';
+export const unknownOp = 'an op that was not written yet';
+export const lastOpPlace = (step: number, order: number, began: Date) =>
+  `op ${formatCount(order)} of step ${formatCount(step)}, begun ${began.toLocaleTimeString()}`;
+
 // How to begin.
 export const firstSteps: Array<[string, string]> = [
   ['Move', 'the slider, ← and → go through the recorded steps'],

@@ -203,6 +203,10 @@ graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
 
 int graphdbg_interest(graphdbg_agent*, uint32_t) { return 1; }
 
+void graphdbg_begin_op(graphdbg_agent*, uint32_t) {}
+
+void graphdbg_end_op(graphdbg_agent*) {}
+
 graphdbg_status graphdbg_start(graphdbg_agent* agent) {
   {
     graphdbg::MutexLock lock(&agent->mu);

@@ -26,7 +26,8 @@ def file_of(environment: Mapping[str, str]) -> str | None:
 def _is_only_recorded(configuration: Configuration) -> bool:
     """Whether there is no server, so that the agent itself checks the watchpoints."""
     record = configuration.values.get("record")
-    to = os.environ.get("GRAPHDBG_RECORD") or (record.get("to") if isinstance(record, dict) else record)
+    configured = record.get("to") if isinstance(record, dict) else record
+    to = os.environ.get("GRAPHDBG_RECORD") or os.environ.get("GRAPHDBG_BLACK_BOX") or configured
     server = ("GRAPHDBG_HOST", "GRAPHDBG_PORT", "MS_DEBUGGER_HOST", "MS_DEBUGGER_PORT")
     return bool(to) and not any(os.environ.get(name) for name in server)
 

@@ -38,7 +38,9 @@ def _load_graphdbg() -> None:
     import graphdbg._autoload  # noqa: F401
 
 
-if any(os.environ.get(name) for name in ("GRAPHDBG_ENABLE", "ENABLE_MS_DEBUGGER", "GRAPHDBG_RECORD")):
+_SWITCHES = ("GRAPHDBG_ENABLE", "ENABLE_MS_DEBUGGER", "GRAPHDBG_RECORD", "GRAPHDBG_BLACK_BOX")
+
+if any(os.environ.get(name) for name in _SWITCHES):
     try:
         _load_graphdbg()
     except Exception as error:

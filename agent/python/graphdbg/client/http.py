@@ -57,6 +57,9 @@ class HttpClient:
     def patch(self, path: str, body: Json) -> Json:
         return self._call("PATCH", path, body)
 
+    def put(self, path: str, body: Json) -> Json:
+        return self._call("PUT", path, body)
+
     def delete(self, path: str) -> Json:
         return self._call("DELETE", path, None)
 

@@ -12,7 +12,7 @@ from .errors import CommandRefusedError, InvalidRequestError, WaitTimeoutError
 from .events import EventStream
 from .graph import Graph
 from .http import HttpClient, Json, quote
-from .models import Comparison, HistoryPoint, Hit, JobInfo, Statistics, Watchpoint
+from .models import Comparison, HistoryPoint, Hit, JobInfo, RankRecording, Statistics, Watchpoint
 
 if TYPE_CHECKING:
     from .arrays import Array
@@ -27,6 +27,10 @@ def full_name(tensor: str) -> str:
     """The name of a tensor. The name of a node means its first output."""
     _, colon, slot = tensor.rpartition(":")
     return tensor if colon and slot.isdigit() else f"{tensor}:0"
+
+
+def _recordings(answer: Json) -> list[RankRecording]:
+    return [RankRecording.from_json(each) for each in answer["ranks"]]
 
 
 class Job:
@@ -208,6 +212,42 @@ class Job:
             self._pending = None
         if event.get("error") and event.get("command_id") == pending:
             raise CommandRefusedError(f"job '{self.id}' refused the command: {event['error']}")
+
+    # ---- recording
+
+    def record(
+        self,
+        to: str | None = None,
+        *,
+        on: bool = True,
+        level: str | None = None,
+        keep: str | None = None,
+        collections: Sequence[str] | None = None,
+    ) -> list[RankRecording]:
+        """Switches the recording of the job on or off, between two steps.
+
+        Returns once all ranks have opened their files. A recording that is switched on again, or on with other
+        arguments, is a run of its own.
+
+        Args:
+            to: The directory of runs on the machine of each rank. Default: that of the job's configuration,
+                else that of the recording before, else "runs" in its working directory.
+            on: False ends the recording with the current step.
+            level: "light", "statistics" or "tensors".
+            keep: "all", or "ring" for the newest steps only.
+            collections: Names of predefined collections, such as "weights".
+
+        Raises:
+            ApiError: `code` is "recording_failed" if a rank cannot record, for example because the directory is not
+                writable; "unsupported_command" if its agent cannot be switched; "not_allowed_by_job".
+        """
+        settings = {"directory": to, "level": level, "keep": keep, "collections": collections}
+        body: Json = {"on": on, **{name: value for name, value in settings.items() if value is not None}}
+        return _recordings(self._http.put(f"{self._path}/recording", body))
+
+    def recording(self) -> list[RankRecording]:
+        """What each rank records at present, by rank."""
+        return _recordings(self._http.get(f"{self._path}/recording"))
 
     # ---- watchpoints and hits
 

@@ -96,6 +96,40 @@ class Source:
 
 
 @dataclass(frozen=True)
+class RankRecording:
+    """What one rank of a live job records.
+
+    Attributes:
+        rank: Its number, from 0.
+        supported: Whether it can be switched on and off.
+        state: "off", "starting" (with the next step), "on" or "stopping" (with this step).
+        host: The machine that it writes on.
+        directory: The directory of the run on that machine; None if nothing is recorded.
+        keep: "all", or "ring" for the newest steps only.
+        steps, records: The numbers of recorded steps and records.
+        dropped: The number of records that found no room.
+        bytes: The size of ring and log.
+        time_share: The share of the program's time that measuring took, from 0 to 1.
+    """
+
+    rank: int
+    supported: bool
+    state: str
+    host: str
+    directory: str | None
+    keep: str
+    steps: int
+    records: int
+    dropped: int
+    bytes: int
+    time_share: float
+
+    @classmethod
+    def from_json(cls, data: Json) -> RankRecording:
+        return _make(cls, data, time_share=_number(data["time_share"]) or 0.0)
+
+
+@dataclass(frozen=True)
 class Rank:
     """One process of a job.
 

@@ -14,6 +14,7 @@ from .collection import Collection  # noqa: E402
 from .divergence import Difference, Divergence  # noqa: E402
 from .errors import Damage, DataLossError, NotRecorded, RunNotFoundError, UnknownTensor  # noqa: E402
 from .graph import Graph  # noqa: E402
+from .last_ops import LastOp  # noqa: E402
 from .record import CHANGE, HIT, MARK, RECORD, SAVED, UNITS  # noqa: E402
 from .run import Run, open_run  # noqa: E402
 from .steps import Step  # noqa: E402
@@ -32,6 +33,7 @@ __all__ = [
     "Difference",
     "Divergence",
     "Graph",
+    "LastOp",
     "MissingPackageError",
     "NotRecorded",
     "Run",

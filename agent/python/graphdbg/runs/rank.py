@@ -18,6 +18,7 @@ from . import ring
 from .errors import Damage
 from .files import Files
 from .graph import NodeTable, split_tensor
+from .last_ops import LastOp, read_last_ops
 from .log import Found, Log, Selection
 from .messages import GRAPH_UPDATES, HITS, Messages
 from .packed import Packed
@@ -146,6 +147,13 @@ class Rank:
         if self._is_stale("hits"):
             self._hits += self._messages("hits.gdbm", HITS, HIT)
         return self._hits
+
+    @property
+    def last_ops(self) -> list[LastOp]:
+        """The last op of each thread, of a rank that runs or was lost."""
+        ops, damage = read_last_ops(self)
+        self._note("last ops", damage)
+        return ops
 
     @property
     def steps(self) -> StepIndex:

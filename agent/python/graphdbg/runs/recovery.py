@@ -12,6 +12,7 @@ import numpy
 from . import ring
 from .crc32c import record_crcs
 from .files import whole_file
+from .last_ops import NAME, SUFFIX
 from .log import Log
 from .rank import Rank, outside
 from .record import HOLE_KIND, RECORD, Array
@@ -37,12 +38,23 @@ def recover(rank: Rank) -> bool:
             rank.refresh()
             _write_segments(rank.log, rank.log_directory)
             rank.refresh()
+            _keep_last_ops(rank, file)
             if not len(rank.log.recovered.positions) and rank.log.recovered.damage is None:
                 file.unlink()
             rank.refresh()
     except (BlockingIOError, PermissionError):
         return False
     return True
+
+
+def _keep_last_ops(rank: Rank, ring_file: Path) -> None:
+    """Copies what the threads did last into the rank's directory, if the ring is elsewhere."""
+    source, target = Path(f"{ring_file}{SUFFIX}"), rank.log_directory.parent / NAME
+    if source == target or not source.exists():
+        return
+    with whole_file(target) as stream:
+        stream.write(source.read_bytes())
+    source.unlink()
 
 
 def _write_segments(log: Log, directory: Path) -> None:

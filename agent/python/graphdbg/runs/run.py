@@ -21,6 +21,7 @@ from .files import Files, open_files
 from .follow import follow, wait_for
 from .graph import Graph, split_tensor
 from .hits import hit_of
+from .last_ops import LastOp
 from .protobuf import Values
 from .rank import LOST, Rank, is_mindspore_dump, rank_numbers, read_json
 from .record import MODES
@@ -134,6 +135,26 @@ class Run:
             return None
         known = [end for end in _ENDS if end in ends]
         return known[0] if known else ends[0]
+
+    def last_ops(self, rank: int | None = None) -> list[LastOp]:
+        """The op that each thread began last, by rank: unfinished ones first, then the newest first.
+
+        Of ranks that were lost or still run; empty for those that ended properly, and for runs at a URL.
+
+        Raises:
+            NotRecorded: There is no such rank.
+        """
+        return [op for each in self.selected_ranks(rank) for op in each.last_ops]
+
+    def unfinished_ops(self, rank: int | None = None) -> list[LastOp]:
+        """The ops that had begun and not ended when the process died; of a process that runs, those in progress.
+
+        A rank without any was between two ops: `last_ops` has the one before.
+
+        Raises:
+            NotRecorded: There is no such rank.
+        """
+        return [op for op in self.last_ops(rank) if op.unfinished]
 
     @property
     def damages(self) -> list[Damage]:

@@ -153,6 +153,7 @@ class Graph:
 
     def report_input(self, node: int, tensor: Any, context: StepContext) -> int:
         """Reports that a model is called with the tensor. Returns the agent's status; may wait for the user."""
+        self._library.graphdbg_end_op(self._agent)
         origin = self._producers.find(tensor)
         # The output of an op of this step keeps that op as its producer.
         if origin[0] == 0:
@@ -215,6 +216,7 @@ class Graph:
                     execution.inputs.append((tensor, self._producers.find(tensor)))
         if interested and op.fills:
             execution.intentional_nonfinite = is_intentional_nonfinite(v for v, _, _ in op.arguments(args, kwargs))
+        self._library.graphdbg_begin_op(self._agent, node)
         return execution
 
     def end(self, execution: Execution, context: StepContext, result: Any) -> int:
@@ -231,6 +233,7 @@ class Graph:
 
     def fail(self, execution: Execution, message: str) -> None:
         """Reports an op that has raised an error, which may end the program."""
+        self._library.graphdbg_end_op(self._agent)
         inputs = self._describe_inputs(execution.inputs)
         failed = _c_api.make_execution(execution.node, 0, inputs, [], error=message.encode(errors="replace"))
         self._library.graphdbg_executed(self._agent, failed)

@@ -1,0 +1,51 @@
+// The recording of a live job, which each rank writes on its own machine.
+#ifndef SERVER_MODEL_RECORDING_H_
+#define SERVER_MODEL_RECORDING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace graphdbg::model {
+
+// How a job is to be recorded from its next step on.
+struct RecordingSpec {
+  bool on = false;
+  // The directory of runs, on the machine of each rank. Empty: where the job's
+  // configuration says.
+  std::string directory;
+  // A JSON object with keys of the configuration file: record, collections.
+  // Empty: what the job's configuration says.
+  std::string settings;
+};
+
+// Switching takes effect between two steps; until then a rank is starting or
+// stopping.
+enum class RecordingState { kOff, kStarting, kOn, kStopping };
+
+struct RankRecording {
+  uint32_t rank = 0;
+  // Whether the rank can be switched on and off.
+  bool supported = false;
+  RecordingState state = RecordingState::kOff;
+  std::string host;
+  // The directory of the run; empty if nothing is recorded.
+  std::string directory;
+  // Everything is kept; otherwise only the newest records.
+  bool keeps_all = true;
+  uint64_t steps = 0;
+  uint64_t records = 0;
+  uint64_t dropped = 0;
+  // The size of ring and log.
+  uint64_t bytes = 0;
+  // The share of the program's time that measuring took.
+  double time_share = 0;
+};
+
+struct JobRecording {
+  std::vector<RankRecording> ranks;
+};
+
+}  // namespace graphdbg::model
+
+#endif  // SERVER_MODEL_RECORDING_H_
