@@ -74,7 +74,7 @@ def test_a_job_is_recorded_on_demand_twice(job: Job, tmp_path: Path) -> None:
         selected = run.collections()
         assert selected["losses"].tensors and selected["layers"].tensors and selected["gradients"].tensors
         assert set(run.tensors(step=steps[0])) == set(run.tensors(step=steps[-2]))
-        assert run.graph().find("forward/0/weight")
+        assert run.graph().node("forward/0/weight").kind == "parameter"
     job.refresh()
     assert job.state == "running"
 
