@@ -44,7 +44,7 @@ constexpr Row kTable[] = {
 constexpr char kRetryAfterSeconds[] = "5";
 
 bool HasBody(std::string_view method) {
-  return method == "POST" || method == "PATCH";
+  return method == "POST" || method == "PUT" || method == "PATCH";
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import GRAPHDBG, clean_environment, wait_until
-from recorded_rank import END, STATISTICS, RecordedRank, only_run
+from recorded_rank import END, RecordedRank, only_run
 from test_recording import ENDLESS, PYTHON, REGRESSION, environment, rank_of, record
 
 FULL = 300_000
@@ -114,11 +114,11 @@ def test_recording_continues_when_the_disk_has_room_again(tmp_path: Path, start_
     ends = rank.marks(END)
     steps = steps_of(rank)
     assert sum(later != step + 1 for step, later in itertools.pairwise(steps)) <= 1
-    statistics = rank.of_kind(STATISTICS)
+    computed = rank.measured()
     whole = ends[(ends["pass"] == 0) & (ends["records_dropped"] == 0)]
     assert len(whole) >= len(steps) - 2
     for end in whole:
-        assert end["records"] == (statistics["step"] == end["step"]).sum()
+        assert end["records"] == (computed["step"] == end["step"]).sum()
     ran = subprocess.run([GRAPHDBG, "runs", str(tmp_path / "runs")], capture_output=True, text=True)
     assert ran.returncode == 0 and ran.stderr == ""
 

@@ -52,6 +52,13 @@ JobState StateOfLive(const std::vector<const ShownRank*>& live) {
       return r->state == state;
     });
   };
+  // The others can only wait for a rank that has failed.
+  const bool failed =
+      std::any_of(live.begin(), live.end(), [](const ShownRank* r) {
+        return r->state == JobState::kPaused &&
+               r->reason == PauseReason::kError;
+      });
+  if (failed) return JobState::kPaused;
   if (any(JobState::kPausing)) return JobState::kPausing;
   if (any(JobState::kRunning)) return JobState::kRunning;
   return any(JobState::kConnecting) ? JobState::kConnecting : JobState::kPaused;
@@ -66,7 +73,7 @@ JobState StateOfEnded(const std::vector<const ShownRank*>& ranks) {
   return state;
 }
 
-// Reason, node and watchpoints of a job all of whose live ranks are paused.
+// Reason, node and watchpoints of a paused job.
 void ShowStop(const std::vector<const ShownRank*>& live, Shown& job) {
   const ShownRank* best = live.front();
   std::set<uint32_t> stopped_by;
