@@ -19,6 +19,9 @@ class RecorderSwitch {
     return std::atomic_load(&current_);
   }
 
+  // The same in a forked child, where the lock of current() may be held for ever.
+  Recorder* InForkedChild() const { return in_child_.load(); }
+
   // The same from a thread-local cache, so that threads do not contend for the
   // reference count. Valid until the next call on this thread.
   Recorder* OnThisThread() const {
@@ -31,7 +34,9 @@ class RecorderSwitch {
   void Set(std::shared_ptr<Recorder> recorder) {
     // Differs for each recorder of each switch.
     static std::atomic<uint64_t> versions{0};
+    Recorder* const in_child = recorder.get();
     std::atomic_store(&current_, std::move(recorder));
+    in_child_ = in_child;
     version_.store(++versions, std::memory_order_release);
   }
 
@@ -43,6 +48,7 @@ class RecorderSwitch {
 
   // Accessed with atomic_load and atomic_store only.
   std::shared_ptr<Recorder> current_;
+  std::atomic<Recorder*> in_child_{nullptr};
   // 0: there has been none.
   std::atomic<uint64_t> version_{0};
 };

@@ -256,7 +256,9 @@ void RecordingControl::Close(const v1::Goodbye& goodbye,
 }
 
 void RecordingControl::GoInert() {
-  if (const auto current = recorders_.current()) current->GoInert();
+  if (Recorder* const current = recorders_.InForkedChild()) {
+    current->GoInert();
+  }
 }
 
 }  // namespace graphdbg::agent
