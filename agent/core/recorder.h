@@ -100,7 +100,7 @@ class Recorder {
     uint64_t steps = 0;
     uint64_t records = 0;
     uint64_t dropped = 0;
-    // The size of ring and log.
+    // The size of ring, log and saved values.
     uint64_t bytes = 0;
     double time_share = 0;
   };

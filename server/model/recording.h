@@ -36,7 +36,7 @@ struct RankRecording {
   uint64_t steps = 0;
   uint64_t records = 0;
   uint64_t dropped = 0;
-  // The size of ring and log.
+  // The size of ring, log and saved values.
   uint64_t bytes = 0;
   // The share of the program's time that measuring took.
   double time_share = 0;

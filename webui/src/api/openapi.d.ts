@@ -1845,7 +1845,7 @@ export interface components {
         };
         Recording: {
             ranks: {
-                /** @description Size of ring and log. */
+                /** @description Size of ring */
                 bytes: number;
                 /** @description The directory of the run on that host. */
                 directory: string | null;

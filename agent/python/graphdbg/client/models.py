@@ -108,7 +108,7 @@ class RankRecording:
         keep: "all", or "ring" for the newest steps only.
         steps, records: The numbers of recorded steps and records.
         dropped: The number of records that found no room.
-        bytes: The size of ring and log.
+        bytes: The size of ring, log and saved values.
         time_share: The share of the program's time that measuring took, from 0 to 1.
     """
 
