@@ -19,7 +19,8 @@ class RecorderSwitch {
     return std::atomic_load(&current_);
   }
 
-  // The same in a forked child, where the lock of current() may be held for ever.
+  // The same in a forked child, where the lock of current() may be held for
+  // ever.
   Recorder* InForkedChild() const { return in_child_.load(); }
 
   // The same from a thread-local cache, so that threads do not contend for the
