@@ -115,7 +115,7 @@ Recorder::Status Recorder::status() const {
   status.steps = steps_;
   status.records = records_;
   status.dropped = recording_->records_dropped();
-  status.bytes = recording_->bytes();
+  status.bytes = recording_->bytes() + recording_->tensor_bytes();
   MutexLock lock(&mu_);
   const auto elapsed =
       std::chrono::duration_cast<nanoseconds>(Clock::now() - since_).count();

@@ -35,9 +35,9 @@ class RecorderSwitch {
   void Set(std::shared_ptr<Recorder> recorder) {
     // Differs for each recorder of each switch.
     static std::atomic<uint64_t> versions{0};
-    Recorder* const in_child = recorder.get();
+    // First, so that it always exists: the one before is released afterwards.
+    in_child_ = recorder.get();
     std::atomic_store(&current_, std::move(recorder));
-    in_child_ = in_child;
     version_.store(++versions, std::memory_order_release);
   }
 

@@ -9,6 +9,7 @@
 //   GRAPHDBG_TRACE_TERMINATE    step at whose first op the program terminates
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -122,11 +123,18 @@ struct graphdbg_agent {
   }
 };
 
+namespace {
+
+std::atomic<graphdbg_agent*> current{nullptr};
+
+}  // namespace
+
 extern "C" {
 
 graphdbg_status graphdbg_open(const graphdbg_options* options,
                               graphdbg_agent** agent) {
   *agent = new graphdbg_agent;
+  current = *agent;
   (*agent)->host = *options->host;
   graphdbg::MutexLock lock(&(*agent)->mu);
   (*agent)->file.open(Variable("GRAPHDBG_TRACE_FILE"), std::ios::app);
@@ -151,6 +159,7 @@ graphdbg_status graphdbg_failed(graphdbg_agent* agent,
 
 graphdbg_status graphdbg_close(graphdbg_agent* agent,
                                const graphdbg_ending* ending) {
+  current = nullptr;
   const auto text = [](const char* s) { return s == nullptr ? "" : s; };
   graphdbg::MutexLock lock(&agent->mu);
   agent->Write({{"call", "close"},
@@ -280,6 +289,25 @@ graphdbg_status graphdbg_end_pass(graphdbg_agent* agent) {
   agent->Write({{"call", "end_pass"}});
   return GRAPHDBG_OK;
 }
+
+graphdbg_status graphdbg_set_mode(graphdbg_agent* agent, graphdbg_mode mode) {
+  graphdbg::MutexLock lock(&agent->mu);
+  agent->Write({{"call", "set_mode"}, {"mode", static_cast<int>(mode)}});
+  return GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_save_tensor(graphdbg_agent* agent, const char* name,
+                                     const char* collection,
+                                     const graphdbg_tensor* tensor) {
+  graphdbg::MutexLock lock(&agent->mu);
+  agent->Write({{"call", "save_tensor"},
+                {"name", name},
+                {"collection", collection},
+                {"tensor", Describe(*tensor)}});
+  return agent->Terminates() ? GRAPHDBG_TERMINATE : GRAPHDBG_OK;
+}
+
+graphdbg_agent* graphdbg_current(void) { return current; }
 
 graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
   graphdbg::MutexLock lock(&agent->mu);
