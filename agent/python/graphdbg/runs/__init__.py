@@ -15,8 +15,9 @@ from .divergence import Difference, Divergence  # noqa: E402
 from .errors import Damage, DataLossError, NotRecorded, RunNotFoundError, UnknownTensor  # noqa: E402
 from .graph import Graph  # noqa: E402
 from .last_ops import LastOp  # noqa: E402
+from .opening import open_run  # noqa: E402
 from .record import CHANGE, HIT, MARK, RECORD, SAVED, UNITS  # noqa: E402
-from .run import Run, open_run  # noqa: E402
+from .run import Run  # noqa: E402
 from .steps import Step  # noqa: E402
 from .tensor import Tensor  # noqa: E402
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .files import Files, LocalFiles, open_files
+from .opening import open_run
 from .pack import pack_rank
 from .rank import LOST, Rank, merged, rank_numbers
 from .recovery import recover
-from .run import open_run
 from .safetensors import finish_parts
 
 _FOLLOWED_SECONDS = 5.0

@@ -35,27 +35,6 @@ if TYPE_CHECKING:
 _ENDS = (LOST, "exception", "terminated", "closed", "exit")
 
 
-def open_run(path: str | os.PathLike[str], chain: bool = False) -> Run:
-    """Opens a recorded run, which may still be running.
-
-    Args:
-        path: The run's directory, or a URL that pyarrow or fsspec can read, such as s3://bucket/runs/abc.
-            At a URL, what `graphdbg pack --to` put there is read.
-        chain: Whether the runs that it resumes, and those that resume it, are read with it as one: a job that was
-            started again from a checkpoint. Steps continue behind the last one that the run before recorded.
-
-    Raises:
-        RunNotFoundError: There is no run.
-        MindSporeDumpError: The directory is a dump of MindSpore.
-        MissingPackageError: The URL needs a package that is not installed.
-    """
-    if not chain:
-        return Run(open_files(path))
-    from .chain import ChainedRun, chain_of
-
-    return ChainedRun([Run(open_files(each)) for each in chain_of(os.fspath(path))])
-
-
 class Run:
     """A recorded run. What it answers is what `refresh` found last; opening does that once.
 
@@ -387,7 +366,7 @@ class Run:
             RunNotFoundError: There is no other run.
             GraphdbgError: A rank would be compared with itself, or a tolerance or `by` is invalid.
         """
-        there = self if other is None else other if isinstance(other, Run) else open_run(other)
+        there = self if other is None else other if isinstance(other, Run) else Run(open_files(other))
         number = rank if other_rank is None else other_rank
         if there is self and number == rank:
             raise GraphdbgError("a rank is compared with another run or another rank", USAGE)

@@ -12,8 +12,9 @@ from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .errors import MindSporeDumpError
 from .files import open_files
+from .opening import open_run
 from .rank import is_mindspore_dump, rank_numbers
-from .run import Run, open_run
+from .run import Run
 
 _MAX_FINDINGS = 1 << 30
 

@@ -10,9 +10,9 @@ from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .files import Files, open_files, whole_file
 from .log import Found
+from .opening import open_run
 from .rank import Rank, outside
 from .recovery import write_segment
-from .run import open_run
 from .segment import HEADER_SIZE, SegmentHeader
 
 _RUN_FILES = ("run.json", "findings.jsonl")
