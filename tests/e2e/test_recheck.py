@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import graphdbg
 import pytest
 from conftest import GRAPHDBG, Finished, clean_environment
 from graphdbg.cli.recorded import Progress
@@ -72,6 +73,21 @@ def test_a_recording_has_the_hits_of_the_job(recorded: tuple[Finished, Path]) ->
         assert live, condition
         assert found(check["hits"], condition) == live
         assert check["hit_count"] == len(check["hits"])
+
+
+def test_python_checks_as_the_command_does(recorded: tuple[Finished, Path]) -> None:
+    run, directory = recorded
+    opened = graphdbg.open_run(directory)
+    hits = opened.check(CONDITIONS)
+    for condition in ("nan", "abs_max_gt", "min_lt"):
+        of_condition = {(hit.step, hit.node, hit.slot) for hit in hits if hit.condition == condition}
+        assert of_condition == found(run.result["hits"], condition)
+    assert {hit.step for hit in opened.check("nan", steps=(6, None))} == {6}
+    assert opened.check("nan", ranks=[0]) == opened.check("nan")
+    with pytest.raises(graphdbg.GraphdbgError, match="unknown condition 'nothing'"):
+        opened.check("nothing")
+    with pytest.raises(graphdbg.GraphdbgError, match="all steps from the first to the last"):
+        opened.check("nan", steps=range(1, 6, 2))
 
 
 def test_hits_are_printed_with_their_source_and_limited_to_steps(recorded: tuple[Finished, Path]) -> None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from pathlib import Path
 
 from . import report
-from .break_on import conditions_of
-from .client import Client, Json
+from .client import Json
 from .errors import CliError
 from .recorded import Progress, add_run, steps_range
-from .served_run import served_run
+from .run_check import check_run
 from .terminal import visible
-
-_POLL_SECONDS = 0.1
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,39 +39,15 @@ def run(arguments: argparse.Namespace) -> int:
     directory = Path(find_run(arguments.run_name))
     if not directory.is_dir():
         raise CliError(f"{arguments.run_name} is not a directory of this machine; `graphdbg unpack` fetches a run")
-    with served_run(directory) as (client, path):
-        checks = _check(client, path, arguments)
+    progress = Progress()
+
+    def show(condition: str, hits: int, done: int, total: int) -> None:
+        progress.show(f"{condition}: {hits} hits", done, total)
+
+    checks = check_run(directory, arguments.conditions, arguments.rank, arguments.steps, show)
+    progress.clear()
     _print(checks, arguments.json)
     return 1 if any(check["hit_count"] for check in checks) else 0
-
-
-def _check(client: Client, run: str, arguments: argparse.Namespace) -> list[Json]:
-    """Runs one check for each condition, one after the other."""
-    path = f"{run}/checks"
-    checks = []
-    for condition in conditions_of(arguments.conditions, client):
-        body: Json = {"watchpoint": {"condition": condition}}
-        if arguments.rank:
-            body["ranks"] = arguments.rank
-        if arguments.steps:
-            names = ("from", "to")
-            body["steps"] = {name: step for name, step in zip(names, arguments.steps, strict=True) if step is not None}
-        checks.append(_wait(client, f"{path}/{client.post(path, body)['check_id']}", condition))
-    return checks
-
-
-def _wait(client: Client, path: str, condition: Json) -> Json:
-    progress = Progress()
-    while True:
-        check: Json = client.get(path)
-        if check["state"] != "running":
-            progress.clear()
-            break
-        progress.show(f"{condition['id']}: {check['hit_count']} hits", check["done"], check["total"])
-        time.sleep(_POLL_SECONDS)
-    if check["state"] != "done":
-        raise CliError(f"cannot check {condition['id']}: {check['error']}")
-    return {"condition": condition, **check}
 
 
 def _print(checks: list[Json], as_json: bool) -> None:

@@ -18,6 +18,7 @@ from .last_ops import LastOp  # noqa: E402
 from .opening import open_run  # noqa: E402
 from .record import CHANGE, HIT, MARK, RECORD, SAVED, UNITS  # noqa: E402
 from .run import Run  # noqa: E402
+from .spark import spark_views  # noqa: E402
 from .steps import Step  # noqa: E402
 from .tensor import Tensor  # noqa: E402
 
@@ -43,4 +44,5 @@ __all__ = [
     "Tensor",
     "UnknownTensor",
     "open_run",
+    "spark_views",
 ]

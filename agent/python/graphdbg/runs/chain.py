@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy
+from graphdbg.client.errors import USAGE, GraphdbgError
+from graphdbg.client.models import Hit
 
 from .errors import Damage
 from .files import is_url, open_files
@@ -86,6 +88,14 @@ class ChainedRun(Run):
     @property
     def damages(self) -> list[Damage]:
         return [damage for run in self._runs for damage in run.damages]
+
+    def check(
+        self,
+        conditions: str | Sequence[str],
+        steps: tuple[int | None, int | None] | range | None = None,
+        ranks: Sequence[int] | None = None,
+    ) -> list[Hit]:
+        raise GraphdbgError("a chain cannot be checked as one: check its runs one by one", USAGE)
 
     def _join(self) -> None:
         parts: dict[int, list[_Part]] = {}

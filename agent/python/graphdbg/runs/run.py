@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -371,6 +372,35 @@ class Run:
         if there is self and number == rank:
             raise GraphdbgError("a rank is compared with another run or another rank", USAGE)
         return find_divergence(self.rank(rank), there.rank(number), rename, Tolerance(rtol, atol), by, progress)
+
+    def check(
+        self,
+        conditions: str | Sequence[str],
+        steps: tuple[int | None, int | None] | range | None = None,
+        ranks: Sequence[int] | None = None,
+    ) -> list[Hit]:
+        """Finds the recorded tensors that meet a condition, as watchpoints of the job would have.
+
+        Args:
+            conditions: One or several, as for `--break-on`: "nan", "abs_max_gt:1e3", "expr:l2 > 10 && step > 100".
+            steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
+            ranks: Only those; default: all.
+
+        Returns:
+            The hits, at most 10,000 of a condition: first those of the first condition, in execution order.
+
+        Raises:
+            GraphdbgError: A condition is invalid, or the run is at a URL or a chain.
+        """
+        if self._files.local is None:
+            raise GraphdbgError(f"{self.path} is not on this machine; `graphdbg unpack` fetches a run", USAGE)
+        if isinstance(steps, range) and steps.step != 1:
+            raise GraphdbgError("a check goes over all steps from the first to the last", USAGE)
+        # Conditions are evaluated by the server's engine, which comes with the command line.
+        check_run = importlib.import_module("graphdbg.cli.run_check").check_run
+        bounds = None if steps is None else _bounds(steps)
+        checks = check_run(self._files.local, conditions, ranks, bounds, lambda *progress: None)
+        return [Hit.from_json(hit) for check in checks for hit in check["hits"]]
 
     def sql(self, query: str) -> pyarrow.Table:
         """Answers a query by DuckDB.
