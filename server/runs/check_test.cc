@@ -139,5 +139,32 @@ TEST_F(CheckTest, ConditionsOnElementsUseSavedValues) {
   EXPECT_EQ(report->not_recorded, 1u);
 }
 
+// A pass of evaluation has a file of its own in the step, with the same keys.
+TEST_F(CheckTest, ValuesOfEvaluationAreNotThoseOfTraining) {
+  RankWriter writer(path_, 0);
+  writer.WriteGraph(1);
+  for (uint64_t step = 1; step <= 2; ++step) {
+    writer.Begin(step);
+    writer.Statistics(step, 1, 1);
+    writer.WriteTensor(step, 1, {1, 1, 1, 1}, {4});
+    writer.Begin(step, runs::Mode::kEval, 1);
+    writer.Statistics(step, 1, 9);
+    writer.last().mode = static_cast<uint8_t>(runs::Mode::kEval);
+    writer.last().pass = 1;
+    writer.WriteTensor(step, 1, {9, 9, 9, 9}, {4}, runs::Mode::kEval, 2);
+    writer.End(step, runs::Mode::kEval, 1);
+    writer.End(step);
+  }
+  writer.WriteSegment();
+  const auto report = Run(Spec("tensor_range", {{"range_start_inclusive", 0},
+                                                {"range_end_inclusive", 2},
+                                                {"range_percentage_lt", 60}}));
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->hits.size(), 2u);
+  EXPECT_EQ(report->hits[0].hit.statistics.max, 9);
+  EXPECT_EQ(report->hits[1].hit.statistics.max, 9);
+  EXPECT_EQ(report->not_recorded, 0u);
+}
+
 }  // namespace
 }  // namespace graphdbg::recorded

@@ -1,5 +1,6 @@
 // Checks a condition over the records of a run.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,6 +30,8 @@ struct CheckedRank {
   uint32_t rank = 0;
   RankLog log;
   TensorFiles tensors;
+  StepIndex index;
+  // Those of the index that are checked.
   std::vector<StepEntry> steps;
   std::vector<CheckedNode> nodes;
   // By the process's id, which are dense: places in `nodes` plus one, 0 for
@@ -76,23 +79,67 @@ struct Value {
   }
 };
 
-std::optional<Value> ReadValue(TensorFiles& files, uint64_t step,
-                               const std::string& name) {
-  const auto found = files.Find(step, name);
-  if (!found.ok() || !*found) return std::nullopt;
-  const StoredTensor& tensor = (*found)->tensor;
+std::optional<Value> ReadValue(const TensorFiles::Found& found) {
+  const StoredTensor& tensor = found.tensor;
   if (tensor.bytes > kMaxMeasuredBytes || ItemSize(tensor.type.dtype) == 0) {
     return std::nullopt;
   }
-  auto data = ReadSlice((*found)->file, tensor, WholeSlice(tensor.type.shape));
+  auto data = ReadSlice(found.file, tensor, WholeSlice(tensor.type.shape));
   if (!data.ok()) return std::nullopt;
   return Value{tensor, *std::move(data)};
 }
 
+// The values that were saved at two consecutive steps.
+class SavedValues {
+ public:
+  explicit SavedValues(CheckedRank& rank) : rank_(rank) {}
+
+  // The values of an execution, or of its counterpart in another step.
+  std::optional<Value> Read(const Execution& execution, uint64_t step,
+                            const std::string& name) {
+    const Saved& saved = SavedAt(step);
+    if (saved.empty()) {
+      // The records are gone, of which the file's header keeps enough.
+      const auto found = rank_.tensors.Find(step, name);
+      if (!found.ok() || !*found) return std::nullopt;
+      return ReadValue(**found);
+    }
+    const auto record = saved.find(execution);
+    if (record == saved.end()) return std::nullopt;
+    const auto found = rank_.tensors.FindRecorded(record->second);
+    return found.ok() ? ReadValue(*found) : std::nullopt;
+  }
+
+ private:
+  using Saved = absl::flat_hash_map<Execution, Record>;
+
+  const Saved& SavedAt(uint64_t step) {
+    const auto known = steps_.find(step);
+    if (known != steps_.end()) return known->second;
+    if (steps_.size() > 1) steps_.erase(steps_.begin());
+    Saved& saved = steps_[step];
+    // Some records follow in the next step: values are written by and by.
+    const auto entries = rank_.index.entries();
+    for (size_t at = rank_.index.LowerBound(step);
+         at < entries.size() && entries[at].step <= step + 1; ++at) {
+      for (const Record& record : ReadRecords(rank_.log, {&entries[at], 1})) {
+        if (record.known_kind() == Kind::kTensor && record.step == step) {
+          saved[ExecutionOf(record)] = record;
+        }
+      }
+    }
+    return saved;
+  }
+
+  CheckedRank& rank_;
+  std::map<uint64_t, Saved> steps_;
+};
+
 // Checks one rank, on one thread.
 class RankTask {
  public:
-  RankTask(Check& check, CheckedRank& rank) : check_(check), rank_(rank) {}
+  RankTask(Check& check, CheckedRank& rank)
+      : check_(check), rank_(rank), saved_(rank) {}
 
   void Run() {
     for (const StepEntry& step : rank_.steps) {
@@ -173,11 +220,12 @@ class RankTask {
   // The condition compares elements.
   void CheckValues(const Record& record, const CheckedNode& node) {
     const std::string name = absl::StrCat(node.name, ":", record.slot);
-    const auto now = ReadValue(rank_.tensors, record.step, name);
+    const Execution execution = ExecutionOf(record);
+    const auto now = saved_.Read(execution, record.step, name);
     std::optional<Value> previous;
     const bool compares = check_.predicate().needs().previous;
     if (compares && record.step > 0) {
-      previous = ReadValue(rank_.tensors, record.step - 1, name);
+      previous = saved_.Read(execution, record.step - 1, name);
     }
     if (!now || (compares && !previous)) {
       check_.NotRecorded();
@@ -222,6 +270,7 @@ class RankTask {
 
   Check& check_;
   CheckedRank& rank_;
+  SavedValues saved_;
   std::vector<Record> records_;
 };
 
@@ -236,8 +285,8 @@ absl::StatusOr<std::shared_ptr<Check>> Recording::PrepareCheck(
   }
   for (const auto& [number, rank] : ranks_) {
     if (!Wants(spec, number)) continue;
-    auto checked = std::make_shared<CheckedRank>(
-        CheckedRank{number, rank->log(), rank->tensors(), {}, {}, {}});
+    auto checked = std::make_shared<CheckedRank>(CheckedRank{
+        number, rank->log(), rank->tensors(), rank->index(), {}, {}, {}});
     for (const StepEntry& entry : rank->index().entries()) {
       if (entry.step < spec.from || entry.step > spec.to) continue;
       checked->steps.push_back(entry);

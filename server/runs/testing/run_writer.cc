@@ -185,7 +185,8 @@ void RankWriter::WriteHits(const std::vector<v1::Hit>& hits) {
 
 void RankWriter::WriteTensor(uint64_t step, uint32_t node,
                              const std::vector<float>& values,
-                             const std::vector<int64_t>& shape) {
+                             const std::vector<int64_t>& shape, runs::Mode mode,
+                             uint32_t file) {
   const uint64_t bytes = values.size() * sizeof(float);
   std::string header = absl::StrCat(
       "{\"", NodeName(node), ":0\": {\"dtype\": \"F32\", \"shape\": [",
@@ -194,8 +195,7 @@ void RankWriter::WriteTensor(uint64_t step, uint32_t node,
   const uint64_t size = header.size();
   std::filesystem::create_directories(path_ + "/tensors");
   WriteFile(
-      absl::StrCat("tensors/", absl::Dec(step, absl::kZeroPad8),
-                   ".safetensors"),
+      absl::StrCat("tensors/", runs::TensorFile(step, file)),
       BytesOf(size) + header +
           std::string(reinterpret_cast<const char*>(values.data()), bytes));
   Record record = {};
@@ -203,8 +203,10 @@ void RankWriter::WriteTensor(uint64_t step, uint32_t node,
   record.step = step;
   record.node = node;
   record.dtype = 12;  // float32
+  record.mode = static_cast<uint8_t>(mode);
+  record.pass = 1;
   record.tensor.bytes = bytes;
-  record.tensor.file = 1;
+  record.tensor.file = file;
   record.tensor.ndim = static_cast<uint8_t>(shape.size());
   std::copy(shape.begin(), shape.end(), record.tensor.shape);
   record.tensor.grad_scale = 1;

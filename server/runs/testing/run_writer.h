@@ -51,10 +51,12 @@ class RankWriter {
   // reads the one before; all have one output, float32[4].
   void WriteGraph(uint32_t count);
   void WriteHits(const std::vector<v1::Hit>& hits);
-  // A float32 tensor of node `node`, as if it was saved at this step.
+  // A float32 tensor of node `node`, as if it was saved at this step, in the
+  // file of this number, which has no other tensor.
   void WriteTensor(uint64_t step, uint32_t node,
                    const std::vector<float>& values,
-                   const std::vector<int64_t>& shape);
+                   const std::vector<int64_t>& shape,
+                   runs::Mode mode = runs::Mode::kTrain, uint32_t file = 1);
   void WriteFile(const std::string& name, const std::string& content);
 
  private:
