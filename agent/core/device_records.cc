@@ -9,7 +9,8 @@
 namespace graphdbg::agent {
 
 bool DeviceRecords::Begin(const graphdbg_tensor& tensor, const RecordKey& key,
-                          double grad_scale, bool provisional, const Use& use) {
+                          double grad_scale, CollectionMask provisional,
+                          const Use& use) {
   if (tensor.device == GRAPHDBG_CPU) return false;
   const TensorView view = ViewOf(tensor);
   Pending pending;

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "agent/base/mutex.h"
+#include "agent/core/collections.h"
 #include "agent/core/devices.h"
 #include "agent/core/recording.h"
 #include "agent/runtime/accelerator.h"
@@ -21,7 +22,7 @@ class DeviceRecords {
     RecordKey key;
     double grad_scale = 1;
     // The value passed to Begin.
-    bool provisional = false;
+    CollectionMask provisional = 0;
     // The statistics of the true values.
     Statistics statistics;
   };
@@ -32,8 +33,10 @@ class DeviceRecords {
 
   // Enqueues a measurement; `use` receives results that make room for it.
   // Returns false if the tensor is in host memory, or its device cannot do so.
+  // `provisional` are the collections of which it is not known yet whether they
+  // contain the tensor, if no other one does.
   bool Begin(const graphdbg_tensor& tensor, const RecordKey& key,
-             double grad_scale, bool provisional, const Use& use)
+             double grad_scale, CollectionMask provisional, const Use& use)
       GRAPHDBG_EXCLUDES(mu_);
   // Waits for all results.
   void Finish(const Use& use) GRAPHDBG_EXCLUDES(mu_);

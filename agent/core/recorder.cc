@@ -206,8 +206,8 @@ void Recorder::BeginStepAs(runs::Mode mode) {
 
 void Recorder::Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns) {
   phase->records = records_;
-  phase->dropped = recording_->records_dropped();
-  phase->tensors_dropped = recording_->tensors_dropped();
+  // What the writer's thread drops between two steps counts in the later one.
+  phase->dropped = phase->pass == 0 ? dropped_ : DroppedNow();
   phase->tensor_bytes = recording_->tensor_bytes();
   phase->measuring_ns = measuring_ns_;
   RecordedMark mark;
@@ -217,14 +217,20 @@ void Recorder::Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns) {
   recording_->AppendBegin(KeyOf(*phase), mark);
 }
 
+Recorder::Dropped Recorder::DroppedNow() const {
+  return {recording_->records_dropped(), recording_->tensors_dropped()};
+}
+
 void Recorder::End(const Phase& phase) {
+  const Dropped dropped = DroppedNow();
+  if (phase.pass == 0) dropped_ = dropped;
   RecordedMark mark;
   mark.unix_ns = UnixNow();
   mark.monotonic_ns = Nanoseconds(Clock::now());
   mark.mode_step = phase.mode_step;
   mark.records = records_ - phase.records;
-  mark.records_dropped = recording_->records_dropped() - phase.dropped;
-  mark.tensors_dropped = recording_->tensors_dropped() - phase.tensors_dropped;
+  mark.records_dropped = dropped.records - phase.dropped.records;
+  mark.tensors_dropped = dropped.tensors - phase.dropped.tensors;
   mark.tensor_bytes = recording_->tensor_bytes() - phase.tensor_bytes;
   mark.measuring_ns = measuring_ns_ - phase.measuring_ns;
   mark.reason = phase.reason;

@@ -122,15 +122,19 @@ class Recorder {
   using Clock = std::chrono::steady_clock;
 
   // A step, or a pass within one.
+  struct Dropped {
+    uint64_t records = 0;
+    uint64_t tensors = 0;
+  };
   struct Phase {
     runs::Mode mode = runs::Mode::kUnknown;
     uint64_t pass = 0;
     uint64_t mode_step = 0;
     runs::EndReason reason = runs::EndReason::kNone;
-    // What had been counted when it began.
+    // What had been counted when it began, or, of what is dropped in a step, at
+    // the end of the step before.
     uint64_t records = 0;
-    uint64_t dropped = 0;
-    uint64_t tensors_dropped = 0;
+    Dropped dropped;
     uint64_t tensor_bytes = 0;
     uint64_t measuring_ns = 0;
   };
@@ -145,6 +149,8 @@ class Recorder {
   struct Provisional {
     RecordKey key;
     Measured measured;
+    // Those that may contain it.
+    CollectionMask collections;
   };
 
   // Values that were copied before it was known whether a collection contains
@@ -166,16 +172,19 @@ class Recorder {
     std::shared_ptr<const PreviousValue> copy;
   };
 
-  // Begins to measure a tensor on an accelerator. False if it has to be
+  // Begins to measure a tensor on an accelerator. `provisional` is as for
+  // DeviceRecords::Begin. False if it has to be
   // measured at once.
   bool MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
-                    CollectionMask selected, bool provisional, RecordKey* key);
+                    CollectionMask selected, CollectionMask provisional,
+                    RecordKey* key);
   // Waits for what accelerators measure and copy. `waits` is as for
   // SaveDeviceValues.
   void FinishDevices(bool waits);
   void Take(const DeviceRecords::Result& result);
   // Appends it at the end of the step, if a collection contains it then.
-  void AppendLater(const RecordKey& key, const Measured& measured)
+  void AppendLater(const RecordKey& key, const Measured& measured,
+                   CollectionMask collections)
       GRAPHDBG_EXCLUDES(provisional_mu_);
   // What is recorded of an output: the key's flags say how.
   bool Measure(const graphdbg_tensor& tensor, double grad_scale,
@@ -227,6 +236,7 @@ class Recorder {
   // back.
   void WaitUntil(absl::FunctionRef<bool()> has_room);
   RecordKey KeyOf(const Phase& phase) const;
+  Dropped DroppedNow() const;
 
   void BeginStepAs(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);
   void Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns)
@@ -287,6 +297,8 @@ class Recorder {
   runs::Mode set_mode_ GRAPHDBG_GUARDED_BY(mu_) = runs::Mode::kUnknown;
   std::optional<Phase> open_pass_ GRAPHDBG_GUARDED_BY(mu_);
   std::array<uint64_t, runs::kModes> mode_steps_ GRAPHDBG_GUARDED_BY(mu_){};
+  // Up to the end of the last step.
+  Dropped dropped_ GRAPHDBG_GUARDED_BY(mu_);
   // Passes of this step, by mode.
   std::array<uint64_t, runs::kModes> passes_ GRAPHDBG_GUARDED_BY(mu_){};
   Clock::time_point step_since_ GRAPHDBG_GUARDED_BY(mu_);

@@ -257,6 +257,28 @@ TEST_F(RecorderTest, CountsWhatIsDropped) {
   EXPECT_EQ(recorded_.marks[1].mark.records, 1u);
 }
 
+TEST_F(RecorderTest, CountsWhatIsDroppedBetweenTwoSteps) {
+  Open(R"({"collections": [{"name": "all"}]})");
+  const uint32_t op = Op("op");
+  Execute(op, {1});
+  EndStep();
+  recorded_.dropped_by_writer = 3;
+  Execute(op, {1});
+  EndStep();
+  ASSERT_EQ(recorded_.marks.size(), 4u);
+  EXPECT_EQ(recorded_.marks[1].mark.records_dropped, 0u);
+  EXPECT_EQ(recorded_.marks[3].mark.records_dropped, 3u);
+}
+
+TEST_F(RecorderTest, LeavesOutWhatIsOnlyInACollectionThatIsNotDue) {
+  Open(R"({"collections": [{"name": "losses"},
+                           {"name": "ops", "include": ["op"],
+                            "save": {"start": 100}}]})");
+  Execute(Op("op"), {1});
+  EndStep();
+  EXPECT_TRUE(recorded_.values.empty());
+}
+
 TEST_F(RecorderTest, DescribesWhatIsNewAtTheEndOfAStep) {
   Open(R"({"collections": [{"name": "all"}]})");
   const uint32_t op = Op("op");

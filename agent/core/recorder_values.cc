@@ -76,20 +76,20 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
   key.iteration = execution.iteration;
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const CollectionMask selected = collections_.Of(execution.node, slot) & due;
-    const bool provisional =
-        selected == 0 && !everything_ && slot == 0 && (undecided & due) != 0;
-    if (selected == 0 && !everything_ && !provisional) continue;
+    const CollectionMask provisional =
+        selected == 0 && !everything_ && slot == 0 ? undecided & due : 0;
+    if (selected == 0 && !everything_ && provisional == 0) continue;
     key.slot = slot;
     key.dtype = static_cast<uint8_t>(execution.outputs[slot].dtype);
     key.flags = FlagsOf(execution, execution.outputs[slot], point.step);
     const graphdbg_tensor& tensor = execution.outputs[slot];
-    const CollectionMask chosen = provisional ? undecided : selected;
+    const CollectionMask chosen = provisional != 0 ? undecided : selected;
     Measured measured;
     if ((NeedsValues(chosen) || !MeasureLater(tensor, execution.grad_scale,
                                               chosen, provisional, &key)) &&
         Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
-      if (provisional) {
-        AppendLater(key, measured);
+      if (provisional != 0) {
+        AppendLater(key, measured, provisional);
       } else {
         AppendOrWait(key, measured);
       }
@@ -122,7 +122,7 @@ uint16_t Recorder::FlagsOf(const Execution& execution,
 }
 
 bool Recorder::MeasureLater(const graphdbg_tensor& tensor, double grad_scale,
-                            CollectionMask selected, bool provisional,
+                            CollectionMask selected, CollectionMask provisional,
                             RecordKey* key) {
   if (tensor.device == GRAPHDBG_CPU || !HasValues(tensor)) return false;
   RecordKey later = *key;
@@ -140,16 +140,17 @@ void Recorder::FinishDevices(bool waits) {
 
 void Recorder::Take(const DeviceRecords::Result& result) {
   const Measured measured = {result.statistics, result.grad_scale, {}, {}};
-  if (result.provisional) {
-    AppendLater(result.key, measured);
+  if (result.provisional != 0) {
+    AppendLater(result.key, measured, result.provisional);
   } else {
     Append(result.key, measured);
   }
 }
 
-void Recorder::AppendLater(const RecordKey& key, const Measured& measured) {
+void Recorder::AppendLater(const RecordKey& key, const Measured& measured,
+                           CollectionMask collections) {
   MutexLock lock(&provisional_mu_);
-  provisional_.push_back({key, measured});
+  provisional_.push_back({key, measured, collections});
 }
 
 bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
@@ -221,7 +222,7 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
     Measured measured;
     const bool compares = (selected & changes_) != 0 && HasValues(bound.tensor);
     if ((compares || !MeasureLater(bound.tensor, 1, selected,
-                                   /*provisional=*/false, &key)) &&
+                                   /*provisional=*/0, &key)) &&
         Measure(bound.tensor, 1, selected, &key, &measured)) {
       if (compares) Compare(bound.tensor, key, &measured);
       AppendOrWait(key, measured);
@@ -242,7 +243,7 @@ void Recorder::Decide() {
     provisional.swap(provisional_);
   }
   for (const Provisional& each : provisional) {
-    if (collections_.Of(each.key.node, 0) != 0) {
+    if ((collections_.Of(each.key.node, 0) & each.collections) != 0) {
       AppendOrWait(each.key, each.measured);
     }
   }

@@ -53,6 +53,7 @@ struct Recorded {
   uint64_t descriptions = 0;
   std::string closed;
   bool full = false;
+  uint64_t dropped_by_writer = 0;
 };
 
 class FakeRecording final : public Recording {
@@ -107,7 +108,9 @@ class FakeRecording final : public Recording {
   void EndOp() override { ++to_->ended_ops; }
   bool HasRoom() const override { return !to_->full; }
   bool HasRoomForTensor(uint64_t) override { return !to_->full; }
-  uint64_t records_dropped() const override { return dropped_; }
+  uint64_t records_dropped() const override {
+    return dropped_ + to_->dropped_by_writer;
+  }
   uint64_t tensors_dropped() const override { return tensors_dropped_; }
   uint64_t tensor_bytes() const override { return tensor_bytes_; }
   uint64_t bytes() const override { return 4096; }
