@@ -186,6 +186,7 @@ v1::Goodbye Agent::MakeGoodbye(const graphdbg_ending& ending,
   goodbye.set_exit_code(ending.exit_code);
   goodbye.set_steps(counter_.steps_ended());
   goodbye.set_terminated(terminated);
+  metrics_.AddTo(&goodbye);
   if (ending.exception_type != nullptr) {
     v1::ExceptionInfo& exception = *goodbye.mutable_exception();
     exception = ExceptionOf(ending);

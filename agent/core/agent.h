@@ -47,6 +47,7 @@
 #include "agent/core/host.h"
 #include "agent/core/host_level.h"
 #include "agent/core/link.h"
+#include "agent/core/metrics.h"
 #include "agent/core/node_interest.h"
 #include "agent/core/node_table.h"
 #include "agent/core/outbox.h"
@@ -174,6 +175,7 @@ class Agent final {
   Bindings bindings_;
   RequestedNodes requested_;
   Outbox outbox_;
+  Metrics metrics_;
   StatisticsRecorder statistics_;
   ExecutionCounter counter_;
   RecordingControl recordings_;

@@ -231,6 +231,9 @@ absl::Status Agent::SaveTensor(const char* name, const char* collection,
         absl::StrCat("cannot save '", name,
                      "': an op or tensor of the program has this name"));
   }
+  if (absl::string_view(collection) == kMetricsCollection) {
+    metrics_.Tell(name, tensor);
+  }
   if (const auto recorder = recordings_.recorders().current()) {
     recorder->AddSaved(node, collection);
   }

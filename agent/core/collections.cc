@@ -24,7 +24,6 @@ constexpr const char* kInputs = "inputs";
 constexpr const char* kOutputs = "outputs";
 constexpr const char* kLayers = "layers";
 // Contains what the program saves to it.
-constexpr const char* kMetrics = "metrics";
 
 absl::string_view LabelOf(absl::string_view name) {
   const size_t slash = name.rfind('/');
@@ -181,7 +180,7 @@ void Collections::AddSaved(uint32_t node, absl::string_view collection) {
   const std::string name(collection);
   const auto found = bits_.find(name);
   const CollectionMask without_settings =
-      name == kMetrics ? kSavedStatistics : kSavedTensors;
+      name == kMetricsCollection ? kSavedStatistics : kSavedTensors;
   const CollectionMask bit =
       found == bits_.end() ? without_settings : found->second;
   if ((Of(node, 0) & bit) != 0) return;

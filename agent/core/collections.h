@@ -23,6 +23,9 @@ namespace graphdbg::agent {
 // A set of collections: bit i is the one at place i of the settings.
 using CollectionMask = uint64_t;
 
+// The predefined collection of scalars that the program tells.
+constexpr absl::string_view kMetricsCollection = "metrics";
+
 // Bits behind those of the settings, for values that the program saves to a
 // collection without settings: their statistics, and the values too.
 inline constexpr CollectionMask kSavedStatistics = CollectionMask{1} << 62;

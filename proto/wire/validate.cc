@@ -200,7 +200,11 @@ absl::Status Check(const v1::Goodbye& goodbye) {
   return First(Name("exception.type", exception.type()),
                Text("exception.message", exception.message()),
                Text("exception.traceback", exception.traceback()),
-               Name("exception.node", exception.node()));
+               Name("exception.node", exception.node()),
+               Each("goodbye.metrics", goodbye.metrics(), kMaxMetrics,
+                    [](const v1::Metric& metric) {
+                      return Name("goodbye.metrics.name", metric.name());
+                    }));
 }
 
 absl::Status Check(const v1::Command& command) {

@@ -147,6 +147,12 @@ Json EncodeUnsupported(const model::Job& job) {
   return object;
 }
 
+Json EncodeMetrics(const std::map<std::string, double>& metrics) {
+  Json values = Json::object();
+  for (const auto& [name, value] : metrics) values[name] = Number(value);
+  return values;
+}
+
 Json EncodeAllowed(const model::Allowed& allowed) {
   Json names = Json::array();
   if (allowed.view) names.push_back("view");
@@ -195,6 +201,7 @@ Json Encode(const model::Job& job) {
       {"controller", OrNull(job.controller)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
+  if (!job.metrics.empty()) encoded["metrics"] = EncodeMetrics(job.metrics);
   if (!job.verified) encoded["verified"] = false;
   if (!job.allowed.all()) encoded["allowed"] = EncodeAllowed(job.allowed);
   if (!job.damaged.empty()) encoded["damaged"] = job.damaged;

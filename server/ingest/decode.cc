@@ -220,6 +220,9 @@ AgentReport Decode(const v1::Goodbye& goodbye) {
   }
   farewell.steps = goodbye.steps();
   farewell.terminated = goodbye.terminated();
+  for (const v1::Metric& metric : goodbye.metrics()) {
+    farewell.metrics[metric.name()] = metric.value();
+  }
   return farewell;
 }
 

@@ -160,6 +160,8 @@ struct ExitReport {
   std::optional<model::Exception> exception;
   uint64_t steps = 0;
   bool terminated = false;
+  // The last value of each scalar that the program told, by name.
+  std::map<std::string, double> metrics;
 };
 
 using AgentReport =

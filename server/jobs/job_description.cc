@@ -20,6 +20,8 @@ void DescribeException(const std::optional<model::Exception>& exception,
 void DescribeOutcome(const ExitReport& report, model::Job& job) {
   if (job.exit_code.value_or(0) == 0) job.exit_code = report.exit_code;
   DescribeException(report.exception, job);
+  // Ranks ascend: the first value stays.
+  job.metrics.insert(report.metrics.begin(), report.metrics.end());
 }
 
 }  // namespace

@@ -58,6 +58,19 @@ TEST_F(JobDescriptionTest, PrefersTheOutcomeOfARankThatFailed) {
   EXPECT_EQ(Describe().exception->type, "ValueError");
 }
 
+TEST_F(JobDescriptionTest, HasTheMetricsOfTheLowestRankThatToldThem) {
+  ExitReport first;
+  first.metrics = {{"accuracy", 0.75}};
+  ExitReport second;
+  second.metrics = {{"accuracy", 0.5}, {"loss", 2}};
+  Connect(0, 2);
+  machine_.OnExit(Connect(1, 2), second);
+  EXPECT_EQ(Describe().metrics, second.metrics);
+  machine_.OnExit(*machine_.Find(0), first);
+  const std::map<std::string, double> both = {{"accuracy", 0.75}, {"loss", 2}};
+  EXPECT_EQ(Describe().metrics, both);
+}
+
 TEST_F(JobDescriptionTest, HasTheFirstExceptionOfAllRanks) {
   Rank& follower = Connect(0, 2);
   Rank& cause = Connect(1, 2);

@@ -140,6 +140,9 @@ struct Job {
   std::optional<int32_t> exit_code;
   // Set once the job has ended, or is paused for it.
   std::optional<Exception> exception;
+  // The last value of each scalar that the program told, by name, once the job
+  // has ended. Of ranks that told the same, that of the lowest.
+  std::map<std::string, double> metrics;
 };
 
 // A command from a client.

@@ -105,6 +105,8 @@ RankState Encode(const jobs::RunState& run,
   end.set_exit_code(exit_report->exit_code);
   end.set_steps(exit_report->steps);
   end.set_terminated(exit_report->terminated);
+  end.mutable_metrics()->insert(exit_report->metrics.begin(),
+                                exit_report->metrics.end());
   if (!exit_report->exception) return out;
   Exception& exception = *end.mutable_exception();
   exception.set_type(exit_report->exception->type);
@@ -132,6 +134,7 @@ std::optional<jobs::ExitReport> DecodeExitReport(const RankState& state) {
   out.exit_code = from.exit_code();
   out.steps = from.steps();
   out.terminated = from.terminated();
+  out.metrics.insert(from.metrics().begin(), from.metrics().end());
   if (from.has_exception()) {
     const Exception& e = from.exception();
     out.exception = {e.type(), e.message(), e.traceback(), e.node(), e.order()};

@@ -35,6 +35,7 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
     jobs::ExitReport farewell;
     farewell.exit_code = 1;
     farewell.exception = {"ValueError", "no", "trace", "forward/log"};
+    farewell.metrics = {{"accuracy", 0.75}};
     second->RecordState(3, run, &farewell, 33);
     EXPECT_TRUE(Kept(*second).ok());
   }
@@ -57,6 +58,7 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
   ASSERT_TRUE(rank.exit_report.has_value());
   EXPECT_EQ(rank.exit_report->exit_code, 1);
   EXPECT_EQ(rank.exit_report->exception->type, "ValueError");
+  EXPECT_EQ(rank.exit_report->metrics.at("accuracy"), 0.75);
 }
 
 TEST_F(StoreTest, KeepsAGraphWithTheSameIndices) {

@@ -85,6 +85,23 @@ def test_exception_in_training_is_reported(debug_run, tmp_path: Path) -> None:
     assert "shapes cannot be multiplied" in run.result["exception"]["message"]
 
 
+def test_the_result_has_the_scalars_that_the_program_told(debug_run, tmp_path: Path) -> None:
+    script = tmp_path / "told.py"
+    script.write_text("""
+import graphdbg, torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.ones(4, 2)).square().mean().backward()
+    optimizer.step()
+    graphdbg.save_scalar("accuracy", step / 4)
+raise ValueError("too low")
+""")
+    run = debug_run("--no-wait", command=[sys.executable, str(script)])
+    assert run.result["status"] == "failed" and run.result["metrics"] == {"accuracy": 0.5}
+
+
 def test_script_without_torch_just_runs(debug_run) -> None:
     run = debug_run("--no-wait", command=[PYTHON, "-c", "print('hello')"])
     assert run.code == 4

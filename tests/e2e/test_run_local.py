@@ -76,6 +76,19 @@ def test_a_hit_ends_the_function_and_keeps_its_tensor(run):
     assert set(result) >= {"stages", "run", "metrics", "artifacts", "findings", "wall_seconds", "steps"}
 
 
+def test_the_result_has_the_scalars_that_the_function_told(run):
+    said, _ = run("""
+        def told():
+            train()
+            graphdbg.save_scalar("accuracy", 0.25)
+            graphdbg.save_scalar("accuracy", 0.75)
+            graphdbg.save_scalar("ratio", float("nan"))
+
+        print(json.dumps(graphdbg.run_local(told, break_on="nan")))
+    """)
+    assert said["metrics"] == {"accuracy": 0.75, "ratio": "NaN"}
+
+
 def test_functions_are_debugged_one_after_the_other_as_if_each_were_alone(run):
     said, _ = run("""
         first = graphdbg.run_local(train, 3, break_on="nan,inf")

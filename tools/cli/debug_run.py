@@ -121,7 +121,7 @@ class _Run:
             **split_absorbed([] if self._server_lost else [hit for follower in followers for hit in follower.hits()]),
             "stages": [],
             "run": self._recorded.directory(),
-            "metrics": {},
+            "metrics": {name: value for job in jobs for name, value in job.get("metrics", {}).items()},
             "artifacts": [],
             "debugged": bool(jobs),
             "findings": [],

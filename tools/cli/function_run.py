@@ -166,7 +166,7 @@ class FunctionRun:
             **split_absorbed(self.server.client.hits(job["id"]) if job else []),
             "stages": [],
             "run": self._recorded.directory(),
-            "metrics": {},
+            "metrics": (job or {}).get("metrics", {}),
             "artifacts": [],
             "debugged": control.started,
             "findings": [],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 Json = Mapping[str, Any]
@@ -191,6 +191,7 @@ class JobInfo:
         stopped_by: Ids of the watchpoints that caused the pause.
         ranks: Its processes.
         exit_code, exception: How it has ended; None while it runs.
+        metrics: The last value of each scalar that `save_scalar` told, by name, once the job has ended.
     """
 
     id: str
@@ -209,6 +210,7 @@ class JobInfo:
     exit_code: int | None
     exception: ExceptionInfo | None
     absorbed_hit_count: int = 0
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Json) -> JobInfo:
@@ -218,6 +220,7 @@ class JobInfo:
             stopped_by=tuple(data["stopped_by"]),
             ranks=tuple(_make(Rank, rank) for rank in data["ranks"]),
             exception=ExceptionInfo.from_json(data["exception"]),
+            metrics=_numbers(data.get("metrics", {})),
         )
 
     @property
