@@ -21,6 +21,7 @@ describe('addresses', () => {
         slice: '[0, :, 1:3]',
         panel: 'compare',
         against: 'tensor:forward/relu:0',
+        compare: 'other-run:1',
         around: 2,
         open: ['forward', 'forward/x,y'],
       },

@@ -20,6 +20,8 @@ export interface JobRoute {
   panel: string | null;
   // The other side of the comparison, such as "step:3"; null for the previous step.
   against: string | null;
+  // What a recorded run is compared with: a run and its rank, such as "abc:0".
+  compare: string | null;
   // Depth of the node's neighbourhood in tensors; null shows the whole graph.
   around: number | null;
   // Open scopes; null lets the page choose them.
@@ -32,7 +34,7 @@ export const MAX_AROUND = 20;
 export type Route = { view: 'jobs' } | { view: 'audit' } | { view: 'job'; route: JobRoute };
 
 export function jobRoute(job: string): JobRoute {
-  return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, around: null, open: null };
+  return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, compare: null, around: null, open: null };
 }
 
 const AUDIT = '#/audit';
@@ -49,7 +51,7 @@ function encode(text: string): string {
 export function formatRoute(route: Route): string {
   if (route.view === 'jobs') return '#/';
   if (route.view === 'audit') return AUDIT;
-  const { job, graph, rank, node, slot, step, slice, panel, against, around, open } = route.route;
+  const { job, graph, rank, node, slot, step, slice, panel, against, compare, around, open } = route.route;
   const parts: string[] = [];
   const add = (key: string, value: string | null) => {
     if (value !== null) parts.push(`${key}=${value}`);
@@ -62,6 +64,7 @@ export function formatRoute(route: Route): string {
   add('slice', slice === null ? null : encode(slice));
   add('panel', panel === null ? null : encode(panel));
   add('with', against === null ? null : encode(against));
+  add('compare', compare === null ? null : encode(compare));
   add('around', around === null ? null : String(around));
   add('open', open === null ? null : open.map(encode).join(','));
   const query = parts.length === 0 ? '' : `?${parts.join('&')}`;
@@ -110,6 +113,7 @@ export function parseRoute(fragment: string): Route {
       slice: text('slice'),
       panel: text('panel'),
       against: text('with'),
+      compare: text('compare'),
       around: Number.isInteger(around) && around >= 1 ? Math.min(around, MAX_AROUND) : null,
       open:
         open === undefined

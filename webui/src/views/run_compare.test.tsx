@@ -69,6 +69,17 @@ it('leads to the first tensor that differs from another run', async () => {
   expect(window.location.hash).toContain('node=forward/log');
 });
 
+it('keeps the comparison in the address', async () => {
+  show();
+  await choose('good');
+  expect(window.location.hash).toBe('#/runs/good?compare=good');
+  await choose('');
+  expect(window.location.hash).toBe('#/runs/good');
+  navigate(parseRoute('#/runs/good?compare=bad:0'), 'replace');
+  expect(await screen.findByText('3 tensors in 8 steps agree')).not.toBeNull();
+  expect(comparisons().at(-1)).toContain('with=bad%3A0');
+});
+
 it('compares with another rank of the same run', async () => {
   show();
   await choose('good');

@@ -1,6 +1,5 @@
 // Where a recorded run, or a rank of it, parts from another one: the first tensor that differs.
 
-import { useState } from 'react';
 import type { Difference, Divergence } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
 import { runName } from '../base/run_id';
@@ -8,7 +7,7 @@ import { goToTensor } from '../state/checks';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { useDivergence, useRuns } from '../state/queries';
-import { useSelectedRank } from '../state/router';
+import { patchRoute, useRouter, useSelectedRank } from '../state/router';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
 import * as words from '../words/run';
@@ -71,6 +70,16 @@ function Result({ found, rank }: { found: Divergence; rank: number }) {
   );
 }
 
+// The run and the rank that the address names; run ids have no colon.
+function useCompared(): { run: string; rank: number | null } {
+  const compared = useRouter(({ route }) => (route.view === 'job' ? route.route.compare : null));
+  const [run = '', rank] = compared?.split(':') ?? [];
+  return { run, rank: rank === undefined ? null : Number(rank) };
+}
+
+const compareWith = (run: string, rank: number | null) =>
+  patchRoute({ compare: run === '' ? null : rank === null ? run : `${run}:${rank}` });
+
 // Nothing unless there is another rank or another run.
 export function RunCompare() {
   const { id } = useJobContext();
@@ -78,8 +87,7 @@ export function RunCompare() {
   const name = runName(id);
   const version = useJob(({ model }) => `${model.graph_version}`);
   const runs = useRuns().data?.runs ?? [];
-  const [run, setRun] = useState('');
-  const [otherRank, setOtherRank] = useState<number | null>(null);
+  const { run, rank: otherRank } = useCompared();
   const choices = runs.filter((each) => each.id !== name || each.ranks.length > 1);
   const ranks = (runs.find((each) => each.id === run)?.ranks ?? []).map((each) => each.rank).filter((each) => run !== name || each !== rank);
   const chosen = otherRank !== null && ranks.includes(otherRank) ? otherRank : (ranks.find((each) => each === rank) ?? ranks[0]);
@@ -90,7 +98,7 @@ export function RunCompare() {
     <section className="check" aria-label={words.compareRuns} aria-busy={isFetching}>
       <div className="check-head">
         <strong>{words.compareRuns}</strong>
-        <select className="field" aria-label={words.compareWithRun} value={run} onChange={(event) => setRun(event.target.value)}>
+        <select className="field" aria-label={words.compareWithRun} value={run} onChange={(event) => compareWith(event.target.value, null)}>
           <option value="">{words.noOther}</option>
           {choices.map((each) => (
             <option key={each.id} value={each.id}>
@@ -103,7 +111,7 @@ export function RunCompare() {
             className="field"
             aria-label={words.compareWithRank}
             value={chosen}
-            onChange={(event) => setOtherRank(Number(event.target.value))}
+            onChange={(event) => compareWith(run, Number(event.target.value))}
           >
             {ranks.map((each) => (
               <option key={each} value={each}>
