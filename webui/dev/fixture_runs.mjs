@@ -33,7 +33,7 @@ export class FixtureRun {
   info() {
     return {
       ...this.job.info(), id: this.id, name: this.id, state: 'finished', pause_reason: null, step: STEPS, node: '', allowed: ['view'],
-      first_step: 1, last_step: STEPS, ended: 'exit', program: 'digits_cnn.py', resumes: null, log_bytes: 12_345_678,
+      first_step: 1, last_step: STEPS, ended: 'exit', program: 'digits_cnn.py', resumes: null, log_bytes: 12_345_678, last_ops: [],
       damage: [{ file: 'rank-00000/hits.gdbm', reason: 'it is damaged at byte 4096' }],
     };
   }
