@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import struct
 import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -63,6 +65,39 @@ def test_open_shows_a_run_until_ctrl_c(run: Path) -> None:
     finally:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
+
+
+def test_a_run_at_a_url_is_fetched_once(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import torch\nnet = torch.nn.Linear(2, 1)\noptimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for _ in range(3):\n    net(torch.ones(1, 2)).sum().backward()\n    optimizer.step()\n"
+    )
+    environment = clean_environment(
+        GRAPHDBG_ENABLE="1",
+        GRAPHDBG_RECORD=str(tmp_path / "runs"),
+        GRAPHDBG_JOB="abc",
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+    )
+    subprocess.run([sys.executable, str(script)], check=True, timeout=120, env=environment)
+    bucket = tmp_path / "bucket"
+    pack = [GRAPHDBG, "pack", str(tmp_path / "runs" / "abc"), "--to", (bucket / "abc").as_uri()]
+    subprocess.run(pack, check=True, timeout=120, env=environment, capture_output=True)
+    for _ in range(2):
+        process = subprocess.Popen(
+            [GRAPHDBG, "open", (bucket / "abc").as_uri(), "--json"], stdout=subprocess.PIPE, text=True, env=environment
+        )
+        try:
+            assert opened(process)["run"] == "abc"
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 0
+        # What was fetched is shown when the original is gone.
+        shutil.rmtree(bucket, ignore_errors=True)
+    wrong = [GRAPHDBG, "open", (bucket / "none").as_uri()]
+    done = subprocess.run(wrong, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 3 and "no recorded run at" in done.stderr
 
 
 def test_a_folder_without_runs_is_an_error(tmp_path: Path) -> None:

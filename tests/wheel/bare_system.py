@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+_SCRIPTS = Path("/usr/share/debootstrap/scripts")
 # In the namespaces: $1 is the root, $2 what becomes /trial, $3 what becomes /packages.
 _ENTER = """
 set -e
@@ -73,6 +74,9 @@ def _bootstrap(release: str, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         root = Path(scratch) / release
         command = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv", release, str(root)]
+        if not (_SCRIPTS / release).exists():
+            # A release that is newer than this debootstrap is made as the development version, from the default mirror.
+            command += ["", "sid"]
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200)
         except subprocess.TimeoutExpired:

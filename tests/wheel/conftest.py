@@ -44,11 +44,15 @@ def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(
     scope="session",
     params=[
-        # The one that has the Python of most development machines, and the newest.
+        # The one that has the Python of most development machines, the newest, and the next one, which has
+        # Python 3.14.
         "bookworm",
-        pytest.param(
-            "trixie",
-            marks=pytest.mark.skipif(not EVERYTHING, reason="a second system: tools/dev wheel --check"),
+        *(
+            pytest.param(
+                release,
+                marks=pytest.mark.skipif(not EVERYTHING, reason="a further system: tools/dev wheel --check"),
+            )
+            for release in ("trixie", "forky")
         ),
     ],
 )

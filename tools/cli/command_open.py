@@ -13,9 +13,11 @@ from graphdbg.client.errors import GraphdbgError
 from . import report
 from .debug_run import RunOptions, debug
 from .errors import USAGE, CliError
+from .fetched_run import fetched_run
 from .kept_jobs import KeptJob, find_kept_job, no_such_job
 from .last_ops import last_op_lines
 from .onnx_job import show_command
+from .recorded import Progress, steps_range
 from .run_directory import run_directory
 from .server_process import ServerProcess
 
@@ -34,7 +36,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "subject",
         metavar="MODEL.onnx|RUN|JOB",
-        help="the ONNX file, the directory of a recorded run or of several, or the id or name of a job",
+        help="the ONNX file, the directory of a recorded run or of several, the URL of a packed run, or the id or "
+        "name of a job",
+    )
+    parser.add_argument(
+        "--rank",
+        type=int,
+        action="append",
+        metavar="R",
+        help="of a run at a URL: fetch only this rank (again for more)",
+    )
+    parser.add_argument(
+        "--steps", type=steps_range, metavar="A:B", default=(None, None), help="of a run at a URL: fetch only these"
     )
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
     parser.add_argument("--result", action="store_true", help="of a job: print its result object and exit")
@@ -43,6 +56,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if "://" in arguments.subject:
+        return _open_runs(_fetch(arguments), arguments)
     model = Path(arguments.subject)
     if model.is_file():
         return _open_model(model, arguments.port)
@@ -55,6 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(job.result(), indent=2))
         return 0
     return _open_job(job, arguments)
+
+
+def _fetch(arguments: argparse.Namespace) -> Path:
+    progress = Progress()
+    try:
+        return fetched_run(arguments.subject, arguments.rank, arguments.steps, progress.of("graphdbg: fetching"))
+    finally:
+        progress.clear()
 
 
 def _open_model(model: Path, port: int) -> int:

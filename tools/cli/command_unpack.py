@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from .errors import CliError
-from .recorded import Progress, add_run
+from .recorded import Progress, add_run, steps_range
 from .terminal import visible
 
 
@@ -20,6 +20,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_run(parser)
     parser.add_argument(
         "--to", type=Path, metavar="DIR", help="directory for the unpacked run (default: the run itself)"
+    )
+    parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
+    parser.add_argument(
+        "--steps",
+        type=steps_range,
+        metavar="A:B",
+        default=(None, None),
+        help="only the files that contain steps A to B",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -35,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
             find_run(arguments.run_name),
             arguments.to,
             lambda rows, total: progress.show(f"graphdbg: {rows} records restored", rows, total),
+            arguments.rank,
+            arguments.steps,
         )
     except (OSError, ValueError) as error:
         raise CliError(f"cannot unpack {arguments.run_name}: {error}", 1) from None

@@ -284,6 +284,23 @@ def test_a_copy_elsewhere_is_complete_with_its_rank_json(directory, tmp_path):
     assert (back / "findings.jsonl").read_text() == "{}\n"
 
 
+def test_a_range_of_steps_and_some_ranks_are_unpacked_alone(directory, tmp_path, monkeypatch):
+    for number in range(2):
+        varied(directory, number).write()
+    monkeypatch.setattr(pack, "_MAX_STEPS", 10)
+    pack_run(str(directory), to=str(tmp_path / "copy"))
+    part = tmp_path / "part"
+    written = unpack_run(str(tmp_path / "copy"), part, ranks=[1], steps=(12, 15))
+    run = open_run(part)
+    assert run.ranks == [1] and written == len(records_of(part, 1)) > 0
+    assert {12, 15} <= set(run.steps()) and 1 not in run.steps() and 29 not in run.steps()
+    assert run.tensor("forward/b").value(14, rank=1).shape == (2, 3)
+    saved = {name.name[:8] for name in (part / "rank-00001" / "tensors").iterdir()}
+    assert saved == {f"{step:08}" for step in range(12, 16)}
+    with pytest.raises(graphdbg.GraphdbgError, match="rank 7"):
+        unpack_run(str(tmp_path / "copy"), tmp_path / "none", ranks=[7])
+
+
 def test_a_copy_of_a_lost_rank_says_so(directory, tmp_path):
     rank = realistic_rank(directory, 0, steps=3, tensors=5)
     records = rank.write()

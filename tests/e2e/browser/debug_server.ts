@@ -27,12 +27,15 @@ export class DebugServer {
   private readonly data = mkdtempSync(join(tmpdir(), "graphdbg-journey-"));
   private readonly jobs: ChildProcess[] = [];
 
-  /** The page's address with its one-time code. On the ports of before, if there were any. */
-  async start(): Promise<string> {
+  /**
+   * The page's address with its one-time code. On the ports of before, if there were any;
+   * `options` are further ones of `graphdbg start`.
+   */
+  async start(...options: string[]): Promise<string> {
     const known = this.addresses;
     const port = known === null ? "0" : portOf(known.http_address);
     const debuggerPort = known === null ? "0" : portOf(known.debugger_address);
-    const args = ["start", "--json", "--data-dir", this.data, "--port", port, "--debugger-port", debuggerPort];
+    const args = ["start", "--json", "--data-dir", this.data, "--port", port, "--debugger-port", debuggerPort, ...options];
     const started = spawn(join(bin, "graphdbg"), args, { stdio: ["ignore", "pipe", "inherit"] });
     this.process = started;
     const [line] = (await once(createInterface({ input: started.stdout! }), "line")) as [string];

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import numpy
@@ -11,6 +12,7 @@ from graphdbg.client.errors import USAGE, GraphdbgError
 from .files import Files, open_files, whole_file
 from .log import Found
 from .opening import open_run
+from .packed import Chunk
 from .rank import Rank, outside
 from .recovery import write_segment
 from .segment import HEADER_SIZE, SegmentHeader
@@ -20,21 +22,32 @@ _COPIED_AT_ONCE = 8 << 20
 _SEGMENT_RECORDS = ((64 << 20) - HEADER_SIZE) // 160
 
 
+# First and last, both inclusive and either None.
+Steps = tuple[int | None, int | None]
+
+
 def unpack_run(
-    path: str, to: Path | None = None, progress: Callable[[int, int], None] = lambda rows, total: None
+    path: str,
+    to: Path | None = None,
+    progress: Callable[[int, int], None] = lambda rows, total: None,
+    ranks: Collection[int] | None = None,
+    steps: Steps = (None, None),
 ) -> int:
-    """Restores the logs of all ranks of a run.
+    """Restores the logs of a run.
 
     Args:
         path: The run's directory or URL.
         to: A directory for the restored run, with all of its files; by default the run itself.
         progress: Receives how many records of how many have been restored.
+        ranks: Only these; default: all.
+        steps: First and last, both inclusive and either None: only the files that contain one of these. A file of
+            statistics has up to 1,000 steps.
 
     Returns:
         The number of records written.
 
     Raises:
-        GraphdbgError: There is no run, or it is at a URL and `to` is missing.
+        GraphdbgError: There is no run or no such rank, or it is at a URL and `to` is missing.
         ValueError, OSError: As unpack_rank.
     """
     run = open_run(path)
@@ -43,26 +56,37 @@ def unpack_run(
         raise GraphdbgError(f"{path} is a URL: name a directory for the unpacked run", USAGE)
     root = to or Path(files.name)
     written = 0
-    total = sum(end - first for number in run.ranks for first, end in run.rank(number).packed.ranges())
+    wanted = [run.rank(number) for number in (run.ranks if ranks is None else ranks)]
+    total = sum(chunk.end - chunk.first for rank in wanted for chunk in _chunks(rank, steps))
 
     def count(rows: int) -> None:
         nonlocal written
         written += rows
         progress(written, total)
 
-    for number in run.ranks:
-        rank = run.rank(number)
+    for rank in wanted:
         if to is not None:
-            _copy_rank(files, rank.name, to)
-        unpack_rank(rank, root / rank.name / "log", count)
+            _copy_rank(files, rank.name, to, steps)
+        unpack_rank(rank, root / rank.name / "log", count, steps)
     if to is not None:
         _copy_names(files, "", to, _RUN_FILES)
     return written
 
 
-def _copy_rank(files: Files, name: str, to: Path) -> None:
+def _chunks(rank: Rank, steps: Steps) -> list[Chunk]:
+    return [chunk for chunk in rank.packed.chunks if _overlaps(steps, chunk.first_step, chunk.last_step)]
+
+
+def _overlaps(steps: Steps, first: int, last: int) -> bool:
+    return (steps[0] is None or last >= steps[0]) and (steps[1] is None or first <= steps[1])
+
+
+def _copy_rank(files: Files, name: str, to: Path, steps: Steps) -> None:
     _copy_names(files, name, to, [each for each in files.names(name) if each not in ("log", "tensors", "ring.gdbr")])
-    _copy_names(files, f"{name}/tensors", to, files.names(f"{name}/tensors"))
+    # 00000100.safetensors, 00000100-2.safetensors: of step 100.
+    numbered = [(each, re.match(r"\d+", each)) for each in files.names(f"{name}/tensors")]
+    saved = [each for each, step in numbered if step is None or _overlaps(steps, int(step[0]), int(step[0]))]
+    _copy_names(files, f"{name}/tensors", to, saved)
 
 
 def _copy_names(files: Files, directory: str, to: Path, names: Iterable[str]) -> None:
@@ -76,13 +100,14 @@ def _copy_names(files: Files, directory: str, to: Path, names: Iterable[str]) ->
                 stream.write(files.read(path, start, _COPIED_AT_ONCE))
 
 
-def unpack_rank(rank: Rank, directory: Path, progress: Callable[[int], None]) -> None:
+def unpack_rank(rank: Rank, directory: Path, progress: Callable[[int], None], steps: Steps = (None, None)) -> None:
     """Writes the records of a rank's chunks that the log does not have as segments.
 
     Args:
         rank: The rank.
         directory: The directory of its log.
         progress: Receives the number of records of each segment that was written.
+        steps: Only the chunks that contain one of these.
 
     Raises:
         ValueError: A file has a tensor that is not in the graph.
@@ -90,7 +115,7 @@ def unpack_rank(rank: Rank, directory: Path, progress: Callable[[int], None]) ->
     """
     directory.mkdir(parents=True, exist_ok=True)
     had = rank.log.ranges() if rank.log else []
-    for chunk in rank.packed.chunks:
+    for chunk in _chunks(rank, steps):
         found = rank.packed.read(chunk, lambda: rank.nodes)
         new = outside(found.positions, had)
         for part in _consecutive(Found(found.positions[new], found.records[new])):
