@@ -36,7 +36,7 @@ TEST(Crc32c, OfPartsIsThatOfTheWhole) {
 }
 
 TEST(Crc32c, TableAndInstructionAgree) {
-  std::vector<uint8_t> bytes(300);
+  std::vector<uint8_t> bytes(700);
   uint32_t state = 1;
   for (uint8_t& byte : bytes) {
     state = state * 1664525 + 1013904223;
