@@ -31,6 +31,9 @@ class AgentRecordingTest : public AgentFixture {
     };
   }
 
+  // The agent closes its recording, which writes to members of this class.
+  ~AgentRecordingTest() override { agent_.reset(); }
+
   void SetUp() override {
     Run();
     node_ = Declare("a");
