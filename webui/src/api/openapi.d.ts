@@ -1686,6 +1686,10 @@ export interface components {
             id: string;
             /** @description Number of stored hits, which are the first hits of the job. */
             kept_hit_count: number;
+            /** @description Once the job has ended: the last value of each scalar that the program told by `graphdbg.save_scalar`, by name. Absent if it told none. */
+            metrics?: {
+                [key: string]: components["schemas"]["Number"];
+            };
             name: string;
             /** @description Empty at the end of a step. */
             node: string;

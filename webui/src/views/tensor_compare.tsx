@@ -326,6 +326,7 @@ export function TensorCompare({ tensor, query }: Props) {
   const ends = saved === null && before && (keeper.state === 'off' || keeper.state === 'deleted');
   const body = () => {
     if (!complete) return <Notice title={words.choose[against.kind]} />;
+    if (gone && saved !== null) return <Notice title={words.stepNotSaved(against.value)}>{words.savedSteps(steps)}</Notice>;
     if (gone) return <Notice title={words.stepGone(against.value)}>{words.keptSteps(steps)}</Notice>;
     if (missing) return null;
     if (problem !== null) return <Notice title={words.nothingToCompare}>{describe(problem)}</Notice>;

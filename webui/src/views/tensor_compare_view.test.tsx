@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { TensorSummary } from '../api/types';
 import { emptyJob } from '../state/job';
 import { useJob } from '../state/job_store';
-import { createQueryClient } from '../state/queries';
+import { createQueryClient, type ValueQuery } from '../state/queries';
 import { parseRoute } from '../state/route';
 import { sampleJob } from '../testing/samples';
 import { JobContext } from './job_context';
@@ -21,7 +21,7 @@ const TENSOR: TensorSummary = {
   statistics: null,
   statistics_step: null,
 };
-const QUERY = { job: 'j', name: TENSOR.name, rank: 0, step: null, slice: '[:]', transposed: false, version: '1', enabled: true };
+const QUERY: ValueQuery = { job: 'j', name: TENSOR.name, rank: 0, step: null, slice: '[:]', transposed: false, version: '1', enabled: true };
 
 function jobAt(step: number) {
   const job = sampleJob({ step });
@@ -40,13 +40,13 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-function show(against: string) {
+function show(against: string, query = QUERY) {
   const parsed = parseRoute(`#/jobs/j?with=${encodeURIComponent(against)}`);
   const route = parsed.view === 'job' ? parsed.route : null;
   render(
     <QueryClientProvider client={createQueryClient()}>
       <JobContext value={{ id: 'j', route, hitIndex: new Map(), trail: new Map(), current: null }}>
-        <TensorCompare tensor={TENSOR} query={QUERY} />
+        <TensorCompare tensor={TENSOR} query={query} />
       </JobContext>
     </QueryClientProvider>,
   );
@@ -59,6 +59,14 @@ it('offers only the steps that are kept', async () => {
   expect(steps()).toEqual(['step 6']);
   // If that one is not recorded either, recording is offered.
   expect(await screen.findByRole('button', { name: 'Keep previous values' })).not.toBeNull();
+});
+
+it('names the steps of a recorded run that have the values', async () => {
+  const history = { name: TENSOR.name, points: [], buckets: [], saved_steps: [4, 8, 12, 16] };
+  vi.stubGlobal('fetch', async () => Response.json(history));
+  show('step:3', { ...QUERY, job: 'runs/r', step: '8' });
+  expect(screen.getByText('Values of step 3 were not recorded')).not.toBeNull();
+  expect(await screen.findByText('Recorded: steps 4, 12, 16.')).not.toBeNull();
 });
 
 it('says what to do instead of asking for a step that is gone', () => {

@@ -59,6 +59,14 @@ export const keptSteps = (steps: readonly number[]) =>
   `A job has the values of its current step, and of the step before where they are recorded. ${
     steps.length === 0 ? '' : `Compare with step ${steps.join(' or ')}. `
   }For other steps, stop there and download the values, or record the history.`;
+// Of a recorded run.
+export const stepNotSaved = (step: string) => `Values of step ${step} were not recorded`;
+export const savedSteps = (steps: readonly number[]) => {
+  if (steps.length === 0) return 'No other values of this tensor were recorded.';
+  const some = steps.slice(0, 3).toSorted((a, b) => a - b);
+  const others = steps.length > some.length ? ', and others' : '';
+  return `Recorded: ${steps.length === 1 ? 'step' : 'steps'} ${some.join(', ')}${others}.`;
+};
 export const nothingToCompare = 'Nothing to compare with';
 export const loadingBoth = 'Loading both tensors';
 export const shapesDiffer = 'Shapes differ';
