@@ -232,7 +232,7 @@ absl::Status Agent::SaveTensor(const char* name, const char* collection,
                      "': an op or tensor of the program has this name"));
   }
   if (absl::string_view(collection) == kMetricsCollection) {
-    metrics_.Tell(name, tensor);
+    metrics_.Set(name, tensor);
   }
   if (const auto recorder = recordings_.recorders().current()) {
     recorder->AddSaved(node, collection);

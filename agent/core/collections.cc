@@ -23,7 +23,6 @@ constexpr const char* kOptimizerState = "optimizer_state";
 constexpr const char* kInputs = "inputs";
 constexpr const char* kOutputs = "outputs";
 constexpr const char* kLayers = "layers";
-// Contains what the program saves to it.
 
 absl::string_view LabelOf(absl::string_view name) {
   const size_t slash = name.rfind('/');

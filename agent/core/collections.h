@@ -23,7 +23,7 @@ namespace graphdbg::agent {
 // A set of collections: bit i is the one at place i of the settings.
 using CollectionMask = uint64_t;
 
-// The predefined collection of scalars that the program tells.
+// The predefined collection for the scalars that a program saves.
 constexpr absl::string_view kMetricsCollection = "metrics";
 
 // Bits behind those of the settings, for values that the program saves to a

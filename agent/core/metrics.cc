@@ -20,11 +20,11 @@ double OnlyValue(const Statistics& statistics) {
 
 }  // namespace
 
-void Metrics::Tell(absl::string_view name, const graphdbg_tensor& tensor) {
+void Metrics::Set(absl::string_view name, const graphdbg_tensor& tensor) {
   if (tensor.device != GRAPHDBG_CPU || !HasValues(tensor)) return;
+  const TensorView view = ViewOf(tensor);
   Statistics statistics;
-  if (!cpu::ComputeStatistics(ViewOf(tensor), &statistics) ||
-      statistics.count != 1) {
+  if (view.element_count() != 1 || !cpu::ComputeStatistics(view, &statistics)) {
     return;
   }
   MutexLock lock(&mu_);

@@ -1,4 +1,5 @@
-// The scalars that the program tells, such as an accuracy, for the server.
+// The scalars that the program saves, such as an accuracy, which the server
+// receives when the program ends.
 #ifndef AGENT_CORE_METRICS_H_
 #define AGENT_CORE_METRICS_H_
 
@@ -15,9 +16,9 @@ namespace graphdbg::agent {
 // Any thread.
 class Metrics {
  public:
-  // Keeps the value of a tensor with one element in host memory, instead of the
-  // one before. Ignores other tensors, and names beyond the wire's limits.
-  void Tell(absl::string_view name, const graphdbg_tensor& tensor)
+  // Replaces the value of `name` by that of a tensor with one element in host
+  // memory. Ignores other tensors, and names beyond the wire's limits.
+  void Set(absl::string_view name, const graphdbg_tensor& tensor)
       GRAPHDBG_EXCLUDES(mu_);
   void AddTo(v1::Goodbye* goodbye) const GRAPHDBG_EXCLUDES(mu_);
 

@@ -17,7 +17,7 @@ using ::testing::UnorderedElementsAre;
 
 class MetricsTest : public ::testing::Test {
  protected:
-  void Tell(const std::string& name, std::vector<double> values) {
+  void Set(const std::string& name, std::vector<double> values) {
     const int64_t shape[] = {static_cast<int64_t>(values.size())};
     graphdbg_tensor tensor = {};
     tensor.struct_size = sizeof(tensor);
@@ -25,42 +25,42 @@ class MetricsTest : public ::testing::Test {
     tensor.data = values.data();
     tensor.ndim = values.size() == 1 ? 0 : 1;
     tensor.shape = shape;
-    metrics_.Tell(name, tensor);
+    metrics_.Set(name, tensor);
   }
-  std::map<std::string, double> Told() const {
+  std::map<std::string, double> Values() const {
     v1::Goodbye goodbye;
     metrics_.AddTo(&goodbye);
-    std::map<std::string, double> told;
+    std::map<std::string, double> values;
     for (const v1::Metric& each : goodbye.metrics()) {
-      told[each.name()] = each.value();
+      values[each.name()] = each.value();
     }
-    return told;
+    return values;
   }
 
   Metrics metrics_;
 };
 
 TEST_F(MetricsTest, TheLastValueOfEachCounts) {
-  Tell("accuracy", {0.5});
-  Tell("perplexity", {INFINITY});
-  Tell("accuracy", {0.75});
-  EXPECT_THAT(Told(), UnorderedElementsAre(Pair("accuracy", 0.75),
-                                           Pair("perplexity", INFINITY)));
-  Tell("accuracy", {NAN});
-  EXPECT_TRUE(std::isnan(Told()["accuracy"]));
+  Set("accuracy", {0.5});
+  Set("perplexity", {INFINITY});
+  Set("accuracy", {0.75});
+  EXPECT_THAT(Values(), UnorderedElementsAre(Pair("accuracy", 0.75),
+                                             Pair("perplexity", INFINITY)));
+  Set("accuracy", {NAN});
+  EXPECT_TRUE(std::isnan(Values()["accuracy"]));
 }
 
-TEST_F(MetricsTest, OnlyScalarsAreTold) {
-  Tell("vector", {1, 2});
-  Tell("empty", {});
-  EXPECT_THAT(Told(), IsEmpty());
+TEST_F(MetricsTest, OnlyScalarsAreKept) {
+  Set("vector", {1, 2});
+  Set("empty", {});
+  EXPECT_THAT(Values(), IsEmpty());
 }
 
 TEST_F(MetricsTest, TheNumberIsLimited) {
-  for (int i = 0; i <= wire::kMaxMetrics; ++i) Tell(absl::StrCat(i), {1});
-  EXPECT_EQ(Told().size(), size_t{wire::kMaxMetrics});
-  Tell("0", {2});
-  EXPECT_EQ(Told()["0"], 2);
+  for (int i = 0; i <= wire::kMaxMetrics; ++i) Set(absl::StrCat(i), {1});
+  EXPECT_EQ(Values().size(), size_t{wire::kMaxMetrics});
+  Set("0", {2});
+  EXPECT_EQ(Values()["0"], 2);
 }
 
 }  // namespace

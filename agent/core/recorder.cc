@@ -206,7 +206,7 @@ void Recorder::BeginStepAs(runs::Mode mode) {
 
 void Recorder::Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns) {
   phase->records = records_;
-  // What the writer's thread drops between two steps counts in the later one.
+  // Whatever the writer thread drops between two steps counts in the later one.
   phase->dropped = phase->pass == 0 ? dropped_ : DroppedNow();
   phase->tensor_bytes = recording_->tensor_bytes();
   phase->measuring_ns = measuring_ns_;

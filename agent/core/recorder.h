@@ -131,8 +131,8 @@ class Recorder {
     uint64_t pass = 0;
     uint64_t mode_step = 0;
     runs::EndReason reason = runs::EndReason::kNone;
-    // What had been counted when it began, or, of what is dropped in a step, at
-    // the end of the step before.
+    // Counters at its beginning; `dropped` of a step: at the end of the step
+    // before.
     uint64_t records = 0;
     Dropped dropped;
     uint64_t tensor_bytes = 0;

@@ -37,7 +37,7 @@ constexpr int kMaxConditionParams = 64;
 constexpr size_t kMaxConditionTextBytes = 1000;
 // Simultaneous watchpoints of one agent.
 constexpr size_t kMaxWatchpoints = 1000;
-// Scalars that a program tells.
+// Scalars that a program saves.
 constexpr int kMaxMetrics = 1000;
 
 }  // namespace graphdbg::wire

@@ -160,7 +160,7 @@ struct ExitReport {
   std::optional<model::Exception> exception;
   uint64_t steps = 0;
   bool terminated = false;
-  // The last value of each scalar that the program told, by name.
+  // The last value of each scalar that the program saved, by name.
   std::map<std::string, double> metrics;
 };
 

@@ -58,7 +58,7 @@ TEST_F(JobDescriptionTest, PrefersTheOutcomeOfARankThatFailed) {
   EXPECT_EQ(Describe().exception->type, "ValueError");
 }
 
-TEST_F(JobDescriptionTest, HasTheMetricsOfTheLowestRankThatToldThem) {
+TEST_F(JobDescriptionTest, HasTheMetricsOfTheLowestRankThatSavedThem) {
   ExitReport first;
   first.metrics = {{"accuracy", 0.75}};
   ExitReport second;

@@ -140,8 +140,8 @@ struct Job {
   std::optional<int32_t> exit_code;
   // Set once the job has ended, or is paused for it.
   std::optional<Exception> exception;
-  // The last value of each scalar that the program told, by name, once the job
-  // has ended. Of ranks that told the same, that of the lowest.
+  // The last value of each scalar that the program saved, by name, once the job
+  // has ended. If several ranks saved one, the lowest rank's counts.
   std::map<std::string, double> metrics;
 };
 

@@ -93,7 +93,7 @@ def test_a_run_at_a_url_is_fetched_once(tmp_path: Path) -> None:
         finally:
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=30) == 0
-        # What was fetched is shown when the original is gone.
+        # The second time, only the fetched copy exists.
         shutil.rmtree(bucket, ignore_errors=True)
     wrong = [GRAPHDBG, "open", (bucket / "none").as_uri()]
     done = subprocess.run(wrong, capture_output=True, text=True, timeout=60, env=environment)

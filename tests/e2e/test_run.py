@@ -85,8 +85,8 @@ def test_exception_in_training_is_reported(debug_run, tmp_path: Path) -> None:
     assert "shapes cannot be multiplied" in run.result["exception"]["message"]
 
 
-def test_the_result_has_the_scalars_that_the_program_told(debug_run, tmp_path: Path) -> None:
-    script = tmp_path / "told.py"
+def test_the_result_has_the_scalars_that_the_program_saved(debug_run, tmp_path: Path) -> None:
+    script = tmp_path / "saves.py"
     script.write_text("""
 import graphdbg, torch
 model = torch.nn.Linear(2, 1)

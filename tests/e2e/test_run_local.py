@@ -76,15 +76,15 @@ def test_a_hit_ends_the_function_and_keeps_its_tensor(run):
     assert set(result) >= {"stages", "run", "metrics", "artifacts", "findings", "wall_seconds", "steps"}
 
 
-def test_the_result_has_the_scalars_that_the_function_told(run):
+def test_the_result_has_the_scalars_that_the_function_saved(run):
     said, _ = run("""
-        def told():
+        def train_and_save():
             train()
             graphdbg.save_scalar("accuracy", 0.25)
             graphdbg.save_scalar("accuracy", 0.75)
             graphdbg.save_scalar("ratio", float("nan"))
 
-        print(json.dumps(graphdbg.run_local(told, break_on="nan")))
+        print(json.dumps(graphdbg.run_local(train_and_save, break_on="nan")))
     """)
     assert said["metrics"] == {"accuracy": 0.75, "ratio": "NaN"}
 

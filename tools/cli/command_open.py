@@ -22,6 +22,7 @@ from .run_directory import run_directory
 from .server_process import ServerProcess
 
 _ALIVE_CHECK_SECONDS = 1.0
+_NO_RESULT = "--result applies to jobs; a recorded run has no result object"
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
@@ -57,7 +58,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     if "://" in arguments.subject:
+        if arguments.result:
+            raise CliError(_NO_RESULT, USAGE)
         return _open_runs(_fetch(arguments), arguments)
+    if arguments.rank or arguments.steps != (None, None):
+        raise CliError("--rank and --steps select what is fetched from a URL", USAGE)
     model = Path(arguments.subject)
     if model.is_file():
         return _open_model(model, arguments.port)
@@ -105,7 +110,7 @@ def _open_job(job: KeptJob, arguments: argparse.Namespace) -> int:
 def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
     """Shows a recorded run, or the list of runs in a directory of them."""
     if arguments.result:
-        raise CliError("--result applies to jobs; a recorded run has no result object", USAGE)
+        raise CliError(_NO_RESULT, USAGE)
     with run_directory() as data_dir:
         server = ServerProcess(data_dir, arguments.port, temporary=True, runs=[directory])
         try:

@@ -1686,7 +1686,7 @@ export interface components {
             id: string;
             /** @description Number of stored hits, which are the first hits of the job. */
             kept_hit_count: number;
-            /** @description Once the job has ended: the last value of each scalar that the program told by `graphdbg.save_scalar`, by name. Absent if it told none. */
+            /** @description Once the job has ended: the last value of each scalar that the program saved by `graphdbg.save_scalar`, by name. Absent if it saved none. */
             metrics?: {
                 [key: string]: components["schemas"]["Number"];
             };

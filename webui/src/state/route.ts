@@ -20,7 +20,7 @@ export interface JobRoute {
   panel: string | null;
   // The other side of the comparison, such as "step:3"; null for the previous step.
   against: string | null;
-  // What a recorded run is compared with: a run and its rank, such as "abc:0".
+  // The run and rank that a recorded run is compared with, such as "abc:0".
   compare: string | null;
   // Depth of the node's neighbourhood in tensors; null shows the whole graph.
   around: number | null;

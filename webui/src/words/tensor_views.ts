@@ -59,7 +59,7 @@ export const keptSteps = (steps: readonly number[]) =>
   `A job has the values of its current step, and of the step before where they are recorded. ${
     steps.length === 0 ? '' : `Compare with step ${steps.join(' or ')}. `
   }For other steps, stop there and download the values, or record the history.`;
-// Of a recorded run.
+// For recorded runs.
 export const stepNotSaved = (step: string) => `Values of step ${step} were not recorded`;
 export const savedSteps = (steps: readonly number[]) => {
   if (steps.length === 0) return 'No other values of this tensor were recorded.';

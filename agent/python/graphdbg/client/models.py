@@ -191,7 +191,7 @@ class JobInfo:
         stopped_by: Ids of the watchpoints that caused the pause.
         ranks: Its processes.
         exit_code, exception: How it has ended; None while it runs.
-        metrics: The last value of each scalar that `save_scalar` told, by name, once the job has ended.
+        metrics: The last value of each scalar that `save_scalar` recorded, by name, once the job has ended.
     """
 
     id: str

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
-from graphdbg.client.models import Hit
 
 from .errors import Damage
 from .files import is_url, open_files
@@ -89,12 +88,7 @@ class ChainedRun(Run):
     def damages(self) -> list[Damage]:
         return [damage for run in self._runs for damage in run.damages]
 
-    def check(
-        self,
-        conditions: str | Sequence[str],
-        steps: tuple[int | None, int | None] | range | None = None,
-        ranks: Sequence[int] | None = None,
-    ) -> list[Hit]:
+    def _checked_directory(self) -> Path:
         raise GraphdbgError("a chain cannot be checked as one: check its runs one by one", USAGE)
 
     def _join(self) -> None:

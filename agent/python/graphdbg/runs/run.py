@@ -392,14 +392,13 @@ class Run:
         Raises:
             GraphdbgError: A condition is invalid, or the run is at a URL or a chain.
         """
-        if self._files.local is None:
-            raise GraphdbgError(f"{self.path} is not on this machine; `graphdbg unpack` fetches a run", USAGE)
+        directory = self._checked_directory()
         if isinstance(steps, range) and steps.step != 1:
             raise GraphdbgError("a check goes over all steps from the first to the last", USAGE)
         # Conditions are evaluated by the server's engine, which comes with the command line.
         check_run = importlib.import_module("graphdbg.cli.run_check").check_run
         bounds = None if steps is None else _bounds(steps)
-        checks = check_run(self._files.local, conditions, ranks, bounds, lambda *progress: None)
+        checks = check_run(directory, conditions, ranks, bounds, lambda *progress: None)
         return [Hit.from_json(hit) for check in checks for hit in check["hits"]]
 
     def sql(self, query: str) -> pyarrow.Table:
@@ -412,6 +411,11 @@ class Run:
             MissingPackageError: duckdb or pyarrow is not installed.
         """
         return self._database.query(self.selected_ranks(None), query)
+
+    def _checked_directory(self) -> Path:
+        if self._files.local is None:
+            raise GraphdbgError(f"{self.path} is not on this machine; `graphdbg unpack` fetches a run", USAGE)
+        return self._files.local
 
     def _recorded(self) -> str:
         steps = self.steps(complete=False)
