@@ -74,7 +74,7 @@ absl::Status Recorder::Open(const OpenRecordingFunction& open,
   options.program = program;
   options.config_json = EffectiveJson(settings_);
   RecordingCallbacks callbacks;
-  callbacks.tell = parts_.tell;
+  callbacks.log = parts_.log;
   callbacks.take_graph_update =
       [nodes = parts_.nodes,
        text = std::make_shared<SourceText>()](v1::GraphUpdate* update) {
@@ -99,7 +99,7 @@ void Recorder::Begin(uint64_t step) {
     since_ = Clock::now();
   }
   on_ = true;
-  parts_.tell(absl::StrCat("recording to ", recording_->directory()));
+  parts_.log(absl::StrCat("recording to ", recording_->directory()));
   BeginStep(step);
 }
 
@@ -308,33 +308,33 @@ void Recorder::EndStep(uint64_t step) {
   End(step_phase_);
   schedule_.EndStep(nanoseconds(measuring_ns_ - step_phase_.measuring_ns),
                     Clock::now());
-  TellUser(step);
+  LogProblems(step);
 }
 
 // --- The user.
 
-void Recorder::TellUser(uint64_t step) {
-  if (!told_dropped_ && recording_->records_dropped() > 0) {
-    told_dropped_ = true;
-    parts_.tell(
+void Recorder::LogProblems(uint64_t step) {
+  if (!logged_dropped_ && recording_->records_dropped() > 0) {
+    logged_dropped_ = true;
+    parts_.log(
         "recording: the ring is full, so records are dropped; a larger ring "
         "(GRAPHDBG_RING), a faster disk or fewer collections help");
   }
-  if (!told_tensors_dropped_ && recording_->tensors_dropped() > 0) {
-    told_tensors_dropped_ = true;
-    parts_.tell(
+  if (!logged_tensors_dropped_ && recording_->tensors_dropped() > 0) {
+    logged_tensors_dropped_ = true;
+    parts_.log(
         "recording: values of some tensors are dropped, because the disk is "
         "slower than the program or a limit is reached; fewer collections at "
         "level tensors, larger intervals (save: every) or when_full: block "
         "help");
   }
-  if (told_empty_ || step < kStepsToSelect) return;
-  told_empty_ = true;
+  if (logged_empty_ || step < kStepsToSelect) return;
+  logged_empty_ = true;
   for (const CollectionSettings* each : collections_.EmptyOnes()) {
     const std::string wanted = absl::StrJoin(each->include, " ") +
                                absl::StrJoin(each->nodes.nodes, " ");
     if (wanted.empty()) continue;
-    parts_.tell(absl::StrCat(
+    parts_.log(absl::StrCat(
         "recording: collection ", each->name,
         " has selected nothing; nearest "
         "names: ",

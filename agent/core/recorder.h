@@ -48,7 +48,7 @@ class Recorder {
     // For copies of parameters that later ones are compared with.
     int64_t budget_bytes;
     // A line for the user. Any thread.
-    std::function<void(const std::string&)> tell;
+    std::function<void(const std::string&)> log;
   };
 
   Recorder(const Parts& parts, RecordSettings settings,
@@ -249,7 +249,7 @@ class Recorder {
   void Enter(Phase* phase, uint64_t step) GRAPHDBG_REQUIRES(mu_);
   // Decides which collections contain nodes that were new in this step.
   void Decide() GRAPHDBG_EXCLUDES(mu_);
-  void TellUser(uint64_t step) GRAPHDBG_REQUIRES(mu_);
+  void LogProblems(uint64_t step) GRAPHDBG_REQUIRES(mu_);
 
   const Parts parts_;
   const RecordSettings settings_;
@@ -305,9 +305,9 @@ class Recorder {
   uint64_t step_since_unix_ns_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // When recording began.
   Clock::time_point since_ GRAPHDBG_GUARDED_BY(mu_);
-  bool told_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
-  bool told_tensors_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
-  bool told_empty_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool logged_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool logged_tensors_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool logged_empty_ GRAPHDBG_GUARDED_BY(mu_) = false;
 
   Mutex provisional_mu_ GRAPHDBG_ACQUIRED_AFTER(mu_);
   std::vector<Provisional> provisional_ GRAPHDBG_GUARDED_BY(provisional_mu_);

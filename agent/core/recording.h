@@ -185,7 +185,7 @@ struct RecordingCallbacks {
   // the recording.
   std::function<bool(v1::GraphUpdate*)> take_graph_update;
   // A line for the user. Any thread.
-  std::function<void(const std::string&)> tell;
+  std::function<void(const std::string&)> log;
 };
 
 // Creates the run's directory and its files. `hello` describes this process.

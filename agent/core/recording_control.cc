@@ -30,13 +30,13 @@ void RecordingControl::Start() {
   std::vector<std::string> problems;
   auto recorder =
       std::make_shared<Recorder>(parts_.recorder, parts_.settings, &problems);
-  for (const std::string& problem : problems) parts_.recorder.tell(problem);
+  for (const std::string& problem : problems) parts_.recorder.log(problem);
   parts_.recorder.nodes->StartReader(NodeTable::kRecording);
   AddNodes(recorder.get(), *parts_.recorder.nodes, 0);
   const absl::Status opened = recorder->Open(
       parts_.open, parts_.make_hello(), parts_.program(), parts_.default_run());
   if (!opened.ok()) {
-    parts_.recorder.tell(
+    parts_.recorder.log(
         absl::StrCat("nothing is recorded: ", opened.message()));
     return;
   }
@@ -192,7 +192,7 @@ void RecordingControl::CloseStopped() {
   goodbye.set_steps(parts_.recorder.counter->steps_ended());
   stopped->Close(goodbye, "closed");
   parts_.recorder.nodes->StopReader(NodeTable::kRecording);
-  parts_.recorder.tell(
+  parts_.recorder.log(
       absl::StrCat("recording ended: ", stopped->status().directory));
   parts_.update_interest();
   Report(0, absl::OkStatus());

@@ -31,10 +31,10 @@ namespace graphdbg::agent {
 class RecordingControl {
  public:
   struct Parts {
-    // Of the recorders.
+    // Passed to each recorder.
     Recorder::Parts recorder;
     Outbox* outbox;
-    // What orders leave open.
+    // Defaults for what an order does not set.
     RecordSettings settings;
     OpenRecordingFunction open;
     // Describes this process.

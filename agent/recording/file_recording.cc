@@ -88,16 +88,16 @@ absl::StatusOr<std::unique_ptr<Ring>> CreateRing(
     if (ring.ok()) {
       if (!places.chosen.empty() &&
           path.compare(0, places.chosen.size(), places.chosen) != 0) {
-        callbacks.tell(absl::StrCat("recording: the ring is ", path,
-                                    ", because it cannot be in ",
-                                    places.chosen));
+        callbacks.log(absl::StrCat("recording: the ring is ", path,
+                                   ", because it cannot be in ",
+                                   places.chosen));
       }
       return ring;
     }
     if (absl::IsInvalidArgument(ring.status())) return ring.status();
     reason = std::string(ring.status().message());
   }
-  callbacks.tell(absl::StrCat(
+  callbacks.log(absl::StrCat(
       "recording: the newest records are in ordinary memory (", reason,
       "), so a crash loses those of the last quarter of a second"));
   return Ring::Create("", options.ring_bytes, owner, overwrite);
@@ -110,8 +110,8 @@ std::shared_ptr<LastOps> CreateLastOps(const Ring& ring, const RingOwner& owner,
   auto last_ops =
       LastOps::Create(absl::StrCat(ring.path(), runs::kLastOpsSuffix), owner);
   if (last_ops.ok()) return *std::move(last_ops);
-  callbacks.tell(absl::StrCat("recording: ", last_ops.status().message(),
-                              "; ops in progress are not recorded"));
+  callbacks.log(absl::StrCat("recording: ", last_ops.status().message(),
+                             "; ops in progress are not recorded"));
   return nullptr;
 }
 
@@ -120,7 +120,7 @@ class FileRecording final : public agent::Recording {
   FileRecording(const RecordingOptions& options, RankDescription description,
                 std::unique_ptr<Ring> ring, std::shared_ptr<LastOps> last_ops,
                 RecordingCallbacks callbacks)
-      : tell_(callbacks.tell),
+      : log_line_(callbacks.log),
         description_(std::move(description)),
         ring_(std::move(ring)),
         writes_through_(
@@ -131,7 +131,7 @@ class FileRecording final : public agent::Recording {
         tensor_writer_(&staging_, FileOwnerOf(description_),
                        TensorOptions(options, description_), TensorCallbacks()),
         last_ops_(std::move(last_ops)),
-        growth_(ring_.get(), options.ring_steps, callbacks.tell),
+        growth_(ring_.get(), options.ring_steps, callbacks.log),
         files_(description_.directory.rank_path,
                std::move(callbacks.take_graph_update)),
         writer_(ring_.get(),
@@ -253,7 +253,7 @@ class FileRecording final : public agent::Recording {
   }
   TensorWriter::Callbacks TensorCallbacks() {
     return {[this](const std::string& line) {
-              tell_(absl::StrCat("recording: ", line));
+              log_line_(absl::StrCat("recording: ", line));
             },
             [this](uint64_t count) { ring_->CountDroppedTensors(count); }};
   }
@@ -270,12 +270,12 @@ class FileRecording final : public agent::Recording {
             [this] { tensor_writer_.Write(); },
             [this] { return CheckRoom(description_.directory.rank_path); },
             [this](const std::string& line) {
-              tell_(absl::StrCat("recording: ", line));
+              log_line_(absl::StrCat("recording: ", line));
             },
             [this] { on_ = false; }};
   }
 
-  const std::function<void(const std::string&)> tell_;
+  const std::function<void(const std::string&)> log_line_;
   RankDescription description_;
   std::atomic<bool> on_{true};
   std::atomic<bool> inert_{false};
@@ -299,7 +299,7 @@ bool FileRecording::Close(const v1::Goodbye& goodbye,
   on_ = false;
   staging_.EndStep();
   if (!writer_.Finish(kCloseLimit)) {
-    tell_(absl::StrCat(
+    log_line_(absl::StrCat(
         "recording: the file system of ", description_.directory.path,
         " does not answer; the newest records are in the ring only"));
     return false;
@@ -319,7 +319,7 @@ bool FileRecording::Close(const v1::Goodbye& goodbye,
       Join(description_.directory.rank_path, runs::kRankFile);
   if (absl::Status status = ReplaceFile(path, RankJson(description_));
       !status.ok()) {
-    tell_(absl::StrCat("recording: ", status.message()));
+    log_line_(absl::StrCat("recording: ", status.message()));
     return true;
   }
   if (removes_ring) ring_->RemoveFile();

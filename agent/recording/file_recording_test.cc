@@ -45,9 +45,7 @@ class FileRecordingTest : public testing::Test {
 
   absl::StatusOr<std::unique_ptr<agent::Recording>> Open() {
     agent::RecordingCallbacks callbacks;
-    callbacks.tell = [this](const std::string& line) {
-      lines_.push_back(line);
-    };
+    callbacks.log = [this](const std::string& line) { lines_.push_back(line); };
     callbacks.take_graph_update = [this](v1::GraphUpdate* update) {
       if (graph_.empty()) return false;
       *update = graph_.back();

@@ -111,7 +111,7 @@ void AppendForEver(agent::Recording* recording, uint32_t thread,
 [[noreturn]] void RecordForEver(const Place& place, int threads,
                                 Shared* shared) {
   agent::RecordingCallbacks callbacks;
-  callbacks.tell = [](const std::string& line) { std::cerr << line << "\n"; };
+  callbacks.log = [](const std::string& line) { std::cerr << line << "\n"; };
   callbacks.take_graph_update = [](v1::GraphUpdate*) { return false; };
   auto recording =
       OpenFileRecording(OptionsIn(place), v1::Hello(), std::move(callbacks));

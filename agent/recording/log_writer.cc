@@ -85,7 +85,7 @@ void LogWriter::Run() {
   if (works) {
     const absl::Status last = Round(/*last=*/true);
     complete_ = last.ok() && next_ == ring_->head();
-    if (!last.ok()) callbacks_.tell(std::string(last.message()));
+    if (!last.ok()) callbacks_.log(std::string(last.message()));
   }
   SetDone();
 }
@@ -183,13 +183,13 @@ absl::Status LogWriter::SyncIfDue(bool now) {
 
 bool LogWriter::Judge(const absl::Status& status) {
   if (status.ok()) {
-    if (failing_) callbacks_.tell("there is room again: recording continues");
+    if (failing_) callbacks_.log("there is room again: recording continues");
     failing_ = false;
     return true;
   }
   if (absl::IsResourceExhausted(status)) {
     if (!failing_) {
-      callbacks_.tell(absl::StrCat(
+      callbacks_.log(absl::StrCat(
           status.message(),
           "; what does not fit into the ring is not recorded until there is "
           "room"));
@@ -198,7 +198,7 @@ bool LogWriter::Judge(const absl::Status& status) {
     wait_ = options_.retry_period;
     return true;
   }
-  callbacks_.tell(absl::StrCat(status.message(), "; nothing more is recorded"));
+  callbacks_.log(absl::StrCat(status.message(), "; nothing more is recorded"));
   callbacks_.failed();
   return false;
 }

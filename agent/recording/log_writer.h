@@ -44,7 +44,7 @@ class LogWriter {
     // Whether there is room for the log at all. RESOURCE_EXHAUSTED if not.
     std::function<absl::Status()> check_room;
     // A line for the user. On the writer's thread.
-    std::function<void(const std::string& line)> tell;
+    std::function<void(const std::string& line)> log;
     // The thread ends because of a failure. On the writer's thread.
     std::function<void()> failed;
   };

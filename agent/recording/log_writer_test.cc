@@ -43,7 +43,7 @@ class LogWriterTest : public testing::Test {
     callbacks.check_room = [this] {
       return full_ ? absl::ResourceExhaustedError("full") : absl::OkStatus();
     };
-    callbacks.tell = [this](const std::string& line) {
+    callbacks.log = [this](const std::string& line) {
       lines_.push_back(line);
       ++line_count_;
     };

@@ -11,7 +11,8 @@ namespace {
 
 // The first step declares its nodes, and may have other records than the rest.
 constexpr uint64_t kStepsToMeasure = 2;
-// Of what is free where the ring is, as for a ring in shared memory.
+// The ring may take one part in so many of the free space in its directory, as
+// in shared memory.
 constexpr uint64_t kShareOfRoom = 4;
 constexpr uint64_t kMegabyte = uint64_t{1} << 20;
 
@@ -63,7 +64,7 @@ void RingGrowth::Grow() {
 void RingGrowth::Stop(const std::string& reason) {
   const uint64_t fitting =
       ring_->capacity() / std::max<uint64_t>(most_records_, 1);
-  tell_(absl::StrCat(
+  log_line_(absl::StrCat(
       "recording: the ring does not grow (", reason, "), so that it keeps ",
       fitting == 0 ? "less than a" : absl::StrCat("the last ", fitting),
       fitting <= 1 ? " step" : " steps"));

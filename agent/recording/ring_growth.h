@@ -16,11 +16,11 @@ namespace graphdbg::recording {
 // overwritten: afterwards, records would be in the wrong places.
 class RingGrowth {
  public:
-  // `ring` must outlive this. `steps`: 0 leaves the ring as it is. `tell`
+  // `ring` must outlive this. `steps`: 0 leaves the ring as it is. `log`
   // receives a line for the user.
   RingGrowth(Ring* ring, uint64_t steps,
-             std::function<void(const std::string&)> tell)
-      : ring_(ring), steps_(steps), tell_(std::move(tell)) {}
+             std::function<void(const std::string&)> log)
+      : ring_(ring), steps_(steps), log_line_(std::move(log)) {}
 
   // A step has ended. Any thread, but one at a time.
   void EndStep();
@@ -34,7 +34,7 @@ class RingGrowth {
 
   Ring* const ring_;
   uint64_t steps_;
-  const std::function<void(const std::string&)> tell_;
+  const std::function<void(const std::string&)> log_line_;
 
   // Where the last step ended, how many have, and the most records that one
   // had.

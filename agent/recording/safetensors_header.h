@@ -25,7 +25,7 @@ struct FileOwner {
 };
 
 struct SavedTensor {
-  // Of kind 5.
+  // A record of kind 5.
   const runs::Record* record;
   absl::string_view node_name;
 };

@@ -57,9 +57,7 @@ class SavedTensorsTest : public testing::Test {
     v1::Hello hello;
     hello.set_agent_version("1.2");
     agent::RecordingCallbacks callbacks;
-    callbacks.tell = [this](const std::string& line) {
-      lines_.push_back(line);
-    };
+    callbacks.log = [this](const std::string& line) { lines_.push_back(line); };
     callbacks.take_graph_update = [](v1::GraphUpdate*) { return false; };
     auto opened = OpenFileRecording(options_, hello, std::move(callbacks));
     ASSERT_TRUE(opened.ok()) << opened.status();

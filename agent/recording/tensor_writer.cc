@@ -45,9 +45,9 @@ void TensorWriter::Write() {
 }
 
 void TensorWriter::PauseOrResume() {
-  if (staging_->reached_limit() && !told_limit_) {
-    told_limit_ = true;
-    callbacks_.tell(
+  if (staging_->reached_limit() && !logged_limit_) {
+    logged_limit_ = true;
+    callbacks_.log(
         "the run has as many bytes of values as it may have "
         "(record.max_bytes), so only statistics are recorded from now on");
   }
@@ -146,7 +146,7 @@ absl::Status TensorWriter::End(const StagedFile& staged) {
   const auto size = static_cast<off_t>(data_start_ + staged.data_bytes);
   RETURN_IF_ERROR(
       ErrorOf(ftruncate(file_.fd(), size) == 0 ? 0 : errno, "cut", path_));
-  told_failure_ = false;
+  logged_failure_ = false;
   complete_.push_back({std::move(file_), path_});
   file_ = File();
   return absl::OkStatus();
@@ -186,8 +186,8 @@ void TensorWriter::Fail(const absl::Status& status) {
     gave_up_ = true;
   }
   staging_->SetPaused(true);
-  if (std::exchange(told_failure_, true)) return;
-  callbacks_.tell(absl::StrCat(
+  if (std::exchange(logged_failure_, true)) return;
+  callbacks_.log(absl::StrCat(
       status.message(), full ? "; no values are recorded until there is room"
                              : "; no more values are recorded"));
 }

@@ -33,7 +33,7 @@ class TensorWriter {
   };
   struct Callbacks {
     // A line for the user.
-    std::function<void(const std::string& line)> tell;
+    std::function<void(const std::string& line)> log;
     // Tensors that had been accepted are lost.
     std::function<void(uint64_t count)> lost;
   };
@@ -83,14 +83,14 @@ class TensorWriter {
   std::string path_;
   bool direct_ = false;
   uint64_t data_start_ = 0;
-  // Of its data.
+  // The bytes of data that have been written.
   uint64_t written_ = 0;
   std::vector<Complete> complete_;
 
   // Some failure cannot be mended.
   bool gave_up_ = false;
-  bool told_limit_ = false;
-  bool told_failure_ = false;
+  bool logged_limit_ = false;
+  bool logged_failure_ = false;
   Clock::time_point paused_until_;
   // For the rate.
   uint64_t measured_bytes_ = 0;

@@ -42,7 +42,7 @@ struct LastOpSlot {
   // Twice the number of ops that have ended, and one more while one runs.
   uint64_t sequence;
   uint64_t step;
-  // Of the kernel's coarse clock, which advances each few milliseconds.
+  // From the kernel's coarse clock, which advances every few milliseconds.
   uint64_t begin_unix_ns;
   uint32_t node;
   uint32_t exec_order;

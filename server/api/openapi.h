@@ -6,7 +6,7 @@
 
 namespace graphdbg::api {
 
-// As JSON. Valid for the lifetime of the program.
+// The OpenAPI document as JSON. Valid for the lifetime of the program.
 std::string_view OpenApiJson();
 
 }  // namespace graphdbg::api

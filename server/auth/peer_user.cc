@@ -14,8 +14,8 @@
 namespace graphdbg::auth {
 namespace {
 
-// As TcpSocket writes it: without the family and with plain brackets, and an
-// IPv4-mapped address as IPv4.
+// Formats an address like TcpSocket: without the family and with plain
+// brackets, and an IPv4-mapped address as IPv4.
 std::string EndpointOf(std::string_view peer) {
   std::string text = absl::StrReplaceAll(
       ToAbsl(peer), {{"%5B", "["}, {"%5D", "]"}, {"%5b", "["}, {"%5d", "]"}});

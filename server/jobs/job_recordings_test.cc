@@ -57,7 +57,7 @@ TEST_F(JobRecordingsTest, AnswersOnceAllRanksHave) {
   EXPECT_EQ(OrderOf(1).spec.directory, "/runs");
   Report(0, OrderOf(0).id);
   EXPECT_FALSE(answer->has_value());
-  // Of another order.
+  // The answer to another order.
   Report(1, 99);
   EXPECT_FALSE(answer->has_value());
   Report(1, OrderOf(1).id);

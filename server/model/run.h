@@ -62,8 +62,8 @@ struct Run {
   uint64_t log_bytes = 0;
   // Damaged files, with the reason, by path. The rest of the run can be read.
   std::map<std::string, std::string> damage;
-  // Of each rank that died or still runs: the ops that had begun and not ended,
-  // or else the last one that had.
+  // For each rank that died or is still running: the ops that have begun and
+  // not ended, or else the last op that has ended.
   std::vector<LastOp> last_ops;
 };
 

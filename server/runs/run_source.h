@@ -34,7 +34,7 @@ class RunSource {
 
   // Without last_ops.
   virtual model::Run Describe() = 0;
-  // As Run::last_ops.
+  // See model::Run::last_ops.
   virtual std::vector<model::LastOp> LastOps() { return {}; }
 
   // --- The graph and its hits -----------------------------------------------

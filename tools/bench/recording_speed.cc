@@ -53,7 +53,7 @@ std::unique_ptr<Recording> Open(const std::string& runs,
   options.ring_directory = ring_directory;
   options.program = "bench";
   graphdbg::agent::RecordingCallbacks callbacks;
-  callbacks.tell = [](const std::string& line) {
+  callbacks.log = [](const std::string& line) {
     std::fprintf(stderr, "%s\n", line.c_str());
   };
   callbacks.take_graph_update = [](graphdbg::v1::GraphUpdate*) {

@@ -96,7 +96,7 @@ def _renaming(text: str) -> tuple[str, str]:
 
 
 def _json(found: Divergence) -> Json:
-    """As GET /runs/{run}/divergence answers."""
+    """The same JSON as the response to GET /runs/{run}/divergence."""
     return {
         **{name: getattr(found, name) for name in ("steps", "matched", "only_here", "only_there")},
         **{name: getattr(found, name) for name in ("only_here_count", "only_there_count")},

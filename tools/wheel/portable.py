@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Of Ubuntu 22.04, Debian 12 and everything later: a library of ours needs GLIBC_2.35.
+# Supported by Ubuntu 22.04, Debian 12 and later: one of our libraries needs GLIBC_2.35.
 POLICY = "manylinux_2_35_x86_64"
 
 # In the process already when an adapter is loaded.

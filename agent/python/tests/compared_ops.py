@@ -157,7 +157,7 @@ def difference_within_a_run(actual: list[Op], expected: list[Op]) -> str:
 
 
 def difference_between_runs(actual: list[Op], expected: list[Op], ignored: Collection[str] = ()) -> str:
-    """As above, if the mode was active only in the other of two runs of a program. Leaves out `ignored` ops."""
+    """Like `difference`, but the mode was active in the other of two runs of a program. Ignores `ignored` ops."""
     actual = [op for op in actual if op.stem not in ONLY_UNDER_A_MODE and op.name not in ignored]
     expected = [op for op in expected if op.stem not in ONLY_UNDER_A_MODE and op.name not in ignored]
     different = _first_difference([op.stem for op in actual], [op.stem for op in expected])

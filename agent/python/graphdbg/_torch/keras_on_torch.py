@@ -103,7 +103,7 @@ def _wrap_optimizers(hooks: OptimizerSeen, on_step: Callable[[Any], None]) -> No
 
         active.append(self)
         try:
-            # As PyTorch marks the steps of its own optimizers.
+            # PyTorch marks the steps of its own optimizers by this name.
             with record_function(f"Optimizer.step#{type(self).__name__}.step"):
                 result = apply(self, *args, **kwargs)
         finally:

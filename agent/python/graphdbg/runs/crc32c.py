@@ -109,7 +109,7 @@ def record_crcs(records: Array, first_position: int) -> Array:
 
 
 def crcs_at(records: Array, positions: Array) -> Array:
-    """As record_crcs, for records at any positions (u64 of shape (n,))."""
+    """Like record_crcs, but for records at any positions (u64 of shape (n,))."""
     tables = _tables()
     of_record: list[Array | None] = [None] * _CRC_WORDS
     of_record += tables[_POSITION_WORDS:]

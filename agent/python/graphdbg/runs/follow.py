@@ -55,7 +55,7 @@ class Watch:
 
 
 def wait_for(run: Run, step: int, timeout: float | None) -> None:
-    """As Run.wait_for."""
+    """Implements Run.wait_for."""
     deadline = None if timeout is None else time.monotonic() + timeout
     with Watch(run.directories()) as watch:
         while True:
@@ -73,7 +73,7 @@ def wait_for(run: Run, step: int, timeout: float | None) -> None:
 
 
 def follow(run: Run) -> Iterator[Step]:
-    """As Run.follow."""
+    """Implements Run.follow."""
     done = 0
     with Watch(run.directories()) as watch:
         while True:

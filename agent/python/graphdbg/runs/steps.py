@@ -125,7 +125,7 @@ class StepIndex:
         return self.mode_steps_of(steps, modes, passes)
 
     def mode_steps_of(self, steps: Array, modes: Array, passes: Array) -> Array:
-        """As mode_steps, of columns of shape (n,), which change seldom from one row to the next."""
+        """Like mode_steps, but for columns of shape (n,), which rarely change from one row to the next."""
         if not len(steps):
             return numpy.empty(0, "<i8")
         changes = numpy.flatnonzero((steps[1:] != steps[:-1]) | (modes[1:] != modes[:-1]) | (passes[1:] != passes[:-1]))
