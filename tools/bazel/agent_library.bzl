@@ -8,8 +8,11 @@ builds the same sources twice:
   core_pic  with hidden symbols and position-independent rebuilds of those
             libraries, for the agent's self-contained shared object
 `deps` are agent_library or cc_proto targets; core_pic depends on their _pic
-variants.
+variants. In the demo, which runs where it is built, core_pic is core: Abseil,
+gRPC's dependencies and Protocol Buffers need not be rebuilt.
 """
+
+load(":pic_library.bzl", "HIDDEN", "pic_library")
 
 _SYSTEM = {
     "absl": "@com_google_absl//:absl",
@@ -32,14 +35,6 @@ _REBUILT = {
 # Overrides the -std of .bazelrc, because the last one takes effect.
 CXX17 = ["-std=c++17"]
 
-_HIDDEN = [
-    "-O2",
-    "-fvisibility=hidden",
-    "-fvisibility-inlines-hidden",
-    "-ffunction-sections",
-    "-fdata-sections",
-]
-
 def _pic(label):
     if ":" in label:
         return label + "_pic"
@@ -54,13 +49,11 @@ def agent_library(name, srcs = [], hdrs = [], deps = [], system_deps = [], copts
         deps = deps + [_SYSTEM[d] for d in system_deps],
         **kwargs
     )
-    native.cc_library(
-        name = name + "_pic",
+    pic_library(
+        name = name,
         srcs = srcs,
         hdrs = hdrs,
-        copts = CXX17 + _HIDDEN + copts,
-        linkstatic = True,
-        tags = ["manual"],
+        copts = CXX17 + HIDDEN + copts,
         deps = [_pic(d) for d in deps] + [_REBUILT[d] for d in system_deps],
         **kwargs
     )

@@ -9,6 +9,8 @@ NAME_pic, the same generated code against the rebuilt position independent
 protobuf and gRPC, for the agent's shared object (see agent_library.bzl).
 """
 
+load(":pic_library.bzl", "HIDDEN", "pic_library")
+
 ProtoSourcesInfo = provider(fields = ["sources"])
 
 def _gen_impl(ctx):
@@ -68,13 +70,11 @@ def cc_proto(name, srcs, deps = [], grpc = False, **kwargs):
         deps = deps + (["@com_github_grpc_grpc//:grpc++"] if grpc else ["@com_google_protobuf//:protobuf"]),
         **kwargs
     )
-    native.cc_library(
-        name = name + "_pic",
+    pic_library(
+        name = name,
         hdrs = [name + "_hdrs"],
         srcs = [name + "_srcs"],
-        copts = ["-w", "-O2", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-ffunction-sections", "-fdata-sections"],
-        linkstatic = True,
-        tags = ["manual"],
+        copts = ["-w"] + HIDDEN,
         deps = [d + "_pic" for d in deps] + ["@protobuf_src//:agent_runtime"] + (["@com_github_grpc_grpc//:grpc++_pic"] if grpc else []),
         **kwargs
     )
