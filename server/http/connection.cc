@@ -245,7 +245,8 @@ asio::awaitable<bool> Connection::ServeOne() {
                               ToStd(request.status().message()));
   }
   if (refusal) {
-    // What follows on the connection is the body that has not been read.
+    // Unless the request was read to its end, its body follows on the
+    // connection.
     const bool last = !parser.is_done() || !parser.keep_alive();
     co_return co_await Write(std::move(*refusal), head, last) && !last;
   }

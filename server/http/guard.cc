@@ -38,8 +38,8 @@ bool NamesPort(std::string_view host_header, const Site& site) {
                                          port) != site.ports.end();
 }
 
-// Browsers say how a page relates to what it requests, also where they send no
-// Origin header (W3C, Fetch Metadata Request Headers).
+// Browsers report how a page relates to what it requests, also where they send
+// no Origin header (W3C, Fetch Metadata Request Headers).
 bool IsFromOtherSite(const Request& request, const Site& own) {
   const std::string_view site = request.headers.Get("Sec-Fetch-Site");
   if (site.empty() || site == "same-origin" || site == "none") return false;

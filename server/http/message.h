@@ -57,8 +57,8 @@ struct Request {
   NextPiece next_piece;
   // The peer's address and port: "127.0.0.1:40312".
   std::string peer;
-  // What the route's check knows about the client; see RouteOptions. Empty for
-  // a client that has shown no credential.
+  // The client's identity, as the route's check found it; see RouteOptions.
+  // Empty for a client that has shown no credential.
   std::any caller;
 };
 
@@ -71,7 +71,7 @@ struct Response {
   // Sent instead of either body if set. Each piece is requested while the
   // previous one is being sent, so at most two pieces are in memory, however
   // slowly the peer reads. An error closes the connection, so that the peer can
-  // tell that the body is incomplete.
+  // detect that the body is incomplete.
   using NextPiece = http::NextPiece;
   NextPiece next_piece;
   // Destroyed when the response has been sent or has failed. Counts the body in
@@ -111,9 +111,9 @@ class MessageChannel {
   virtual void MarkAuthenticated() = 0;
 };
 
-// Decides, from everything but the body, whether a request may go on. Returns
-// the response to one that may not, and otherwise may set `request.caller`.
-// Must not block.
+// Decides, from everything but the body, whether a request may continue.
+// Returns the response to one that may not, and otherwise may set
+// `request.caller`. Must not block.
 using Check = std::function<std::optional<Response>(Request& request)>;
 // Runs on the connection's strand. Handlers should not throw: the reply to an
 // exception is status 500.

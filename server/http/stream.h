@@ -3,13 +3,16 @@
 #ifndef SERVER_HTTP_STREAM_H_
 #define SERVER_HTTP_STREAM_H_
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/role.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/websocket/teardown.hpp>
+#include <boost/container/static_vector.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -50,30 +53,46 @@ class Stream {
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(Error, size_t)>(
-        [this](auto handler, const Buffers& into) {
-          if (tls_) {
-            tls_->async_read_some(into, std::move(handler));
-          } else {
-            tcp_.async_read_some(into, std::move(handler));
-          }
+        [this](auto handler, const MutableBuffers& into) {
+          StartRead(into, std::move(handler));
         },
-        token, buffers);
+        token, First<MutableBuffers>(buffers));
   }
 
   template <class Buffers, class Token>
   auto async_write_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(Error, size_t)>(
-        [this](auto handler, const Buffers& from) {
-          if (tls_) {
-            tls_->async_write_some(from, std::move(handler));
-          } else {
-            tcp_.async_write_some(from, std::move(handler));
-          }
+        [this](auto handler, const ConstBuffers& from) {
+          StartWrite(from, std::move(handler));
         },
-        token, buffers);
+        token, First<ConstBuffers>(buffers));
   }
 
  private:
+  // Types of buffers and handlers are erased here: otherwise, each of Beast's
+  // operations would be compiled for each of the two streams below.
+  static constexpr size_t kMaxBuffers = 16;
+  using MutableBuffers =
+      boost::container::static_vector<boost::asio::mutable_buffer, kMaxBuffers>;
+  using ConstBuffers =
+      boost::container::static_vector<boost::asio::const_buffer, kMaxBuffers>;
+  using Handler = boost::asio::any_completion_handler<void(Error, size_t)>;
+
+  // The first buffers of a sequence; an operation may transfer less than all.
+  template <class Buffers, class Sequence>
+  static Buffers First(const Sequence& sequence) {
+    Buffers first;
+    const auto end = boost::asio::buffer_sequence_end(sequence);
+    for (auto each = boost::asio::buffer_sequence_begin(sequence);
+         each != end && first.size() < kMaxBuffers; ++each) {
+      first.push_back(*each);
+    }
+    return first;
+  }
+
+  void StartRead(const MutableBuffers& into, Handler handler);
+  void StartWrite(const ConstBuffers& from, Handler handler);
+
   boost::beast::tcp_stream tcp_;
   const std::shared_ptr<boost::asio::ssl::context> tls_context_;
   std::optional<boost::asio::ssl::stream<boost::beast::tcp_stream&>> tls_;

@@ -49,7 +49,7 @@ class Tls {
   Context context() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // What changes when a file is written or replaced.
+  // Properties of a file that change when it is written or replaced.
   using Stamp = std::vector<int64_t>;
 
   explicit Tls(const TlsFiles& files) : files_(files) {}
