@@ -43,6 +43,16 @@ def test_without_a_pace_there_is_no_time() -> None:
     assert str(progress) == "== building: 3 of 10"
 
 
+def test_while_bazel_discovers_actions_there_is_no_time() -> None:
+    progress = Progress("building")
+    progress.follow("[10 / 14] Compiling a.cc", 0)
+    progress.follow("[40 / 44] Compiling b.cc", 30)
+    assert str(progress) == "== building: 40 of 44"
+    progress.follow("[100 / 160] Compiling c.cc", 60)
+    progress.follow("[120 / 160] Compiling d.cc", 85)
+    assert str(progress) == "== building: 120 of 160, less than a minute left"
+
+
 def test_other_lines_are_not_progress() -> None:
     assert not Progress("building").follow("ERROR: /x/BUILD.bazel:3:11: failed", 0)
 

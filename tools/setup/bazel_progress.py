@@ -3,7 +3,7 @@
     bazel_progress.py "building the server" build --config=demo //server/main:graphdbg_server
 
 On a terminal the line is rewritten, elsewhere one is printed every half minute. What
-else Bazel says (warnings, errors, compilers' messages) is passed on.
+else Bazel prints (warnings, errors, compilers' messages) is passed on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import deque
 
 # "[312 / 480] Compiling server/http/connection.cc; 7s linux-sandbox"
 _ACTIONS = re.compile(r"^\[([\d,]+) / ([\d,]+)\]")
-# What Bazel says without being asked.
+# Lines that Bazel prints in any case.
 _CHATTER = re.compile(
     r"^(Loading:|Analyzing:|INFO: (?!From )|Target |  bazel-|    currently loading:|    Fetching |\s*$"
     r"|Starting local Bazel|\.\.\.)"
@@ -24,6 +24,8 @@ _CHATTER = re.compile(
 # The time left is that of the last minutes' pace: cached actions take none.
 _WINDOW_SECONDS = 120.0
 _FIRST_ESTIMATE_SECONDS = 15.0
+# Bazel counts actions as it discovers them; until it has discovered all, the number left is unknown.
+_TOTAL_IS_KNOWN_SECONDS = 20.0
 _LINE_EVERY_SECONDS = 30.0
 
 
@@ -35,24 +37,29 @@ class Progress:
         self._samples: deque[tuple[float, int]] = deque()
         self._done = 0
         self._total = 0
+        self._total_since = 0.0
 
     def follow(self, line: str, now: float) -> bool:
         """Returns whether the line is one of progress. `now` is in seconds."""
         found = _ACTIONS.match(line)
         if found is None:
             return False
-        self._done, self._total = (int(number.replace(",", "")) for number in found.groups())
+        self._done, total = (int(number.replace(",", "")) for number in found.groups())
+        if total != self._total:
+            self._total, self._total_since = total, now
         self._samples.append((now, self._done))
         while now - self._samples[0][0] > _WINDOW_SECONDS:
             self._samples.popleft()
         return True
 
     def seconds_left(self) -> float | None:
-        """An estimate, or None as long as there is no pace to go by."""
+        """An estimate, or None as long as the pace or the number of actions is unknown."""
         if not self._samples:
             return None
         (start, before), (now, done) = self._samples[0], self._samples[-1]
         if now - start < _FIRST_ESTIMATE_SECONDS or done == before:
+            return None
+        if now - self._total_since < _TOTAL_IS_KNOWN_SECONDS:
             return None
         return (self._total - done) * (now - start) / (done - before)
 
