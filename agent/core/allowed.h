@@ -1,4 +1,5 @@
-// What the job's owner lets a server order (GRAPHDBG_ALLOW, GRAPHDBG_REDACT).
+// The operations that the job's owner allows a server (GRAPHDBG_ALLOW,
+// GRAPHDBG_REDACT).
 #ifndef AGENT_CORE_ALLOWED_H_
 #define AGENT_CORE_ALLOWED_H_
 

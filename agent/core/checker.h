@@ -51,7 +51,7 @@ struct Findings {
   }
   // Some output of the execution matched a condition.
   bool any_hit() const { return !hits.empty() || !undecided.empty(); }
-  // Has the program stop for this watchpoint, as its mode says.
+  // Has the program stop for this watchpoint, as its mode requires.
   void AddStop(uint32_t watchpoint, v1::PauseMode pause);
 };
 

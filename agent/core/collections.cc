@@ -96,7 +96,7 @@ struct Collections::Compiled {
   // Absent if the settings name no nodes, scopes, patterns and categories.
   std::optional<conditions::NodeMatcher> matcher;
 
-  // Apart from what the collection's name says.
+  // In addition to the nodes that the collection's name selects.
   bool Lists(const NodeTable::Info& info) const {
     return FoundIn(include, info.name) ||
            Contains(settings->op_types, info.op_type) ||

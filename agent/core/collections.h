@@ -91,7 +91,7 @@ class Collections {
     std::atomic<CollectionMask> undecided{0};
     std::atomic<bool> in_optimizer{false};
   };
-  // What was observed of a node.
+  // The observed properties of a node.
   struct Observed {
     bool read_in_scope = false;
     bool read_by_model = false;

@@ -400,7 +400,7 @@ Config ReadConfig(const Environment& environment,
   Reader reader(environment, &config);
   reader.Read({"GRAPHDBG_ENABLE", "ENABLE_MS_DEBUGGER"}, "0 or 1", ParseBool,
               &config.enabled);
-  // To have a run recorded, it suffices to say where.
+  // A directory suffices to have a run recorded.
   if (!reader.Value("GRAPHDBG_ENABLE") && !reader.Value("ENABLE_MS_DEBUGGER")) {
     config.enabled = reader.Value("GRAPHDBG_RECORD").has_value() ||
                      reader.Value("GRAPHDBG_BLACK_BOX").has_value();

@@ -16,7 +16,7 @@
 namespace graphdbg::agent {
 
 enum class OnDisconnect { kResume, kHold, kStop };
-// What happens when an uncaught exception is about to end the program.
+// The reaction to an uncaught exception that is about to end the program.
 enum class OnError { kPause, kContinue, kPauseIfAttended };
 
 struct Config {

@@ -19,7 +19,7 @@ class ExecutionCounter {
   // An op is about to execute, whether or not the agent follows it.
   void Count() { executions_.fetch_add(1, std::memory_order_relaxed); }
 
-  // What NextOrder would return.
+  // The value that NextOrder would return.
   uint64_t expected_order() const {
     return std::max(executions_.load(), last_order_.load() + 1);
   }

@@ -1,5 +1,6 @@
 // Fields of JSON objects in the settings of a recording. Python has validated
-// what a configuration file says; here, only what would be misread is refused.
+// the content of a configuration file; here, only what would be misread is
+// refused.
 #ifndef AGENT_CORE_JSON_FIELDS_H_
 #define AGENT_CORE_JSON_FIELDS_H_
 

@@ -38,7 +38,7 @@ class Hash {
     value_ = (value_ ^ word) * 0x100000001B3ull;
     value_ ^= value_ >> 32;
   }
-  // Never 0, which stands for "not seen".
+  // Never 0, which means "not seen".
   uint64_t value() const { return value_ | 1; }
 
  private:

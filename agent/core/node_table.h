@@ -213,7 +213,7 @@ class NodeTable {
     std::vector<std::pair<const std::string*, const std::string*>> attributes;
   };
 
-  // What a reader has not received yet.
+  // Changes that a reader has not received yet.
   struct Changes {
     std::deque<uint32_t> nodes;
     std::deque<ScopeKey> scopes;

@@ -15,7 +15,7 @@ namespace graphdbg::agent {
 
 // Bounded. Training threads add hits and states and never wait; only PutTensor
 // waits, and is called on the agent's own thread. Hits that find no room are
-// counted, and a Log says how many as soon as there is room again.
+// counted, and a Log reports how many as soon as there is room again.
 //
 // Hits, logs and a goodbye outlive a broken stream. All other messages belong
 // to their stream and are dropped with it. Hits are numbered from 1. If the

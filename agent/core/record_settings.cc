@@ -16,8 +16,8 @@ const char* TextOf(const std::function<const char*(const char*)>& environment,
   return text == nullptr ? "" : text;
 }
 
-// What a black box has unless the settings say otherwise: steps that measuring
-// does not leave out, and a ring that grows.
+// Defaults of a black box: no step is left unmeasured to limit the overhead,
+// and the ring grows until it holds so many steps.
 constexpr uint64_t kBlackBoxSteps = 100;
 
 RecordSettings DefaultSettings(bool black_box) {

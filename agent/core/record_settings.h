@@ -1,4 +1,4 @@
-// What is recorded, as the configuration and the environment say.
+// Settings of the recording, from the configuration and the environment.
 #ifndef AGENT_CORE_RECORD_SETTINGS_H_
 #define AGENT_CORE_RECORD_SETTINGS_H_
 
@@ -106,7 +106,7 @@ struct RecordSettings {
   bool black_box = false;
   // The name that the launcher or the user gave the run; empty: none.
   std::string run;
-  // What ReadRecordJson has read.
+  // The text from which ReadRecordJson read the settings.
   std::string json = "{}";
 
   bool on() const { return !directory.empty(); }

@@ -1,4 +1,4 @@
-// Records what the program computes, as the settings say.
+// Records the values that the program computes, as the settings request.
 #ifndef AGENT_CORE_RECORDER_H_
 #define AGENT_CORE_RECORDER_H_
 
@@ -35,7 +35,7 @@ namespace graphdbg::agent {
 //
 // Training threads call the functions of the first section. Executed takes a
 // lock only until the graph around a new node is known, and waits only if the
-// settings say so (`when_full: block`).
+// settings request it (`when_full: block`).
 class Recorder {
  public:
   // All must outlive this.
@@ -68,7 +68,7 @@ class Recorder {
   // step, but belongs to the training step that comes next.
   void BeginPass(runs::Mode mode, bool within_step) GRAPHDBG_EXCLUDES(mu_);
   // Until further notice, the program computes for this purpose, whatever
-  // BeginPass says; kUnknown ends that.
+  // BeginPass reports; kUnknown ends that.
   void SetMode(runs::Mode mode) GRAPHDBG_EXCLUDES(mu_);
   // The program saves the node's output to this collection, whenever it is
   // executed.
@@ -77,7 +77,7 @@ class Recorder {
   void EndPass() GRAPHDBG_EXCLUDES(mu_);
   // Measures bound tensors, and ends the step in the recording.
   void EndStep(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
-  // The program goes on after a step.
+  // The program continues after a step.
   void BeginStep(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
 
   // Begins to record, with this step.
@@ -186,7 +186,7 @@ class Recorder {
   void AppendLater(const RecordKey& key, const Measured& measured,
                    CollectionMask collections)
       GRAPHDBG_EXCLUDES(provisional_mu_);
-  // What is recorded of an output: the key's flags say how.
+  // Records an output in the form that the key's flags select.
   bool Measure(const graphdbg_tensor& tensor, double grad_scale,
                CollectionMask selected, RecordKey* key, Measured* to);
   // Whether something is computed that accelerators do not compute later.
@@ -198,7 +198,7 @@ class Recorder {
   void Compare(const graphdbg_tensor& tensor, const RecordKey& key,
                Measured* to);
   void Append(const RecordKey& key, const Measured& measured);
-  // The same, but waits for room if the settings say so. The host is called
+  // The same, but waits for room if the settings request it. The host is called
   // back, so no lock may be held.
   void AppendOrWait(const RecordKey& key, const Measured& measured)
       GRAPHDBG_EXCLUDES(mu_);
@@ -266,7 +266,7 @@ class Recorder {
   std::atomic<bool> closed_{false};
   std::atomic<bool> learns_{false};
   std::atomic<uint64_t> steps_{0};
-  // Its thread hangs in the file system, and uses it for ever.
+  // Its thread hangs in the file system, and uses it forever.
   bool leaks_ = false;
 
   std::atomic<bool> on_{false};
@@ -293,7 +293,7 @@ class Recorder {
   Phase step_phase_ GRAPHDBG_GUARDED_BY(mu_);
   // The program reports its calls of models.
   bool knows_modes_ GRAPHDBG_GUARDED_BY(mu_) = false;
-  // What SetMode has set; kUnknown: nothing.
+  // The mode set by SetMode; kUnknown if it was not called.
   runs::Mode set_mode_ GRAPHDBG_GUARDED_BY(mu_) = runs::Mode::kUnknown;
   std::optional<Phase> open_pass_ GRAPHDBG_GUARDED_BY(mu_);
   std::array<uint64_t, runs::kModes> mode_steps_ GRAPHDBG_GUARDED_BY(mu_){};

@@ -1,4 +1,4 @@
-// What is recorded of tensors on an emulated GPU.
+// Recording of tensors on an emulated GPU.
 #include <gtest/gtest.h>
 
 #include <vector>

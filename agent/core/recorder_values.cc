@@ -50,15 +50,15 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
   if (!on()) return;
   if (!step_begun_) {
     MutexLock lock(&mu_);
-    // What precedes the call of a model, which says more, is like the step
-    // before.
+    // Values that precede the call of a model belong to a step like the last
+    // one, until the call reveals more.
     BeginStepAs(knows_modes_ ? step_phase_.mode : ModeOf(execution.mode));
   }
   const CollectionMask undecided = collections_.Undecided(execution.node);
   if (is_new || undecided != 0 || learns_) {
     collections_.Observe(execution, point.step << 16 | execution.micro_step);
   }
-  // What the program saves is always due.
+  // Values that the program saves are always due.
   const CollectionMask due = due_ | kSavedByProgram;
   const bool saved =
       (collections_.Of(execution.node, 0) & kSavedByProgram) != 0;
@@ -114,9 +114,9 @@ uint16_t Recorder::FlagsOf(const Execution& execution,
   if (tensor.device != GRAPHDBG_CPU) flags |= runs::kFlagDevice;
   if (IsView(execution, tensor)) flags |= runs::kFlagView;
   const NodeFacts* const facts = parts_.nodes->Facts(execution.node);
-  const uint64_t meant = facts->intentional_infinities_in_step;
-  if (meant == step || meant == NodeFacts::kAlways) {
-    flags |= runs::kFlagMeantInfinities;
+  const uint64_t intentional = facts->intentional_infinities_in_step;
+  if (intentional == step || intentional == NodeFacts::kAlways) {
+    flags |= runs::kFlagIntentionalInfinities;
   }
   return flags;
 }

@@ -62,7 +62,7 @@ struct TensorToSave {
   TensorView view;
   // The node's name, which lives as long as the recording.
   absl::string_view node_name;
-  // What the values are scaled by: they are saved as they are.
+  // The factor by which the values are scaled: they are saved as they are.
   double grad_scale = 1;
   // How much of the room may be used, from 0 to 1; the rest is for tensors that
   // matter more.

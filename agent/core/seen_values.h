@@ -20,8 +20,8 @@ namespace graphdbg::agent {
 // read a second time.
 //
 // The caller must see every op that writes to memory. Bad values that are
-// written out of its sight (by a reduction over ranks, say) are found where the
-// next op computes with them.
+// written out of its sight (by a reduction over ranks, for example) are found
+// where the next op computes with them.
 //
 // Any thread.
 class SeenValues {

@@ -44,7 +44,7 @@ bool Overwrites(const Execution& execution, const graphdbg_tensor& input) {
 
 }  // namespace
 
-// What an execution made of its inputs.
+// The effect of an execution on its inputs.
 struct UndecidedInfinities::Outcome {
   // Some output shows whether infinities were passed on.
   bool known = false;
@@ -227,7 +227,7 @@ void UndecidedInfinities::Executed(
     Stand(reading.entries, findings);
     StandAtOnce(findings);
   } else if (outcome.share > 0) {
-    // One that stands takes the others along.
+    // If one remains a hit, so do the others.
     const uint64_t first = Merge(reading.entries);
     Extend(execution, outcome, forward, findings, &entries_[first]);
   }

@@ -32,7 +32,7 @@ namespace graphdbg::agent {
 //   so does an optimizer. The program stops there.
 //
 // - If the backward op of a node that made or passed on the infinities has NaN
-//   or infinities in its outputs, the hit stands as well: log(0) makes 0 * 1/0
+//   or infinities in its outputs, the hit remains as well: log(0) makes 0 * 1/0
 //   of the zeros that torch.where passes back to it.
 //
 // Tensors that nothing has read when a backward pass or the optimizer begins,

@@ -23,7 +23,7 @@ struct Ending {
   uint64_t tensors_dropped = 0;
 };
 
-// What rank.json says; run.json has a part of it.
+// The content of rank.json; run.json has a part of it.
 struct RankDescription {
   RunDirectory directory;
   RingOwner owner;

@@ -281,8 +281,8 @@ class FileRecording final : public agent::Recording {
   std::atomic<bool> inert_{false};
 
   const std::unique_ptr<Ring> ring_;
-  // The run lies where a ring may lie: on a disk of this machine, which does
-  // not keep a training thread waiting.
+  // The run is stored where a ring may be: on a disk of this machine, which
+  // does not keep a training thread waiting.
   const bool writes_through_;
   TensorStaging staging_;
   TensorWriter tensor_writer_;

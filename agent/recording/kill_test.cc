@@ -195,8 +195,8 @@ class KillTest : public testing::TestWithParam<bool> {
     return appended;
   }
 
-  // Whole files have what the records say; in the last one, what was written is
-  // good.
+  // Whole files contain what the records list; in the last one, what was
+  // written is good.
   void CheckTensor(const runs::Record& record) {
     const std::string path = place_.runs + "/job/rank-00000/tensors/" +
                              runs::TensorFile(record.step, record.tensor.file);

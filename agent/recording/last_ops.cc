@@ -112,7 +112,7 @@ LastOps::Slot* LastOps::FreeSlot() {
   for (uint32_t i = 0; i < runs::kLastOpSlots; ++i) {
     uint32_t free = 0;
     if (!slots[i].thread.compare_exchange_strong(free, thread)) continue;
-    // What a thread left that ended in the midst of an op.
+    // The slot may still hold an op that its former thread did not end.
     slots[i].sequence.store(0, std::memory_order_relaxed);
     reinterpret_cast<runs::LastOpSlot*>(&slots[i])->node = 0;
     return &slots[i];

@@ -68,7 +68,7 @@ class LogWriter {
 
   // Writes everything, finishes the segment and ends the thread. Returns false
   // if that takes longer than `limit`; the object must then be leaked, because
-  // its thread may hang in a system call for ever.
+  // its thread may hang in a system call forever.
   bool Finish(std::chrono::milliseconds limit) GRAPHDBG_EXCLUDES(mu_);
 
   // Any thread.

@@ -1,5 +1,5 @@
-// What the records of a rank refer to: the graph, hits, and what the
-// collections selected.
+// Files of messages that the records of a rank refer to: the graph, hits, and
+// the nodes that the collections selected.
 #ifndef AGENT_RECORDING_MESSAGE_FILES_H_
 #define AGENT_RECORDING_MESSAGE_FILES_H_
 
@@ -28,7 +28,7 @@ class MessageFiles {
   uint64_t AddHit(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
   void AddCollectionLine(absl::string_view line) GRAPHDBG_EXCLUDES(mu_);
 
-  // What could not be written is written the next time.
+  // Messages that could not be written are kept for the next call.
   absl::Status Write() GRAPHDBG_EXCLUDES(files_mu_, mu_);
   // Waits until what was written is on the disk, while others may write on.
   absl::Status Sync() GRAPHDBG_EXCLUDES(files_mu_);

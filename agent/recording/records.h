@@ -1,4 +1,4 @@
-// What the agent records, as records of the format.
+// Conversion of the agent's measurements to records of the format.
 #ifndef AGENT_RECORDING_RECORDS_H_
 #define AGENT_RECORDING_RECORDS_H_
 

@@ -22,15 +22,15 @@ struct RingOwner {
   uint32_t world_size = 1;
 };
 
-// What is in the mapping belongs to the kernel, so that the records survive the
-// process, however it dies. The file's blocks are allocated before it is
-// mapped: otherwise, a full disk would kill the process.
+// The mapping belongs to the kernel, so that the records survive the process,
+// however it dies. The file's blocks are allocated before it is mapped:
+// otherwise, a full disk would kill the process.
 //
 // Any thread may append; one thread drains. A forked child must not touch the
 // ring, which is not mapped there.
 class Ring {
  public:
-  // What happens when the ring is full.
+  // The behavior of a full ring.
   enum class Overwrite {
     // The new record is refused: older ones are not in the log yet.
     kNever,
@@ -89,7 +89,7 @@ class Ring {
   // The first position that has not been overwritten.
   uint64_t oldest() const;
 
-  // The ring says that its process has closed it.
+  // The ring records that its process has closed it.
   void SetClosed();
   // Removes the file. The memory stays.
   void RemoveFile();

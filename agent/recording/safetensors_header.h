@@ -11,13 +11,12 @@
 
 namespace graphdbg::recording {
 
-// What precedes the data of a file, unless more is needed: the size of the
-// header and the header itself, which is filled up with spaces. A multiple of
-// kDataAlignment.
+// The default offset of a file's data. The size of the header and the header
+// itself, padded with spaces, precede it. A multiple of kDataAlignment.
 inline constexpr uint64_t kDefaultDataStart = 65'536;
 inline constexpr uint64_t kDataAlignment = 4'096;
 
-// What is in the metadata besides step, mode and pass.
+// The metadata besides step, mode and pass.
 struct FileOwner {
   std::string run;
   uint32_t rank = 0;

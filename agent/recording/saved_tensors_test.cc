@@ -296,7 +296,7 @@ TEST_F(SavedTensorsTest, BeyondTheLimitOfBytesAreDropped) {
 TEST_F(SavedTensorsTest, BeyondTheRateAreDropped) {
   options_.tensor_rate = 1;
   Open();
-  // What is saved at once is limited by the buffers only.
+  // Only the buffers limit how much is saved at once.
   for (int i = 0; i < 9; ++i)
     EXPECT_TRUE(SaveWhenThereIsRoom(KeyOf(1), 2 * kMiB));
   EXPECT_FALSE(SaveFloats(KeyOf(1), 1));

@@ -80,7 +80,7 @@ class TensorStaging {
   bool HasRoom(uint64_t bytes) GRAPHDBG_EXCLUDES(mu_);
   // No more tensors of this step follow.
   void EndStep() GRAPHDBG_EXCLUDES(mu_);
-  // What was saved so far.
+  // The bytes saved so far.
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   bool reached_limit() const {
     return reached_limit_.load(std::memory_order_relaxed);
@@ -146,10 +146,10 @@ class TensorStaging {
   // Files that were begun in the newest step that has any.
   uint64_t step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   uint32_t files_of_step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
-  // What headers need for that step, and for the one before.
+  // The bytes that the headers of that step and of the one before need.
   uint64_t header_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   uint64_t last_header_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
-  // What may be saved at once, because the time before was not used.
+  // Bytes that may be saved at once, since the time before was not used.
   double unused_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   Clock::time_point refilled_at_ GRAPHDBG_GUARDED_BY(mu_);
 };

@@ -73,7 +73,8 @@ void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
   absl::Status status;
   if (buffer.offset == 0) {
     written_ = 0;
-    // What was staged before a failure is lost, rather than fills the disk.
+    // Tensors staged before a failure are dropped so that they do not fill the
+    // disk.
     if (!IsPaused()) status = Begin(staged);
   }
   if (status.ok() && file_.is_open()) status = WriteData(buffer);
@@ -176,7 +177,7 @@ void TensorWriter::MeasureRate(uint64_t bytes, Clock::duration time) {
 }
 
 void TensorWriter::Fail(const absl::Status& status) {
-  // What was written of it stays, for readers who finish it.
+  // A partly written file stays: readers find its tensors by the records.
   if (file_.is_open() && written_ == 0) unlink(file_.path().c_str());
   file_ = File();
   const bool full = absl::IsResourceExhausted(status);

@@ -17,7 +17,7 @@
 namespace graphdbg::recording {
 
 // Used by the writing thread. A failure never ends the recording: tensors are
-// refused, for a while if the disk is full, and statistics go on.
+// refused, for a while if the disk is full, and statistics are still recorded.
 class TensorWriter {
  public:
   using Clock = std::chrono::steady_clock;

@@ -15,7 +15,7 @@
 
 namespace graphdbg::agent {
 
-// What was recorded, in memory.
+// The recorded data, in memory.
 struct Recorded {
   struct Value {
     RecordKey key;

@@ -34,7 +34,7 @@ namespace {
 // Long enough for a loaded machine; only reached when a test fails.
 constexpr auto kPatience = std::chrono::seconds(60);
 
-// Accepts connections and says nothing, like the kernel of a machine whose
+// Accepts connections and sends nothing, like the kernel of a machine whose
 // server has stopped to run.
 class SilentServer {
  public:

@@ -1,5 +1,6 @@
-// The digest of a tensor's bits. Equal tensors have equal digests, whoever
-// computes them: a sum, so threads and GPUs may add the elements in any order.
+// The digest of a tensor's bits. Equal tensors have equal digests, whatever
+// program computes them: a sum, so threads and GPUs may add the elements in any
+// order.
 #ifndef PROTO_RUNS_DIGEST_H_
 #define PROTO_RUNS_DIGEST_H_
 

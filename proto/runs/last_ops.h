@@ -63,7 +63,7 @@ static_assert(offsetof(LastOpSlot, line) == 40);
 static_assert(offsetof(LastOpSlot, text) == 48);
 static_assert(sizeof(LastOpSlot) == kLastOpSlotBytes);
 
-// What a thread has done last.
+// The last op of a thread.
 struct LastOp {
   uint32_t thread = 0;
   uint32_t node = 0;

@@ -33,8 +33,8 @@ enum Flag : uint16_t {
   kFlagLight = 1,
   // The tensor was overwritten in place since.
   kFlagOverwritten = 2,
-  // Infinities that are meant, such as those of a mask.
-  kFlagMeantInfinities = 4,
+  // Intentional infinities, such as those of a mask.
+  kFlagIntentionalInfinities = 4,
   // The same storage as an earlier record of the step.
   kFlagView = 8,
   // Measured on an accelerator.

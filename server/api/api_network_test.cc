@@ -81,8 +81,8 @@ class ApiNetworkTest : public ::testing::Test {
   uint16_t port_ = 0;
 };
 
-// How a client presents itself, and the status if it must not go on. A status
-// of 0 means that the next check decides.
+// How a client presents itself, and the status if it must not continue. A
+// status of 0 means that the next check decides.
 struct Presentation {
   std::string what;
   Fields fields;
@@ -223,7 +223,7 @@ TEST_F(ApiNetworkTest, RouteByMethodByCredentialByHostByOrigin) {
             if (wanted != 0) {
               EXPECT_EQ(status, wanted) << cell;
             } else {
-              // What the handler answers, without a body or parameters.
+              // Responses to a request without body or parameters.
               const std::set<int> refusals = {401, 403, 405, 415,
                                               421, 426, 500};
               EXPECT_EQ(refusals.count(status), 0u) << cell << " " << status;

@@ -18,7 +18,7 @@ const auth::Principal& CallerOf(const http::Request& request);
 // Describes, for the audit log, what the request does: "step 3". Never contains
 // tokens or codes. Without effect on routes that need no token.
 void Note(const http::Request& request, std::string detail);
-// What the handler has noted.
+// The note that the handler made for the audit log.
 std::string NoteOf(const http::Request& request);
 
 }  // namespace graphdbg::api

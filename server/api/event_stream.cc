@@ -21,7 +21,7 @@ using model::Event;
 constexpr char kAllJobs[] = "*";
 // The events of the server itself are buffered under this id, which no job has.
 constexpr char kServerEvents[] = "";
-// What errors call a client's message.
+// The name of a client's message in errors.
 constexpr char kMessage[] = "the message";
 // A page shows its token as soon as the WebSocket is open.
 constexpr std::chrono::seconds kTokenDeadline{5};

@@ -70,7 +70,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   bool ended_ = false;
   // Whose token or session this stream uses.
   auth::Principal caller_;
-  // Keyed by job id; "*" stands for all jobs.
+  // Keyed by job id; "*" means all jobs.
   std::map<std::string, Subscription> subscriptions_;
   // The seq of the last server event sent. Absent until the first subscription.
   std::optional<uint64_t> server_events_sent_;

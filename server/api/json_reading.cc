@@ -43,7 +43,7 @@ class Builder final : public nlohmann::json_sax<ReceivedJson> {
   }
 
   ReceivedJson TakeRoot() { return std::move(root_); }
-  // What exceeds a limit; empty if nothing does.
+  // The limit that is exceeded, as text; empty if none is.
   const std::string& excess() const { return excess_; }
 
  private:

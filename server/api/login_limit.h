@@ -13,7 +13,7 @@
 
 namespace graphdbg::api {
 
-// Thread-safe. Codes cannot be guessed; this keeps somebody who tries from
+// Thread-safe. Codes cannot be guessed; this keeps a client that tries from
 // using up the server's time.
 class LoginLimit {
  public:

@@ -248,7 +248,7 @@ absl::Status Authorize(const Services& services, const Route& route,
   const std::string_view authorization = request.headers.Get("Authorization");
   if (route.is_event_socket()) {
     // A page cannot set the header: it shows its token in the first message.
-    // The browser says from where the page is, and that has been checked.
+    // The browser reported the page's origin, which has been checked.
     const bool from_page = request.headers.Has("Origin");
     if (authorization.empty() && services.auth.required() && !from_page) {
       return Error(absl::StatusCode::kPermissionDenied, "origin_required",

@@ -1,4 +1,4 @@
-// What a caller of the API may do.
+// Roles of a caller of the API, and the permissions of each.
 #ifndef SERVER_AUTH_ROLE_H_
 #define SERVER_AUTH_ROLE_H_
 

@@ -16,7 +16,7 @@
 
 namespace graphdbg {
 
-// What the memory is used for.
+// The purpose for which memory is used.
 enum class MemoryAccount {
   // The process itself, and everything that no other account counts.
   kProcess,

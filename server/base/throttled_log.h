@@ -25,7 +25,7 @@ class ThrottledLog {
 
   // Writes the line, or counts it if the cause had one in the last minute. A
   // line gives how many were counted since the one before it. There should be
-  // few causes: they are kept for ever.
+  // few causes: they are kept forever.
   void Write(const std::string& cause, std::string_view line,
              Clock::time_point now = Clock::now()) ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -229,8 +229,8 @@ class Filter {
   const FrameSet code_;
 };
 
-// Where a search goes on. Nodes that match by name come first, then those that
-// match only by their code.
+// The place where a search continues. Nodes that match by name come first, then
+// those that match only by their code.
 struct Position {
   bool in_code = false;
   size_t next = 0;

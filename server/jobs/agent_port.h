@@ -136,7 +136,7 @@ struct WatchpointReport {
   absl::Status error;
 };
 
-// What the rank records.
+// The state of the rank's recording.
 struct RecordingReport {
   // The order that this answers; 0: none.
   uint64_t order = 0;

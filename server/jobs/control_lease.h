@@ -24,13 +24,13 @@ class ControlLease {
   ControlLease(TaskRunner& runner, std::chrono::milliseconds lifetime,
                std::function<void()> on_change);
 
-  // FAILED_PRECONDITION "not_controller", naming the holder, if somebody else
+  // FAILED_PRECONDITION "not_controller", naming the holder, if another user
   // holds the lease. Commands without a name are the server's own and always
   // allowed.
   absl::Status Check(const std::string& name) const;
   // A command of `name` was accepted: takes or extends the lease.
   void Use(const std::string& name);
-  // Takes the lease from whoever holds it.
+  // Takes the lease from its holder.
   void TakeOver(const std::string& name);
   // Gives the lease back; errors as Check(). Succeeds if nobody holds it.
   absl::Status Release(const std::string& name);

@@ -50,7 +50,7 @@ class Job {
   // PERMISSION_DENIED "not_allowed_by_job" if the job's owner does not allow
   // it.
   virtual Task<std::string> Control(model::ControlRequest request) = 0;
-  // Takes the control of the job from whoever has it; others are refused until
+  // Takes the control of the job from its holder; others are refused until
   // it is given back, taken over or lapses.
   virtual Task<model::Controller> TakeLease(std::string user) = 0;
   // Gives the control back. FAILED_PRECONDITION "not_controller".
@@ -101,7 +101,7 @@ class Job {
   // executed again. UNAVAILABLE "job_gone" if the rank is not connected.
   virtual StatusTask CatchTensors(std::string node, uint32_t rank) = 0;
 
-  // What each rank records at present. FAILED_PRECONDITION "invalid_state" if
+  // The current recording of each rank. FAILED_PRECONDITION "invalid_state" if
   // this is a recorded run.
   virtual Task<model::JobRecording> GetRecording() = 0;
   // Switches the recording of all ranks between two steps. Waits until all
@@ -128,7 +128,7 @@ class Directory {
   // Passes events to `sink` until the returned handle is destroyed.
   virtual std::shared_ptr<void> Subscribe(EventSink sink) = 0;
 
-  // Counts somebody who looks at the job, by its id, until the returned handle
+  // Counts a user who looks at the job, by its id, until the returned handle
   // is destroyed. The job need not exist.
   virtual std::shared_ptr<void> AddViewer(std::string job) = 0;
   // The number of those who look at any job.

@@ -12,7 +12,8 @@
 
 namespace graphdbg::jobs {
 
-// The reason (ReasonOf) of errors that say that something could not be stored.
+// The reason (ReasonOf) of errors that report that something could not be
+// stored.
 inline constexpr std::string_view kNotKept = "not_kept";
 
 // UNAVAILABLE "not_kept", for what was refused because of `cause`.

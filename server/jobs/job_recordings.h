@@ -26,7 +26,7 @@ class JobRecordings {
   JobRecordings(const JobStateMachine& machine, TaskRunner& runner)
       : machine_(machine), runner_(runner) {}
 
-  // What each rank reported last.
+  // The last report of each rank.
   model::JobRecording List() const;
 
   // Sends the order to all ranks, and calls `done` once all have answered.

@@ -21,9 +21,9 @@ struct RestoredParts {
   KnownStatistics& statistics;
 };
 
-// Ranks that were alive become connecting. Restores what it can; the error says
-// what is the first thing that it could not, for example DATA_LOSS if the
-// records contradict each other.
+// Ranks that were alive become connecting. Restores what it can; the error
+// reports what is the first thing that it could not, for example DATA_LOSS if
+// the records contradict each other.
 absl::Status RestoreJob(SavedJob& saved, const RestoredParts& parts);
 
 }  // namespace graphdbg::jobs

@@ -65,7 +65,7 @@ TEST_F(JobWatchpointsTest, DoesNotSendWhatWasRemovedInTheMeantime) {
 
 class UnkeptWatchpointsTest : public JobWatchpointsTest {
  protected:
-  // What the callback gets when the disk is full.
+  // The error that the callback gets when the disk is full.
   std::string ReasonWithAFullDisk() {
     Settle(absl::ResourceExhaustedError("disk full"));
     return reason_;

@@ -369,8 +369,8 @@ void LiveJob::Restore(SavedJob saved) {
   connections_.AwaitRanks(options_->return_deadline);
 }
 
-// What is left may contradict itself, so nothing is added to it. Processes that
-// come back get a new job.
+// The remaining state may contradict itself, so nothing is added to it.
+// Processes that come back get a new job.
 void LiveJob::SetAside() {
   recorder_.Seal();
   connections_.Retire();

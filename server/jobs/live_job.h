@@ -175,7 +175,7 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, RecordingReport& report);
   void Handle(Rank& rank, LogReport& report);
   void RecordDevice(Rank& rank, const RunReport& report);
-  // Lets a program end that stopped at an exception, unless somebody looks.
+  // Lets a program end that stopped at an exception, unless a user looks at it.
   void ReleaseIfUnattended(Rank& rank, const RunReport& report);
   // The rank will not answer any more: completes everything that waits for it.
   void AbandonRank(Rank& rank, const std::string& reason);

@@ -1,4 +1,4 @@
-// What the owner of a job lets the server order.
+// Operations that the owner of a job allows the server.
 #ifndef SERVER_JOBS_PERMISSIONS_H_
 #define SERVER_JOBS_PERMISSIONS_H_
 
@@ -8,8 +8,8 @@
 
 namespace graphdbg::jobs {
 
-// What all ranks allow. They refuse the rest themselves; the server refuses it
-// first, with a message that says so at once.
+// Operations that all ranks allow. They refuse the rest themselves; the server
+// refuses it first, with an immediate error.
 model::Allowed AllowedByRanks(const JobStateMachine& machine);
 
 // Each returns PERMISSION_DENIED "not_allowed_by_job" if the job's owner does

@@ -91,7 +91,7 @@ TEST(TensorAnswerTest, CountsWhatItHoldsUntilTheTensorIsGone) {
   {
     TensorAnswer answer({}, 200 * kMiB, memory);
     ASSERT_TRUE(answer.Check(Header({100 << 20}, 100 * kMiB)).ok());
-    // What is announced does not count.
+    // An announced size does not count before the data arrives.
     EXPECT_EQ(memory->used(), 0u);
     for (int i = 0; i < 100; ++i) {
       ASSERT_TRUE(answer.Append(Data(mib)).ok());

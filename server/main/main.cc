@@ -25,7 +25,7 @@ constexpr int kNoServer = 3;
 
 // Writes the line at once, so that lines from several threads do not mix.
 void LogToStderr(const std::string& line) {
-  // A log on a disk that was full goes on when there is room again.
+  // A log on a disk that was full continues when there is room again.
   std::cerr.clear();
   std::cerr << "graphdbg: " + line + "\n";
 }

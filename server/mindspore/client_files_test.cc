@@ -101,7 +101,7 @@ TEST_F(ClientFilesTest, LimitsTheFilesOfAllClients) {
   }
   EXPECT_LE(files.bytes(), 2'000u);
   EXPECT_TRUE(files.Save("client 0", Client("client 0")));
-  // What an earlier server stored counts, too.
+  // Files that an earlier server stored count, too.
   ClientFiles next = Open(1'000, 2'000);
   EXPECT_GT(next.bytes(), 500u);
   const uint64_t before = next.bytes();

@@ -13,8 +13,8 @@
 
 namespace graphdbg::model {
 
-// What is compared: recorded statistics, or digests of all bits, which only
-// some tensors have.
+// The values that are compared: recorded statistics, or digests of all bits,
+// which only some tensors have.
 enum class DivergenceMethod { kStatistics, kDigest };
 
 // A node or scope that has another name in the other run.

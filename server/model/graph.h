@@ -37,8 +37,8 @@ enum class NodeKind {
   kAggregate
 };
 
-// What a node contributes to training. Agents select nodes by it, so they
-// define it.
+// A node's contribution to training. Agents select nodes by it, so they define
+// it.
 using Category = conditions::Category;
 
 // Whether enabled watchpoints cover a node, or the nodes in a scope.

@@ -48,7 +48,7 @@ enum class ControlVerb {
   kRecheck
 };
 
-// What the owner of a job lets the server order (GRAPHDBG_ALLOW).
+// Operations that the owner of a job allows the server (GRAPHDBG_ALLOW).
 struct Allowed {
   // Read values of tensors.
   bool view = true;

@@ -15,7 +15,7 @@ struct RecordingSpec {
   // configuration says.
   std::string directory;
   // A JSON object with keys of the configuration file: record, collections.
-  // Empty: what the job's configuration says.
+  // Empty: the job's configuration decides.
   std::string settings;
 };
 

@@ -15,7 +15,8 @@ struct SetAside {
 };
 
 struct Storage {
-  // Writing fails at present; the next two fields say why and since when.
+  // Writing fails at present; the next two fields are the cause and the time of
+  // the first failure.
   bool failing = false;
   std::string reason;
   int64_t since_unix_nano = 0;

@@ -33,7 +33,7 @@ struct CheckedNode {
 CheckedNode CheckedNodeOf(const graph::GraphStore& graph,
                           graph::NodeIndex index);
 
-// Thread-safe. Owned by whoever asks for its report, and by its tasks.
+// Thread-safe. Owned by the callers that await its report, and by its tasks.
 class Check : public std::enable_shared_from_this<Check> {
  public:
   // More hits are only counted.
@@ -43,8 +43,8 @@ class Check : public std::enable_shared_from_this<Check> {
         std::shared_ptr<const model::Condition> condition)
       : predicate_(std::move(predicate)), condition_(std::move(condition)) {}
 
-  // What runs on one thread, and usually checks one rank. It calls StepDone for
-  // each of its steps, and ends when the check has been cancelled.
+  // A part of the check that runs on one thread, usually one rank. It calls
+  // StepDone for each of its steps, and ends when the check has been cancelled.
   using Task = std::function<void(Check&)>;
   // Before Start.
   void AddTask(uint64_t steps, Task task);

@@ -1,4 +1,4 @@
-// What a comparison of runs reads of one rank.
+// The data of one rank that a comparison of runs reads.
 #ifndef SERVER_RUNS_COMPARED_RANK_H_
 #define SERVER_RUNS_COMPARED_RANK_H_
 

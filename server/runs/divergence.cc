@@ -70,7 +70,7 @@ uint64_t TensorOf(uint32_t number, uint32_t slot) {
   return uint64_t{number} << 16 | slot;
 }
 
-// What executions on both sides have in common.
+// The properties by which executions of both sides are matched.
 struct Execution {
   uint64_t tensor = 0;
   uint16_t iteration = 0;
@@ -87,7 +87,7 @@ struct Execution {
   }
 };
 
-// What one rank recorded, a step at a time.
+// Reads the records of one rank, a step at a time.
 class Side {
  public:
   Side(const ComparedRank& rank, const std::vector<model::Renaming>& renamings,
@@ -165,7 +165,7 @@ class Side {
   absl::flat_hash_map<uint64_t, uint64_t> seen_;
 };
 
-// What a relative tolerance refers to.
+// The size to which a relative tolerance refers.
 double SizeOf(const Measure& measure, const StatisticsFields& fields) {
   if (measure.field == &StatisticsFields::mean) {
     return std::abs(fields.abs_mean);

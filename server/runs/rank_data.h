@@ -77,8 +77,8 @@ class RankData {
   static constexpr size_t kMaxSavedSteps = 400;
   std::vector<uint64_t> SavedSteps(TensorKey key);
 
-  // What the threads did last, as runs::ReadLastOps; empty if the rank ended
-  // properly, or is not known to have done anything.
+  // The last ops of the threads, as runs::ReadLastOps reads them; empty if the
+  // rank ended properly, or is not known to have executed anything.
   std::vector<runs::LastOp> LastOps();
 
   // Text of collections.jsonl; empty if there is none.

@@ -34,7 +34,7 @@ class RankLog {
   // Looks for what was written since the last call: the process may be alive.
   void Refresh();
 
-  // What there is, ascending, without overlaps; neighbours are merged.
+  // The ranges that exist, ascending, without overlaps; neighbours are merged.
   const std::vector<Range>& ranges() const { return ranges_; }
   // Reads the records from `first` on. Those that are missing or damaged have
   // Kind::kNone.

@@ -91,7 +91,7 @@ class Recording final : public RunSource, private graph::Annotations {
   graph::GraphStore graph_;
   watch::HitLog hits_{graph_};
   MemoryBudget::Reservation graph_memory_;
-  // What has been read since the last Refresh().
+  // The parts that have been read since the last Refresh().
   bool graph_fresh_ = false;
   bool hits_fresh_ = false;
   std::map<std::string, std::string> damage_;

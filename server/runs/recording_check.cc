@@ -191,8 +191,8 @@ class RankTask {
       return;
     }
     Statistics statistics = KernelStatisticsOf(record.statistics);
-    // Live, infinities that are meant match neither.
-    if ((record.flags & runs::kFlagMeantInfinities) != 0 &&
+    // Live, intentional infinities match neither.
+    if ((record.flags & runs::kFlagIntentionalInfinities) != 0 &&
         predicate.matches_non_finite()) {
       statistics.count -= std::min(statistics.count, statistics.inf_count());
       statistics.pos_inf_count = 0;

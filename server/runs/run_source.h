@@ -70,7 +70,7 @@ class RunSource {
   // INVALID_ARGUMENT as for a watchpoint of a job; NOT_FOUND "unknown_rank".
   virtual absl::StatusOr<std::shared_ptr<Check>> PrepareCheck(
       const model::CheckSpec& spec) = 0;
-  // What FindDivergence needs. NOT_FOUND "unknown_rank"; UNIMPLEMENTED
+  // The data that FindDivergence needs. NOT_FOUND "unknown_rank"; UNIMPLEMENTED
   // "not_comparable".
   virtual absl::StatusOr<ComparedRank> CopyForComparison(uint32_t rank) = 0;
 };

@@ -13,7 +13,7 @@
 
 namespace graphdbg::recorded {
 
-// What the library of the format accepts.
+// The limit of the format's own library.
 inline constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
 struct StoredTensor {

@@ -37,8 +37,8 @@ class SeriesReader {
   const RankLog& log_;
   const TensorKey key_;
   const runs::Kind kind_;
-  // What is known of the step that was searched last: its number of records,
-  // and the places of the tensor's records in it, from its first record.
+  // The step that was searched last: its number of records, and the places of
+  // the tensor's records in it, from its first record.
   uint64_t count_ = 0;
   std::vector<uint64_t> places_;
 };

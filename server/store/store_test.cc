@@ -320,7 +320,7 @@ TEST_F(StoreTest, AnIdCanBeUsedAgainAtOnce) {
   auto first = journal->Open("train", "train", 1);
   first->Forget();
   auto second = journal->Open("train", "train", 2);
-  // What still arrives for the forgotten job changes nothing.
+  // Reports that still arrive for the forgotten job change nothing.
   first->RecordHello(0, HelloOf("x"), false);
   EXPECT_TRUE(Kept(*first).ok());
   EXPECT_TRUE(Kept(*second).ok());

@@ -69,7 +69,7 @@ def ops() -> list[Op]:
 
 
 def values(op: Op, rank: int, iteration: int) -> Array:
-    """What an op computes: the same whenever this is called."""
+    """The output of an op: the same whenever this is called."""
     random = numpy.random.default_rng([zlib.crc32(op.full_name.encode()), rank, iteration])
     return (random.standard_normal(op.shape) * 4).astype(op.dtype)
 

@@ -91,7 +91,7 @@ class RecordedRank:
         return self.records[self.records["kind"] == kind]
 
     def measured(self) -> Records:
-        """What was computed of tensors: statistics and changes."""
+        """Records with results computed from tensors: statistics and changes."""
         return self.records[(self.records["kind"] == STATISTICS) | (self.records["kind"] == CHANGE)]
 
     def marks(self, kind: int) -> Records:

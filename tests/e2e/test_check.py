@@ -1,4 +1,4 @@
-"""`graphdbg check`: each script fails at another stage, and the report says where and why."""
+"""`graphdbg check`: each script fails at another stage, and the report shows where and why."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_script_fails_at_its_stage(name: str, failing: str, message: str, advice
     assert result["status"] == "failed"
     assert [each["name"] for each in result["stages"]] == list(STAGES)
     assert next(each for each in STAGES if states(result)[each] == "failed") == failing
-    # What was in order before is reported as such.
+    # Stages that passed before are reported as passed.
     assert states(result)["environment"] == ("failed" if failing == "environment" else "passed")
     if STAGES.index(failing) > STAGES.index("model") and failing != "optimizer":
         assert states(result)["model"] == "passed" or failing == "data"

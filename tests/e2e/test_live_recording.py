@@ -14,7 +14,7 @@ import pytest
 from conftest import GRAPHDBG, Server, clean_environment, wait_until
 from graphdbg.client import ApiError, Job
 
-# Takes a step each few milliseconds until it is told to end.
+# Takes a step each few milliseconds until it is asked to end.
 SCRIPT = """
 import os, sys, time, torch
 torch.manual_seed(0)
@@ -101,7 +101,7 @@ def test_a_directory_that_cannot_be_written_is_an_error_and_training_continues(j
         job.record(str(tmp_path / "runs"), level="much")
     assert state(job) == "off"
     before = job.refresh().step
-    wait_until("the job goes on", lambda: job.refresh().step > before + 5)
+    wait_until("the job continues", lambda: job.refresh().step > before + 5)
 
 
 def test_the_owner_of_a_job_may_refuse(server: Server, tmp_path: Path, start_job: Any) -> None:

@@ -41,7 +41,7 @@ class Notebook:
     def __init__(self, tmp_path: Path) -> None:
         runtime = tmp_path / "runtime"
         runtime.mkdir()
-        # What a Jupyter server writes about itself.
+        # The file in which a Jupyter server describes itself.
         (runtime / f"jpserver-{os.getpid()}.json").write_text(json.dumps({"url": "http://localhost:8888/"}))
         environment = clean_environment(
             JUPYTER_RUNTIME_DIR=str(runtime),
@@ -96,7 +96,7 @@ class Notebook:
                 return found[1]
 
     def text(self) -> str:
-        """What the cells have printed."""
+        """The text that the cells have printed."""
         return "".join(m["content"]["text"] for m in self.outputs if m["msg_type"] == "stream")
 
     def close(self) -> None:

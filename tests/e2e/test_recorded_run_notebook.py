@@ -35,7 +35,7 @@ for step in range(1, 13):
     norm = torch.linalg.vector_norm(torch.cat([each.grad.flatten() for each in model.parameters()]))
     print(loss.item(), norm.item(), flush=True)
 """
-# What the cells computed, for comparison.
+# Prints the values that the cells computed, for comparison.
 ANSWERS = "import json; print(json.dumps([losses['mean'].tolist(), total.tolist(), list(norms.columns)]))"
 
 

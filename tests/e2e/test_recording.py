@@ -32,7 +32,7 @@ from recorded_rank import (
 PYTHON = sys.executable
 REGRESSION = str(HOSTS / "small_regression.py")
 
-# Trains for ever, and evaluates every third step.
+# Trains forever, and evaluates every third step.
 ENDLESS = """
 import sys, torch
 model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))

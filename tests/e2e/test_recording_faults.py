@@ -1,4 +1,4 @@
-"""What fails while a job is recorded: rows of the table in agent/docs/recording.md."""
+"""Faults while a job is recorded: rows of the table in agent/docs/recording.md."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_training_goes_on_in_a_directory_that_cannot_be_written(tmp_path: Path) 
 
 
 def started(tmp_path: Path, start_job: Callable[..., Any], **variables: str) -> tuple[Any, Path]:
-    """A job that trains for ever, once it records; and the directory of its rank."""
+    """A job that trains forever, once it records; and the directory of its rank."""
     script = tmp_path / "train.py"
     script.write_text(ENDLESS)
     variables = {"GRAPHDBG_RECORD": str(tmp_path / "runs"), "GRAPHDBG_RECORD_OVERHEAD": "0", **variables}
@@ -108,7 +108,7 @@ def test_recording_continues_when_the_disk_has_room_again(tmp_path: Path, start_
     job.kill()
     job.communicate()
     rank = RecordedRank(directory)
-    # What did not fit into the ring is missing and counted; nothing else is.
+    # Records that did not fit into the ring are missing and counted; no others are.
     ring = rank.ring_path()
     assert ring is not None and struct.unpack("<Q", ring.read_bytes()[256:264])[0] > 0
     ends = rank.marks(END)

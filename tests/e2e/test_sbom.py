@@ -1,4 +1,4 @@
-"""The installed package says what it consists of, and has the licences of it."""
+"""The installed package lists its components, with their licences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tools/dev installs for the demo, and what only for the rest."""
+"""The packages that tools/dev installs for the demo, and those for the rest only."""
 
 from __future__ import annotations
 

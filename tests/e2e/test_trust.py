@@ -1,4 +1,4 @@
-"""What a job trusts its server with, and how it reaches it."""
+"""The data that a job entrusts to its server, and how it connects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one cell of the matrix works with, and what it has to remember."""
+"""The resources of one cell of the matrix, and the facts that it has to remember."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphdbg.cli.errors import CliError
 from processes import JOB, Process, Server, start_job, wait_until
 from proxy import Proxy
 
-# Matches every step at one node; the job goes on.
+# Matches every step at one node; the job continues.
 ALWAYS = {"condition": {"id": "max_gt", "params": {"value": -1e9}}, "patterns": ["forward/0/*"], "pause": "none"}
 NEVER = {"condition": {"id": "max_gt", "params": {"value": 1e30}}, "patterns": ["forward/2/*"], "pause": "none"}
 
@@ -32,10 +32,10 @@ class Cell:
     job_options: list[str] = field(default_factory=list)
     job_environment: dict[str, str] = field(default_factory=dict)
     server_environment: dict[str, str] = field(default_factory=dict)
-    # What has been acknowledged: ids of watchpoints and hits.
+    # Acknowledged items: ids of watchpoints and hits.
     watchpoints: set[int] = field(default_factory=set)
     hits: set[int] = field(default_factory=set)
-    # What may end the job before its last step.
+    # Events that may end the job before its last step.
     job_was_killed: bool = False
     terminate_was_sent: bool = False
 

@@ -151,7 +151,7 @@ class ViewerVanishes(Fault):
 
 
 class FullDisk(Fault):
-    """A file system of 8 MiB that somebody else fills."""
+    """A file system of 8 MiB that another program fills."""
 
     id, name = "F11", "disk full, then freed"
 

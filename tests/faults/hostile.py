@@ -76,7 +76,7 @@ def reads_nothing(victim: Victim) -> None:
 
 
 def foreign_page(victim: Victim) -> None:
-    """A web page of somebody else that tries to open the event stream."""
+    """A foreign web page that tries to open the event stream."""
     request = victim.head("GET", "/api/v1/events") + (
         b"Origin: https://evil.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
@@ -99,7 +99,7 @@ def broken_http2(victim: Victim) -> None:
 
 
 def many_connections(victim: Victim) -> None:
-    """Opens connections and says nothing."""
+    """Opens connections and sends nothing."""
     with contextlib.ExitStack() as stack:
         for number in range(200):
             with contextlib.suppress(OSError):

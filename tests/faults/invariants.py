@@ -1,4 +1,4 @@
-"""What must be true after every cell, whatever went wrong in between."""
+"""Conditions that must hold after every cell, whatever went wrong in between."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _check_server(cell: Cell) -> int:
         return 0
     # A rank that does not come back after a restart is lost after 30 s.
     cell.server.wait_for_state(*_ENDED, seconds=60)
-    # What is only in the server's memory is not kept.
+    # Data that is only in the server's memory is lost.
     cell.server.kill()
     cell.server.start()
     cell.server.wait_for_state(*_ENDED, seconds=60)

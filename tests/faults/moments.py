@@ -66,7 +66,7 @@ def recording(cell: Cell) -> None:
             try:
                 cell.watch(NEVER)
             except ApiError as refused:
-                # What the server says it has not kept may be lost.
+                # Data that the server reported as not kept may be lost.
                 if refused.status < 500:
                     raise
 

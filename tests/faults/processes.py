@@ -21,7 +21,7 @@ Json = dict[str, Any]
 GRAPHDBG = str(Path(sys.executable).parent / "graphdbg")
 TRAINING = Path(__file__).parent / "training.py"
 JOB = "faults"
-# A paused job that has lost its server goes on after this time.
+# A paused job that has lost its server resumes after this time.
 GRACE_SECONDS = 2
 
 
@@ -162,7 +162,7 @@ def start_job(directory: Path, temporary: Path, port: int, data: Path, *options:
 
 
 def undisturbed_losses(directory: Path) -> list[str]:
-    """What the job prints without graphdbg."""
+    """The output of the job without graphdbg."""
     process = Process([sys.executable, str(TRAINING), "--pause=0"], directory / "undisturbed", environment(directory))
     if process.wait(120) != 0:
         raise CellFailure(f"the job fails by itself: {process.err.read_text()}")

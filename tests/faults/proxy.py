@@ -1,6 +1,6 @@
 """A TCP proxy that does what bad networks do: stop forwarding, delay, throttle, reset.
 
-TCP repeats what a network drops, so a direction that stands still and moves again
+TCP repeats what a network drops, so a direction that stops and moves again
 later is what its peers see of a black hole.
 """
 

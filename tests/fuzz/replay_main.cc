@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "missing corpus files\n");
     return 1;
   }
-  // What a target prepares once is not the input's cost.
+  // The first call includes a target's one-time initialization.
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(""), 0);
   for (int i = 1; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);

@@ -1,5 +1,5 @@
-// What the server has acknowledged, after it was killed and after the disk was
-// full.
+// Everything that the server has acknowledged survives its being killed and a
+// full disk.
 //
 // GRAPHDBG_KILL_ROUNDS and GRAPHDBG_FULL_ROUNDS set the number of rounds with
 // writes under way; the figures are printed.
@@ -295,7 +295,7 @@ TEST_F(DurabilityTest, ARefusedWatchpointDoesNotExist) {
   const std::string target = "/api/v1/jobs/digits/watchpoints";
   ASSERT_EQ(server.Fetch("POST", target, kNan).status, 201);
   LimitDisk(server, true);
-  // The first one meets the full disk, the second one a server that knows.
+  // The first one finds the full disk, the second one a server that knows.
   for (int i = 0; i < 2; ++i) {
     const auto reply = server.Fetch("POST", target, kNan);
     EXPECT_EQ(reply.status, 503);

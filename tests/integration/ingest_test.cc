@@ -1,4 +1,4 @@
-// What the port for agent connections accepts and what it refuses.
+// Messages that the port for agent connections accepts or refuses.
 #include <string>
 
 #include "server/base/error.h"

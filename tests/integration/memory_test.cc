@@ -140,7 +140,7 @@ TEST_F(MemoryTest, ReadersThatDoNotReadStayWithinTheLimit) {
   client.join();
   EXPECT_EQ(small.status, 200) << small.body;
 
-  // What the readers held is available again when they are gone.
+  // The memory that the readers held is available again when they are gone.
   readers.clear();
   server_.GetUntil("/api/v1/server", [](const Json& server) {
     return server["memory"]["used_bytes"] < kLimit / 2;

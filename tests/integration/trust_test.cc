@@ -201,7 +201,7 @@ TEST_F(TrustTest, SilentConnectionsOfAgentsKeepNobodyFromThePage) {
   EXPECT_EQ(server_->Get("/api/v1/jobs")["jobs"].size(), 0u);
   JobProcess job(kNoPort, {{"GRAPHDBG_SOCKET", SocketPath()}});
   WaitForState("paused");
-  // The server does not wait for them for ever.
+  // The server does not wait for them forever.
   silent.WaitUntilClosed();
   JobProcess by_port(server_->debugger_port(), {{"GRAPHDBG_JOB", "other"}});
   WaitForState("paused", "/api/v1/jobs/other");

@@ -28,7 +28,7 @@ exec chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/trial "$@"
 
 
 class Unavailable(Exception):
-    """This machine cannot have such a system; the message says why."""
+    """This machine cannot have such a system; the message explains why."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a new user tries first, run in a bare system by its own Python; prints JSON.
+"""The first steps of a new user, run in a bare system by its own Python; prints JSON.
 
 Installs the wheel in /trial into an environment of its own, then starts the programs.
 With "torch" as argument, PyTorch is found in /packages.

@@ -46,7 +46,7 @@ def download(wheel: Path, version: tuple[int, int], directory: Path) -> None:
 
 @pytest.fixture(scope="module")
 def first_minutes(system: BareSystem, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Json:
-    """What first_minutes.py found."""
+    """The output of first_minutes.py."""
     work = tmp_path_factory.mktemp("work")
     download(wheel, python_version(system), work)
     shutil.copy(HERE / "first_minutes.py", work)

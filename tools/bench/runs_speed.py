@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-# What recorded runs have to reach, in seconds.
+# Goals for recorded runs, in seconds.
 LIMITS = {"open": 1.0, "step": 0.05, "history": 0.1, "check": 2.0}
 RUN = "bench"
 CHECK_POLL_SECONDS = 0.02

@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("argument", nargs="?", help="step: number of steps (default: 1); until: full name of the node")
     parser.add_argument("--pending", action="store_true", help="until: accept a node that does not exist yet")
     parser.add_argument("--rank", type=int, help="control only this rank (default: all ranks together)")
-    parser.add_argument("--take-over", action="store_true", help="take the control of the job over from whoever has it")
+    parser.add_argument("--take-over", action="store_true", help="take over the control of the job from its holder")
     connection.add_options(parser)
     parser.set_defaults(run=run, parser=parser)
 

@@ -18,7 +18,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "recheck",
         help="check conditions over what a run recorded",
-        description="Lists every recorded tensor that meets a condition, in execution order, as a job under "
+        description="Lists every recorded tensor that matches a condition, in execution order, as a job under "
         "`graphdbg run --break-on` would have reported it. Exits with 1 if there is any.",
     )
     add_run(parser)

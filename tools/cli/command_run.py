@@ -60,9 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="what to do with a job that an uncaught exception ends: pause, so that it can be looked at, or "
         "let it end (default: pause if this is a terminal or the job's page is open)",
     )
-    parser.add_argument(
-        "--no-hold", action="store_true", help="end with the job even if somebody is looking at its page"
-    )
+    parser.add_argument("--no-hold", action="store_true", help="end with the job even if a browser shows its page")
     parser.add_argument(
         "--record",
         type=Path,
@@ -122,7 +120,7 @@ def _check_needs_no_server(arguments: argparse.Namespace) -> None:
 
 
 def _has_terminal() -> bool:
-    """Whether somebody sees what is printed and can answer, who has decided nothing in the environment."""
+    """Whether a user sees the output and can answer, and has not decided by the environment."""
     return sys.stdin.isatty() and sys.stderr.isatty() and "GRAPHDBG_ON_ERROR" not in os.environ
 
 

@@ -19,7 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="print a new address of the page",
         description="Prints an address of the running server's page with a one-time code, which works once and for "
         "60 seconds. Without --server and --data-dir, it also finds the servers of `graphdbg run`. Give an address "
-        "to somebody else with --name: the page then shows that name when they control a job.",
+        "to another user with --name: the page then shows that name when they control a job.",
     )
     parser.add_argument("--name", help="name of the person who will open the page (default: yours)")
     parser.add_argument(

@@ -19,7 +19,7 @@ from .errors import USAGE, CliError
 
 @dataclass
 class JobConfiguration:
-    """What a configuration file sets for a job.
+    """The settings of a configuration file for a job.
 
     Attributes:
         environment: Variables to add to the job's environment.
@@ -70,7 +70,7 @@ def watchpoint_bodies(configuration: JobConfiguration, pause: str, client: Clien
     """The watchpoints as the HTTP API takes them.
 
     Args:
-        pause: Where a hit of a watchpoint stops training if the file does not say it.
+        pause: Where a hit of a watchpoint stops training if the file does not set it.
 
     Raises:
         CliError: A condition is unknown or has wrong parameters.

@@ -95,7 +95,7 @@ class _Run:
         return sorted(jobs, key=lambda job: str(job["created_at"]))
 
     def _check_server(self) -> bool:
-        """Whether the server still runs. Otherwise says so."""
+        """Whether the server is still running. Logs a line if it is not."""
         if not self._server.alive() and not self._server_lost:
             self._server_lost = True
             report.log("the debugger server has exited; the job continues without debugging")

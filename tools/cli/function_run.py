@@ -149,7 +149,7 @@ class FunctionRun:
         }
 
     def _place(self) -> dict[str, str]:
-        """What the agent reads again when the function first trains."""
+        """The variables that the agent reads again when the function first trains."""
         return {"GRAPHDBG_JOB": self._name, "GRAPHDBG_RANK": "0", "GRAPHDBG_WORLD_SIZE": "1"}
 
     def _fields(self, outcome: _Outcome, control: FunctionControl, seconds: float) -> Json:

@@ -29,9 +29,9 @@ class RunOptions:
     steps: int | None = None
     break_on: Sequence[str] = ()
     on_hit: OnHit = "pause"
-    # What happens when an uncaught exception is about to end a job. None: it pauses if its page is open.
+    # The reaction to an uncaught exception that is about to end a job. None: it pauses if its page is open.
     on_error: OnError | None = None
-    # Keeps the page after the end while somebody looks at it.
+    # Keeps the page after the end while a browser shows it.
     hold: bool = False
     port: int = 0
     environment: dict[str, str] = dataclasses.field(default_factory=dict)

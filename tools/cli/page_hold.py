@@ -22,7 +22,7 @@ def hold_page(server: ServerProcess) -> None:
     if not _viewers(server):
         return
     with _ends_on_signals() as ended:
-        report.log("the page stays, because somebody is looking at it; press Ctrl-C to end")
+        report.log("the page stays, because a browser shows it; press Ctrl-C to end")
         last_seen = time.monotonic()
         while not ended.wait(_POLL_SECONDS) and time.monotonic() < last_seen + _ABSENT_SECONDS:
             if _viewers(server):

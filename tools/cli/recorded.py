@@ -1,4 +1,4 @@
-"""What the commands for recorded runs share."""
+"""Functions that the commands for recorded runs share."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Progress:
             self._width = len(line)
 
     def of(self, text: str) -> Callable[[int, int], None]:
-        """What shows a text with how much is done of how much."""
+        """Returns a function that shows a text with the completed part of the total."""
         return lambda done, total: self.show(text, done, total)
 
     def clear(self) -> None:

@@ -26,7 +26,7 @@ class RecordedRun:
         self._before = self._runs()
 
     def variables(self) -> dict[str, str]:
-        """What the job's environment needs."""
+        """The variables that the job's environment needs."""
         return {"GRAPHDBG_RECORD": str(self._directory)} if self._directory else {}
 
     def directory(self) -> str | None:

@@ -44,7 +44,7 @@ ROOMS = [
     Room(
         "proto/runs",
         ("proto/wire",),
-        "The format of recorded runs is a leaf library for whoever writes and reads them; it opens no file.",
+        "The format of recorded runs is a leaf library for the rooms that write and read them; it opens no file.",
     ),
     # --- agent
     Room(

@@ -1,6 +1,6 @@
 """Looks for known vulnerabilities of the npm and Python packages that this project pins.
 
-Both need a registry or a database of advisories. What cannot be reached is said, and its
+Both need a registry or a database of advisories. What cannot be reached is reported, and its
 packages are listed with their versions, so that they can be looked up elsewhere.
 """
 

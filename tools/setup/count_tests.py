@@ -31,7 +31,7 @@ def message(case: ElementTree.Element) -> str:
 def outcome(case: ElementTree.Element) -> str:
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
-    # GoogleTest says so in attributes.
+    # GoogleTest reports it in attributes.
     if case.find("skipped") is not None or case.get("result") == "skipped" or case.get("status") == "notrun":
         return "skipped"
     return "passed"

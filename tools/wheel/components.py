@@ -1,4 +1,4 @@
-"""What the wheel's programs contain or need of others, from the build machine itself."""
+"""The components of the wheel's programs and their dependencies, from the build machine itself."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ export async function servePage(backend) {
       answer.writeHead(200, {
         'Content-Type': TYPES[extname(file)] ?? 'application/octet-stream',
         'Content-Encoding': 'gzip',
-        // As in server/http/guard.cc.
+        // The same as in server/http/guard.cc.
         'Content-Security-Policy':
           "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; " +
           "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -1,4 +1,4 @@
-// Sessions, roles, the control of a job, and what the page says when the server or a job cannot
+// Sessions, roles, the control of a job, and the page's messages when the server or a job cannot
 // be relied on.
 
 import { describe, expect, it } from 'vitest';

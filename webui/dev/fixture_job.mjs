@@ -26,7 +26,7 @@ export class FixtureJob {
   timer = null;
   recommended = false;
   controller = null;
-  // Fields of the job that say how far it can be trusted and changed.
+  // Fields of the job that show how far it can be trusted and changed.
   trust = {};
 
   constructor(id, name, { blocks = 2, delay = 0, burst = 0, dropped = 0, ranks = 1, graph = 'cnn' } = {}) {

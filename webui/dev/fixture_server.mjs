@@ -36,7 +36,7 @@ const { values: flags } = parseArgs({
     name: { type: 'string', default: 'owner' },
     // Who controls the jobs.
     controller: { type: 'string' },
-    // What the jobs' owner allows, separated by commas.
+    // The operations that the jobs' owner allows, separated by commas.
     allow: { type: 'string' },
     // The second job is one of MindSpore, and is damaged.
     untrusted: { type: 'boolean', default: false },
@@ -46,7 +46,7 @@ const { values: flags } = parseArgs({
 });
 const DIST = join(fileURLToPath(import.meta.url), '../../dist');
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2' };
-// As in server/http/guard.cc.
+// The same as in server/http/guard.cc.
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; " +
   "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -65,7 +65,7 @@ export class FixtureTrust {
     return { entries: Array.from({ length: to - from }, (_, i) => entry(from + i)), next_cursor: to < AUDIT_ENTRIES ? String(to) : null };
   }
 
-  // Refuses a command while somebody else controls the job; else takes the control.
+  // Refuses a command while another user controls the job; else takes the control.
   useLease(job) {
     if (job.controller !== null && job.controller.name !== this.session.name) throw new Refusal(409, 'not_controller', `${job.controller.name} controls this job.`);
     this.takeLease(job);

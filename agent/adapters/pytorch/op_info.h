@@ -37,7 +37,7 @@ struct OpInfo {
   bool in_place = false;
   // Fills in a number that the caller passes.
   bool fills = false;
-  // Only the first result is meant for the caller.
+  // Only the first result is returned to the caller.
   bool has_auxiliary_results = false;
   // Any of GRAPHDBG_UNINITIALIZED and GRAPHDBG_MOVES_VALUES.
   uint32_t flags = 0;

@@ -508,7 +508,7 @@ GRAPHDBG_EXPORT graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent,
                                                     int within_step);
 GRAPHDBG_EXPORT graphdbg_status graphdbg_end_pass(graphdbg_agent* agent);
 
-/* Whatever graphdbg_begin_pass says, the program computes for this purpose
+/* Whatever graphdbg_begin_pass reported, the program computes for this purpose
  * until further notice; GRAPHDBG_MODE_UNKNOWN ends that. In a program with an
  * optimizer, evaluation and prediction are a pass within the step in progress,
  * which lasts until the next call or the end of the step. */

@@ -26,7 +26,7 @@ def is_enabled() -> bool:
     """Whether the environment asks for this process to be debugged."""
     value = os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER")
     if not value:
-        # To have a run recorded, it suffices to say where.
+        # A directory suffices to have a run recorded.
         return bool(os.environ.get("GRAPHDBG_RECORD") or os.environ.get("GRAPHDBG_BLACK_BOX"))
     return value.strip().lower() in ("1", "true")
 

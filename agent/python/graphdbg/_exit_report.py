@@ -64,7 +64,7 @@ def set_agent(agent: Agent) -> None:
 def follow_threads(trains: Callable[[int], bool]) -> None:
     """Reports exceptions that end a thread which trains, after Python has printed them.
 
-    `trains(ident)` says whether the thread did. Exceptions of the main thread are
+    `trains(ident)` returns whether the thread did. Exceptions of the main thread are
     reported at exit.
     """
     report = threading.excepthook

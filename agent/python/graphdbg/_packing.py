@@ -22,7 +22,7 @@ _MOST_RUNS = 100
 def start() -> None:
     """Starts the process that packs this process's run once all of its ranks have ended.
 
-    `record.parquet` says whether: "auto" (the default): if pyarrow is installed. Of several ranks on a machine, the
+    `record.parquet` decides whether: "auto" (the default): if pyarrow is installed. Of several ranks on a machine, the
     first one does it.
     """
     record = _settings()

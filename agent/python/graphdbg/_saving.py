@@ -1,4 +1,4 @@
-"""What a program says about itself: values to record, and what it computes for. No effect unless it is debugged."""
+"""Functions by which a program reports values to record and its phase. No effect unless it is debugged."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def save_tensor(name: str, value: Any, collection: str = "default") -> None:
 
 
 def mode(name: str | None) -> AbstractContextManager[None]:
-    """Says what the program computes for from now on: "train", "eval" or "predict"; None: what models say.
+    """Sets the purpose of the following computations: "train", "eval" or "predict"; None: as the models' modes imply.
 
     Recordings keep evaluation apart from training. By default, calls of models in training mode with gradients are
     training, and others are evaluation. As a context manager, the former mode returns at its end:

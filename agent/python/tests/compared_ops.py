@@ -80,7 +80,7 @@ def _parts(ops: Iterator[Op]) -> Parts:
 
 
 def seen(file: Path) -> Parts:
-    """What a dispatch mode saw (seen_ops.py)."""
+    """The ops that a dispatch mode saw (seen_ops.py)."""
 
     def ops() -> Iterator[Op]:
         with file.open() as lines:
@@ -92,7 +92,7 @@ def seen(file: Path) -> Parts:
 
 
 def captured(trace: Path) -> Parts:
-    """What the tracing agent captured."""
+    """The ops that the tracing agent captured."""
     types: dict[str, str] = {}
 
     def ops() -> Iterator[Op]:
@@ -148,7 +148,7 @@ def difference_within_a_run(actual: list[Op], expected: list[Op]) -> str:
     """How the ops that the agent captured differ from those that a mode saw in the same process; "" if they do not."""
 
     def names(ops: list[Op]) -> list[str]:
-        # The names of nodes do not tell these two apart in the backward pass.
+        # The names of nodes do not distinguish these two in the backward pass.
         return ["add" if op.name == "add_" else op.name for op in ops]
 
     different = _first_difference(names(actual), names(expected))

@@ -1,4 +1,4 @@
-"""What PyTorch itself reports about the ops of a program: the reference for the agent.
+"""PyTorch's own report of the ops of a program: the reference for the agent.
 
 A TorchDispatchMode sees each op below autograd. Its statistics are computed with NumPy,
 and nothing here uses graphdbg.

@@ -102,7 +102,7 @@ Sample = tuple[str, int]
 
 @dataclass
 class Samples:
-    """What was captured and seen of each sample, by op and number."""
+    """The captured and the seen ops of each sample, by op and number."""
 
     captured: dict[Sample, list[Op]] = field(default_factory=dict)
     seen: dict[Sample, list[Op]] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class SampleRuns:
             finally:
                 process.kill()
             records = [json.loads(line) for line in log.read_text().splitlines()]
-            # What a signal cuts off is not compared.
+            # An op that a signal cut off is not compared.
             if process.returncode == 0:
                 self._read(samples, records, trace, ops if under_mode else None)
             begun = [record["begins"] for record in records if "begins" in record]

@@ -1,4 +1,4 @@
-"""What the agent learns about the purpose of a model's calls."""
+"""The agent infers the purpose of a model's calls."""
 
 from __future__ import annotations
 

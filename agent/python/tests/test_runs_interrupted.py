@@ -104,7 +104,7 @@ def test_pack(original, tmp_path):
         interrupted += interrupt(seconds, "pack", copy)
         assert_nothing_half_written(copy)
         assert records(copy) == expected
-        # What was packed already is not packed again, and nothing is lost.
+        # Steps that have been packed are not packed again, and nothing is lost.
         duration("pack", copy)
         assert records(copy) == expected
         assert not list(copy.rglob("*.gdbl"))
@@ -120,7 +120,7 @@ def test_a_pack_that_is_killed_loses_nothing(original, tmp_path):
         copy = tmp_path / str(number)
         shutil.copytree(original, copy)
         killed += interrupt(seconds, "pack", copy, number=signal.SIGKILL)
-        # What it was writing may be there as `.part`, which nobody reads.
+        # An unfinished file may remain as `.part`, which no reader opens.
         assert records(copy) == expected
         duration("pack", copy)
         assert records(copy) == expected

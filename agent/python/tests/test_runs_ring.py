@@ -25,7 +25,7 @@ def rank(tmp_path):
 
 
 def dead(rank: SyntheticRank, in_log: int, capacity: int = 6528) -> object:
-    """What a process leaves that died with `in_log` records in the log and all of the others in the ring."""
+    """Leaves the files of a process that died with `in_log` records in the log and all others in the ring."""
     records = rank.all_records()
     records["crc"] = record_crcs(records, 0)
     rank.write_segment(0, records[:in_log], ".open", cut=77 if in_log else 0)

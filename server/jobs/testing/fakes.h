@@ -110,7 +110,7 @@ struct JournalRecords {
   };
   std::vector<Waiting> waiting;
   bool forgotten = false;
-  // What the journal reports about itself.
+  // The state that the journal reports.
   absl::Status status;
   bool full = false;
 

@@ -27,7 +27,7 @@ struct CheckedOp {
   uint64_t order = 0;
 };
 
-// What a check reads of one rank, so that the run can be read meanwhile.
+// A rank's data as a check reads it, so that the run can be read meanwhile.
 struct CheckedDump {
   DumpRank rank;
   std::vector<uint64_t> steps;

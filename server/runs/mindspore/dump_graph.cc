@@ -25,7 +25,7 @@ constexpr uint64_t kMaxOrderBytes = uint64_t{256} << 20;
 constexpr size_t kMaxTypeBytes = 1'000;
 constexpr std::string_view kGraphFile = "ms_output_trace_code_graph_";
 constexpr std::string_view kGraphSuffix = ".pb";
-// What MindSpore calls all parameters and constants in names of files.
+// The name of all parameters and constants in MindSpore's names of files.
 constexpr char kParameter[] = "Parameter";
 
 // Absent for other files.

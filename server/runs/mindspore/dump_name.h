@@ -11,7 +11,7 @@
 
 namespace graphdbg::dumps {
 
-// What the name of a file says about its content.
+// The properties of a file that its name contains.
 struct DumpName {
   enum class Kind {
     // One tensor as an npy file.
@@ -21,7 +21,7 @@ struct DumpName {
     kRaw,
     // All inputs and outputs of an op, see dump_message.h.
     kMessage,
-    // What the device's overflow detection found, as JSON.
+    // Findings of the device's overflow detection, as JSON.
     kOverflow,
   };
 

@@ -25,7 +25,7 @@ namespace graphdbg::dumps {
 // Iterations count from 0, steps from 1.
 inline uint64_t StepOf(uint64_t iteration) { return iteration + 1; }
 
-// What is known of an iteration without reading values.
+// The properties of an iteration that are known without reading values.
 struct StepInfo {
   std::vector<GraphFolder> folders;
   // Tensors, or files with all tensors of an op.

@@ -29,7 +29,7 @@ class DumpRun final : public recorded::RunSource, private graph::Annotations {
           std::shared_ptr<MemoryBudget> memory);
 
   void Refresh() override;
-  // A dump does not say whether it will grow.
+  // A dump does not reveal whether it will grow.
   bool alive() const override { return false; }
   model::Run Describe() override;
   const graph::GraphStore& graph() override;

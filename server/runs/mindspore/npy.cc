@@ -54,7 +54,7 @@ uint64_t LittleEndian(string_view bytes) {
   return number;
 }
 
-// What follows 'key': in the text of a Python dictionary.
+// The text that follows 'key': in a Python dictionary.
 std::optional<string_view> ValueOf(string_view key, string_view text) {
   const std::string quoted = absl::StrCat("'", ToAbsl(key), "':");
   const size_t at = text.find(quoted);

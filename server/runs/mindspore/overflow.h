@@ -1,4 +1,4 @@
-// What the overflow detection of an Ascend device has found, which asynchronous
+// Findings of the overflow detection of an Ascend device, which asynchronous
 // dumps save as JSON.
 #ifndef SERVER_RUNS_MINDSPORE_OVERFLOW_H_
 #define SERVER_RUNS_MINDSPORE_OVERFLOW_H_

@@ -43,7 +43,7 @@ void ListFiles(
     const std::function<void(uint32_t, std::vector<StatisticRow>)>& use_rows,
     Damage& damage);
 
-// What is kept of a file; there may be many.
+// The properties that are kept of each file; there may be many files.
 struct KeptFile {
   // Place among the folders of the step.
   uint32_t place = 0;

@@ -1,5 +1,5 @@
 // Graphs of any job are exported as ONNX, and ONNX files of anybody are opened.
-// What the exporter writes, the reader reads: every op is there again.
+// The reader reads every op that the exporter writes.
 //
 // An input is one byte and length-delimited messages of an agent if the byte is
 // even; otherwise one byte and an ONNX file.

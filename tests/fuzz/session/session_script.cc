@@ -539,7 +539,7 @@ class Session {
   }
 
   Bytes script_;
-  // What the current call may consume.
+  // The bytes that the current call may consume.
   Bytes arguments_{nullptr, 0};
   const uint32_t world_size_;
   const bool deadlines_pass_;

@@ -137,7 +137,7 @@ void RecordJob(Jobs& jobs, const std::string& id, bool finishes) {
   exit.exception = model::Exception{"ValueError", "bad", "traceback", ""};
   if (finishes) Deliver(*port, exit);
   port->Closed();
-  // What was recorded last is durable once a later request is.
+  // The last record is durable once a later request is.
   (void)jobs.Await(job->AddWatchpoint(Watchpoint()));
 }
 

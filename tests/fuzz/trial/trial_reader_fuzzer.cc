@@ -1,4 +1,4 @@
-// The database of recorded jobs may be damaged by a disk, or made by somebody
+// The database of recorded jobs may be damaged by a disk, or made by someone
 // else. Whatever it contains, it is opened or refused with a reason.
 //
 // An input is a list of damages to a sound database. The first byte of each

@@ -76,7 +76,7 @@ class Record:
         return self.has("complete") or self.has("exit")
 
     def facts(self, stage: str) -> Json:
-        """What the process reported of a stage."""
+        """The facts that the process reported about a stage."""
         facts: Json = {}
         for event in self.events:
             if event["event"] in ("note", "passed") and event["stage"] == stage:

@@ -97,7 +97,7 @@ def _without_text(source: Json | None) -> Json | None:
 
 
 def _facts(ranks: Sequence[Record], stage: str) -> Json:
-    """What the lowest rank has reported."""
+    """The facts that the lowest rank has reported."""
     if not ranks:
         return {}
     lowest = min(ranks, key=lambda each: each.rank)
@@ -140,7 +140,7 @@ def _of_kind(record: Record, kind: str) -> list[Failure]:
 def _cause(
     records: Sequence[Record], ranks: Sequence[Record], ending: Ending, command: Sequence[str]
 ) -> Failure | None:
-    """What ended the program before it was complete."""
+    """The reason why the program ended before the check was complete."""
     if ranks and all(record.has("complete") for record in ranks):
         return None
     exceptions = sorted((failure for record in records for failure in _exceptions(record)), key=lambda each: each.time)

@@ -344,7 +344,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes the control of the job over from whoever has it. */
+        /** Takes over the control of the job from the user who has it. */
         post: operations["takeLease"];
         /** Gives the control of the job back. */
         delete: operations["releaseLease"];
@@ -1666,7 +1666,7 @@ export interface components {
         Job: {
             /** @description Number of hits by infinities that reached no result. */
             absorbed_hit_count: number;
-            /** @description What the job's owner lets the server order, as GRAPHDBG_ALLOW in the job's environment says: reading values, watchpoints and commands, terminating, and changing the job. Absent if everything is allowed. Other requests are refused with `not_allowed_by_job`. */
+            /** @description What the job's owner lets the server order, as GRAPHDBG_ALLOW in the job's environment lists: reading values, watchpoints and commands, terminating, and changing the job. Absent if everything is allowed. Other requests are refused with `not_allowed_by_job`. */
             allowed?: ("view" | "control" | "terminate" | "change")[];
             /** @description Who controls the job; null if nobody does. A `job` event reports changes. */
             controller?: components["schemas"]["Controller"] | null;

@@ -7,7 +7,7 @@ import type { components } from './openapi';
 type Schemas = components['schemas'];
 
 export type Job = Schemas['Job'];
-// What a server may order a job to do.
+// An operation that a job may allow a server.
 export type Allowance = NonNullable<Job['allowed']>[number];
 export type Controller = Schemas['Controller'];
 export type JobState = Schemas['JobState'];

@@ -29,13 +29,13 @@ interface Refused {
   job: string;
   controller: Controller | null | undefined;
   error: unknown;
-  // What was not done.
+  // The operation that was not performed.
   detail: string;
   // Sends the request again.
   again: () => void;
 }
 
-// If the request was refused because somebody else controls the job, says so and offers to take over
+// If the request was refused because another user controls the job, shows that and offers to take over
 // the control and to send the request again. Returns false for any other error.
 export function offerTakeOver({ job, controller, error, detail, again }: Refused): boolean {
   if (!(error instanceof Problem) || error.code !== 'not_controller') return false;

@@ -1,4 +1,4 @@
-// What the user may do, by the role of the session and by what the job's owner allows. The server
+// The user's permissions, from the role of the session and from the job owner's settings. The server
 // checks every request itself; the page explains in advance what it would refuse. Pure functions.
 
 import { ROLES, type Allowance, type Job, type Role, type Session } from '../api/types';

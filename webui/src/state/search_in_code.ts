@@ -1,5 +1,5 @@
-// What the server finds beyond the index, which has only names and innermost lines: nodes by the
-// code and by the other frames of their stacks.
+// The server's search results beyond the index, which has only names and innermost lines: nodes by
+// the code and by the other frames of their stacks.
 
 import { useEffect, useState } from 'react';
 import type { GraphNode } from '../api/types';

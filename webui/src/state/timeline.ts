@@ -51,7 +51,7 @@ export function nearestSaved(saved: readonly number[], step: number): number[] {
   return [before, after].filter((other) => other !== null);
 }
 
-// The points of a history. A bucket stands for its first, least, greatest and last point.
+// The points of a history. A bucket represents its first, least, greatest and last point.
 export function pointsOf(history: Pick<TensorHistory, 'points' | 'buckets'>): StatisticsPoint[] {
   if (history.buckets === undefined || history.buckets.length === 0) return history.points;
   return history.buckets.flatMap(({ first, least, greatest, last }) => {

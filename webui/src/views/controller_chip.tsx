@@ -1,4 +1,4 @@
-// The user who controls the job, if that is somebody else, with a button to take over the control.
+// The user who controls the job, if that is another user, with a button to take over the control.
 
 import { useState } from 'react';
 import type { Job } from '../api/types';

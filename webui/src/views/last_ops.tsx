@@ -1,5 +1,5 @@
-// What the ranks of a recorded run that died, or still runs, did last: a line for each op, which
-// leads to its node.
+// The last ops of the ranks of a recorded run that died or are still running: a line for each op,
+// which links to its node.
 
 import type { LastOp } from '../api/types';
 import { fileName } from '../base/names';

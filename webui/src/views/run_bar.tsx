@@ -22,7 +22,7 @@ function useHitSteps(): number[] {
   return useMemo(() => [...new Set(hits.map((hit) => hit.step))].sort((a, b) => a - b), [hits]);
 }
 
-// What is known of the step, as short text.
+// The known facts about the step, as short text.
 function factsOf(entries: readonly RecordedStep[]): string {
   return entries
     .map(({ mode, passes, reason }, i) => {

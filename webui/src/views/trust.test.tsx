@@ -1,4 +1,4 @@
-// What the page says about jobs and servers that cannot be relied on, and about who controls a job.
+// The page's messages about jobs and servers that cannot be relied on, and about who controls a job.
 
 import { QueryClientProvider } from '@tanstack/react-query';
 import { act, fireEvent, render, screen, waitFor } from '@testing-library/react';

@@ -12,7 +12,7 @@ export interface ShownHit {
   kind: 'hit';
   top: number;
   hit: Hit;
-  // What was measured, and the title of the condition.
+  // The measured value, and the title of the condition.
   actual: string;
   condition: string;
   selected: boolean;

@@ -55,7 +55,7 @@ export const reasons = {
 };
 export const withPasses = (count: number, mode: string) => `${formatCount(count)} ${count === 1 ? 'pass' : 'passes'} of ${mode}`;
 
-// What the ranks did last.
+// The last ops of the ranks.
 export const lastOps = 'Last op of each rank';
 export const opsInProgress = 'Ops in progress';
 export const lastOpRank = (rank: number) => `rank ${rank}`;

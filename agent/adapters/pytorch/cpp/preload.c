@@ -85,7 +85,7 @@ static int Enabled(void) {
   const char* value = getenv("GRAPHDBG_ENABLE");
   if (value == NULL) value = getenv("ENABLE_MS_DEBUGGER");
   if (value == NULL) {
-    /* To have a run recorded, it suffices to say where. */
+    /* A directory suffices to have a run recorded. */
     return IsSet("GRAPHDBG_RECORD") || IsSet("GRAPHDBG_BLACK_BOX");
   }
   return value != NULL &&

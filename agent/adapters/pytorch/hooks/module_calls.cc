@@ -55,7 +55,7 @@ void RemoveExpired() {
 }
 
 // Whether graphdbg's own Python code was interrupted by an exception that is
-// meant for the program, such as KeyboardInterrupt or graphdbg.Terminated.
+// intended for the program, such as KeyboardInterrupt or graphdbg.Terminated.
 bool IsForProgram() { return PyErr_ExceptionMatches(PyExc_Exception) == 0; }
 
 // Requests the module's scope from Python code. An exception is an internal

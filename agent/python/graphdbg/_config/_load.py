@@ -15,7 +15,7 @@ from ._schema import schema
 
 # Keys of features that this version does not have.
 _NOT_ACTED_ON = ("rules",)
-# What the agent reads from GRAPHDBG_RECORD_SETTINGS, as JSON.
+# The keys that the agent reads from GRAPHDBG_RECORD_SETTINGS, as JSON.
 _FOR_AGENT = ("record", "save", "reductions", "collections", "watchpoints")
 # Linux has no longer variables than 128 KiB.
 _MAX_SETTINGS_BYTES = 120_000
@@ -89,7 +89,7 @@ class Configuration:
         return variables, notes
 
     def _settings(self) -> str:
-        """What the agent needs to know of the file, as JSON; "" if it is nothing."""
+        """The part of the file that the agent needs, as JSON; "" if there is none."""
         settings = {key: self.values[key] for key in _FOR_AGENT if key in self.values}
         return json.dumps(_finite(settings)) if settings else ""
 

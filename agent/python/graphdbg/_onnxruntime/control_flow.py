@@ -96,7 +96,7 @@ class _Iterations:
                 parts.append(_array(value).copy())
 
     def stacked(self, runtime: Any, place: Callable[[int], tuple[int, bool]]) -> list[Any]:
-        """Concatenates the parts of each output along the axis that `place` returns, reversed if `place` says so."""
+        """Concatenates the parts of each output along the axis that `place` returns, reversed if it requests that."""
         values = []
         for i, parts in enumerate(self._parts):
             axis, reverse = place(i)

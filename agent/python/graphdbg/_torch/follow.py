@@ -27,7 +27,7 @@ from . import (
 )
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-# What `raise` and `assert` are compiled to.
+# The instruction that `raise` and `assert` are compiled to.
 _RAISE = opmap["RAISE_VARARGS"]
 
 
@@ -50,7 +50,7 @@ _observers: _Observers | None = None
 
 
 def open_job(job_name: str) -> Any | None:
-    """Opens the agent, as the environment says, and follows PyTorch.
+    """Opens the agent, as the environment requests, and follows PyTorch.
 
     Returns the adapter; None if there is nothing to debug. The caller closes the adapter and
     then calls `close_job`, after which another job may be opened.
@@ -100,7 +100,7 @@ def close_job() -> None:
 
 
 class _Observers:
-    """What watches PyTorch from Python. It is installed once and stays, since it cannot be removed."""
+    """Watches PyTorch from Python. It is installed once and stays, since it cannot be removed."""
 
     def __init__(self, adapter: Any) -> None:
         self.adapter = adapter

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # More items in a container are data rather than models.
 _MAX_ITEMS = 64
 
-# What `_held` yields: a name and the module that it refers to.
+# The items that `_held` yields: a name and the module that it refers to.
 Held = tuple[str, "Module"]
 
 

@@ -37,7 +37,7 @@ class UnreachableError(GraphdbgError):
 
 
 class WaitTimeoutError(GraphdbgError, TimeoutError):
-    """What a caller waited for did not happen in time."""
+    """The event that a caller waited for did not happen in time."""
 
     code = "timeout"
 

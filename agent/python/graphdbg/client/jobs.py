@@ -84,7 +84,7 @@ class Job:
         self._http.delete(self._path)
 
     def close(self) -> None:
-        """Closes the connection for events. The job itself goes on as it is."""
+        """Closes the connection for events. The job itself continues unchanged."""
         if self._events is not None:
             self._events.close()
             self._events = None
@@ -129,7 +129,7 @@ class Job:
         self._control("recheck", rank)
 
     def take_over(self) -> None:
-        """Takes the control of the job over from whoever has it."""
+        """Takes over the control of the job from the user who has it."""
         self._http.post(f"{self._path}/lease", {})
 
     def wait_for_stop(self, timeout: float | None = None) -> JobInfo:
@@ -159,7 +159,7 @@ class Job:
             self._receive(deadline)
 
     def wait_for_resume(self, timeout: float | None = None) -> JobInfo:
-        """Waits until somebody has resumed a paused job, for example on the page, or it has ended.
+        """Waits until a user has resumed a paused job, for example on the page, or it has ended.
 
         Raises:
             WaitTimeoutError: It is still paused.
@@ -246,7 +246,7 @@ class Job:
         return _recordings(self._http.put(f"{self._path}/recording", body))
 
     def recording(self) -> list[RankRecording]:
-        """What each rank records at present, by rank."""
+        """The current recording of each rank, by rank."""
         return _recordings(self._http.get(f"{self._path}/recording"))
 
     # ---- watchpoints and hits

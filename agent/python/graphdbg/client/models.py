@@ -1,4 +1,4 @@
-"""What the server reports about jobs, as typed and immutable objects.
+"""Reports of the server about jobs, as typed and immutable objects.
 
 Counts are numbers of elements. Numbers are None where there is no finite element.
 """
@@ -97,7 +97,7 @@ class Source:
 
 @dataclass(frozen=True)
 class RankRecording:
-    """What one rank of a live job records.
+    """The current recording of one rank of a live job.
 
     Attributes:
         rank: Its number, from 0.
@@ -183,7 +183,7 @@ class JobInfo:
         state: "connecting", "paused", "running", "pausing", "finished", "terminated" or "lost".
         pause_reason: "start", "step", "node", "watchpoint", "user" or "error" while it is paused.
         step: The current step, from 1; 0 before the first one.
-        node: The node at which it stands; "" at the end of a step.
+        node: The current node; "" at the end of a step.
         world_size: The number of ranks.
         created_at: When it connected: ISO 8601, UTC.
         hit_count: The number of hits so far, without absorbed ones.
@@ -301,7 +301,7 @@ class NodeDetail(Node):
         graph: The id of its graph.
         inputs: The tensors that it reads.
         consumers: Names of the nodes that read its outputs.
-        attributes: What the framework says of it.
+        attributes: Its properties as the framework reports them.
         stack: The source stack of the call, innermost frame first.
     """
 

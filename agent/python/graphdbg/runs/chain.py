@@ -201,7 +201,7 @@ def _add_nodes(table: NodeTable, part: _Part) -> None:
 
 
 def _selected(part: _Part, selection: Selection) -> Found:
-    """What a part has of a selection in the chain's numbers."""
+    """The records of a part that a selection matches, both in the chain's numbers."""
     if selection.last_step is not None and selection.last_step <= part.steps:
         return Found.join([])
     own = replace(

@@ -78,7 +78,7 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as equal: |here - there| <= atol + rtol * size.
+    """The tolerance within which values are equal: |here - there| <= atol + rtol * size.
 
     The size is the larger absolute value of the two; of means, which may cancel out, the larger mean of absolute
     values, and of variances the larger mean of squares. Counts must be equal.
@@ -126,7 +126,7 @@ def renamed(name: str, names: Mapping[str, str]) -> str:
 
 
 class _Side:
-    """What a rank recorded in some steps.
+    """The records of a rank for some steps.
 
     Attributes:
         records: The records in order of execution, shape (n,).
@@ -317,7 +317,7 @@ def _measures(here: Array, there: Array, tolerance: Tolerance) -> Array:
 
 
 def _size(here: Array, there: Array, name: str) -> Array:
-    """What a relative tolerance of a measure refers to."""
+    """The size to which a relative tolerance of a measure refers."""
     sizes = [
         each["variance"] + each["mean"] ** 2
         if name == "variance"

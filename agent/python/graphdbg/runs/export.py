@@ -32,7 +32,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True)
 class ExportSelection:
-    """What is exported; None selects all.
+    """The parts of a run to export; None selects all.
 
     Attributes:
         ranks: Ranks.

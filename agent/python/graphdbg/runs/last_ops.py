@@ -1,4 +1,4 @@
-"""What the threads of a rank did last: the op that each had begun, and whether it had ended."""
+"""The last ops of a rank's threads: the op that each had begun, and whether it had ended."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _PLAIN = {"position", "negative_count", "positive_count"}
 
 @dataclass(frozen=True)
 class PackedPart:
-    """What one call of `pack_rank` did.
+    """The result of one call of `pack_rank`.
 
     Attributes:
         rows: The number of records.
@@ -150,7 +150,7 @@ def _add(chunk: _Chunk, positions: Array, records: Array) -> None:
 
 
 def _parts(wanted: Array) -> list[Any]:
-    """What selects the wanted records: slices, which copy nothing, unless there would be many small ones."""
+    """Returns an index of the wanted records: slices, which copy nothing, unless there would be many small ones."""
     edges = numpy.flatnonzero(numpy.diff(wanted, prepend=False, append=False)).tolist()
     if len(edges) * _SMALL_PART > 2 * len(wanted):
         return [wanted]

@@ -26,7 +26,7 @@ _RUN_FILES = ("run.json", "findings.jsonl")
 
 @dataclass
 class PackReport:
-    """What `pack_run` did.
+    """The result of `pack_run`.
 
     Attributes:
         rows: The number of records that were packed.

@@ -208,7 +208,7 @@ class Rank:
 
     @property
     def damages(self) -> list[Damage]:
-        """What cannot be read, of all files but those of tensors."""
+        """Unreadable parts of all files except those of tensors."""
         logged = self.log.damages if self.log else []
         _ = self.info
         # Reading the graph of each of many ranks would take long; its checksums do not.
@@ -337,7 +337,7 @@ class Rank:
             self._damages[name] = damage
 
     def _opened_messages(self, name: str, kind: int) -> Messages | None:
-        """What was added to a file of messages since they were last read; None if there is nothing."""
+        """The bytes added to a file of messages since it was last read; None if there are none."""
         path = f"{self.name}/{name}"
         size, start = self.files.size(path), self._read_ends.get(name, 0)
         if size is None or size <= start:

@@ -49,7 +49,7 @@ class RingHeader:
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a ring has: records of shape (n,) with their positions, u64 of shape (n,), in ascending order."""
+    """Records of a ring, of shape (n,), with their positions, u64 of shape (n,), in ascending order."""
 
     header: RingHeader | None
     positions: Array

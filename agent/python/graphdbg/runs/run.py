@@ -138,7 +138,7 @@ class Run:
 
     @property
     def damages(self) -> list[Damage]:
-        """What cannot be read, with file and offset; everything else is read nevertheless."""
+        """Unreadable parts of files, with file and offset; everything else is read nevertheless."""
         return self._info_damages + [damage for rank in self.selected_ranks(None) for damage in rank.damages]
 
     # --- steps

@@ -78,7 +78,7 @@ def find_file(files: Files, rank: str, saved: Any) -> str:
 
 
 def data_start(files: Files, path: str) -> int:
-    """Where the data of a file begins, which a file that was not finished says, too."""
+    """The offset of the data in a file. Unfinished files contain it, too."""
     size = files.size(path) or 0
     prefix = files.read(path, 0, _PREFIX.size)
     header = _PREFIX.unpack(prefix)[0] if len(prefix) == _PREFIX.size else 0

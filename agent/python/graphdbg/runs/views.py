@@ -76,7 +76,7 @@ def _packed(rank: Rank, chunk: Chunk, view: str, first: int | None, last: int | 
 
 
 def _logged(rank: Rank, view: str, first: int | None, last: int | None) -> Any:
-    """What the log has of a view and Parquet does not; of small views, all of it."""
+    """The rows of a view that are in the log and not in Parquet; for small views, all rows."""
     if view == "nodes":
         return nodes_table(rank.nodes)
     if view == "hits":
