@@ -98,7 +98,7 @@ TEST_F(EventBufferTest, StatesOfAllJobsHaveOneOrder) {
   EXPECT_EQ(page.next, buffer_.LastPosition());
 }
 
-TEST_F(EventBufferTest, OfAForgottenJobOnlyTheFarewellStays) {
+TEST_F(EventBufferTest, OfAForgottenJobOnlyTheLastEventStays) {
   Emit("a", Event::Type::kHit);
   Event deletion;
   deletion.type = Event::Type::kJob;

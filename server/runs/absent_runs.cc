@@ -8,7 +8,8 @@ namespace graphdbg::recorded {
 absl::StatusOr<std::unique_ptr<RunDirectory>> OpenRuns(
     std::vector<std::string>, std::shared_ptr<MemoryBudget>) {
   return absl::UnimplementedError(
-      "this server was built for the demo, without recorded runs; run tools/dev "
+      "this server was built for the demo, without recorded runs; run "
+      "tools/dev "
       "build");
 }
 

@@ -98,10 +98,8 @@ const std::string& DumpFolder() {
 }
 
 }  // namespace
-}  // namespace graphdbg::dumps
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace graphdbg::dumps;
   const std::string& dump = DumpFolder();
   std::filesystem::remove_all(dump);
   std::filesystem::create_directories(dump);
@@ -117,3 +115,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::filesystem::remove_all(dump);
   return 0;
 }
+
+}  // namespace graphdbg::dumps

@@ -67,10 +67,8 @@ void TakeCsv(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace graphdbg::dumps
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace graphdbg::dumps;
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1,
                               size - 1);
@@ -92,3 +90,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace graphdbg::dumps

@@ -149,10 +149,8 @@ const std::string& RunFolder() {
 }
 
 }  // namespace
-}  // namespace graphdbg::recorded
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace graphdbg::recorded;
   const std::string& run = RunFolder();
   const std::string rank = run + "/rank-00000";
   std::filesystem::remove_all(run);
@@ -170,3 +168,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::filesystem::remove_all(run);
   return 0;
 }
+
+}  // namespace graphdbg::recorded
