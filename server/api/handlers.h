@@ -48,6 +48,7 @@ Answer GetServer(const Services&, const http::Request&);
 
 Answer ListConditions(const Services&, const http::Request&);
 Answer CheckCondition(const Services&, const http::Request&);
+Answer GetAdvice(const Services&, const http::Request&);
 
 Answer OpenModel(const Services&, const http::Request&);
 

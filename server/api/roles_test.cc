@@ -31,6 +31,7 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"GET /server", "view"},
       {"GET /events", "view"},
       {"GET /conditions", "view"},
+      {"GET /conditions/{condition}/advice", "view"},
       {"GET /jobs", "view"},
       {"GET /jobs/{job}", "view"},
       {"GET /jobs/{job}/graphs", "view"},

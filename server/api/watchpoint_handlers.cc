@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "agent/conditions/advice.h"
 #include "agent/conditions/catalogue.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
@@ -103,6 +104,21 @@ Answer CheckCondition(const Services&, const http::Request& request) {
   http::Response response;
   response.status = 204;
   co_return response;
+}
+
+Answer GetAdvice(const Services&, const http::Request& request) {
+  const std::string& id = request.path_params.at("condition");
+  if (conditions::Find(id) == nullptr) {
+    co_return Error(absl::StatusCode::kNotFound, "unknown_condition",
+                    "there is no condition '" + id + "'");
+  }
+  Arguments arguments(request);
+  const std::string op_type = arguments.Text("op_type");
+  const std::string dtype = arguments.Text("dtype");
+  CO_RETURN_IF_ERROR(arguments.status());
+  conditions::Advice advice = conditions::AdviceFor(id, op_type, dtype);
+  co_return JsonResponse(
+      {{"causes", std::move(advice.causes)}, {"next", std::move(advice.next)}});
 }
 
 Answer ListWatchpoints(const Services&, const http::Request&,

@@ -52,6 +52,16 @@ TEST_F(WatchpointHandlersTest, AParameterOfFewValuesListsThem) {
   EXPECT_EQ(check("1").status, 422);
 }
 
+TEST_F(WatchpointHandlersTest, AdviceDependsOnTheOp) {
+  const Json of_log =
+      BodyOf(Get("/conditions/inf/advice?op_type=aten::log&dtype=float32"));
+  const Json of_any = BodyOf(Get("/conditions/inf/advice"));
+  EXPECT_NE(of_log["causes"][0], of_any["causes"][0]);
+  EXPECT_EQ(of_log["causes"].back(), of_any["causes"].back());
+  EXPECT_FALSE(of_any["next"].empty());
+  EXPECT_EQ(Get("/conditions/none/advice").status, 404);
+}
+
 TEST_F(WatchpointHandlersTest, AConditionIsCheckedBeforeThereIsAJob) {
   const auto check = [this](const std::string& params) {
     return Post("/conditions/check",

@@ -29,6 +29,7 @@ def test_demo_job_stops_at_the_logarithm(debug_run) -> None:
     assert run.result["steps"] == hit["step"] - 1 > 1
     assert run.code == run.result["exit_code"] == 143
     assert "forward/log" in run.stderr and "digits_cnn.py" in run.stderr
+    assert "graphdbg:   try     Replace log(softmax(x)) by log_softmax(x)" in run.stderr
 
 
 @pytest.mark.parametrize("script", ["digits_cnn.py", "masked_transformer.py"])

@@ -143,7 +143,8 @@ class JobFollower:
         hits = split_absorbed(self._client.hits(self.job["id"]))["hits"]
         if not hits:
             return
-        report.log_hit(hits[0] if first else hits[-1], self.job)
+        hit = hits[0] if first else hits[-1]
+        report.log_hit(hit, self.job, self._client.advice(hit))
         if self.job["state"] == "paused" and self._options.on_hit == "pause":
             report.log(f"job {self.job['id']} is paused there: inspect it at {self._page()}")
 

@@ -50,7 +50,7 @@ def log_not_debugged(exit_code: int) -> None:
     )
 
 
-def log_hit(hit: Json, job: Json) -> None:
+def log_hit(hit: Json, job: Json, advice: Json) -> None:
     place = f" on rank {hit['rank']}" if job["world_size"] > 1 else ""
     log(f"watchpoint {hit['watchpoint']} ({hit['condition']}) hit in step {hit['step']}{place}")
     iteration = f"iteration {hit['actual']['iteration']:g}" if "iteration" in hit["actual"] else ""
@@ -59,6 +59,10 @@ def log_hit(hit: Json, job: Json) -> None:
     if hit["source"]:
         log(f"  source  {describe_source(hit['source'])}")
     log(f"  values  {describe_statistics(hit['statistics'])}")
+    # The first of each is the most specific; the page shows all.
+    if advice["causes"]:
+        log(f"  cause?  {advice['causes'][0]}")
+        log(f"  try     {advice['next'][0]}")
 
 
 def log_failure(job: Json, page: str) -> None:

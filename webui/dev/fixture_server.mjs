@@ -243,6 +243,9 @@ function route(method, path, query, body, headers) {
   const answer = trust.route(method, path, query, body);
   if (answer !== null) return answer;
   if (path === '/conditions') return { body: { conditions: CONDITIONS, measures: [] } };
+  if (/^\/conditions\/[^/]+\/advice$/.test(path)) {
+    return { body: { causes: ['The loss diverged.'], next: ['Look at the inputs.'] } };
+  }
   if (path === '/jobs') return { body: { jobs: [...jobs.values()].map((job) => job.info()) } };
   if (path === '/runs') return { body: { runs: [...runs.values()].map((run) => run.info()) } };
   const ofRun = /^\/runs\/([^/]+)\/?(.*)$/.exec(path);

@@ -2,6 +2,7 @@
 
 import { pathOf } from '../base/run_id';
 import type {
+  Advice,
   AuditPage,
   CheckReport,
   CheckRequest,
@@ -110,6 +111,8 @@ export const api = {
 
   conditions: (signal?: AbortSignal) =>
     http.json<Conditions>('/conditions', { signal }),
+  advice: (condition: string, op_type: string, dtype: string, signal?: AbortSignal) =>
+    http.json<Advice>(`/conditions/${encodeURIComponent(condition)}/advice`, { query: { op_type, dtype }, signal }),
   addWatchpoint: (id: string, spec: WatchpointSpec) =>
     http.json<Watchpoint>(job(id, '/watchpoints'), { method: 'POST', body: spec }),
   changeWatchpoint: (id: string, watchpoint: number, change: Partial<WatchpointSpec>) =>

@@ -38,6 +38,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/conditions/{condition}/advice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns likely causes of a hit of a condition, and what to look at next. */
+        get: operations["getAdvice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/conditions/check": {
         parameters: {
             query?: never;
@@ -1350,6 +1367,10 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Advice: {
+            causes: string[];
+            next: string[];
+        };
         AuditEntry: {
             /** @description For example `control` or `download_tensor`. */
             action: string;
@@ -2146,6 +2167,34 @@ export interface operations {
                             title: string;
                         }[];
                     };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAdvice: {
+        parameters: {
+            query?: {
+                /** @description The `dtype` of the hit. */
+                dtype?: string;
+                /** @description The `op_type` of the hit, for causes that are specific to the op. */
+                op_type?: string;
+            };
+            header?: never;
+            path: {
+                condition: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sentences, the most likely or useful first; none for `expression`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Advice"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -28,6 +28,7 @@ export interface AuditPage {
   next_cursor: string | null;
 }
 
+export type Advice = Schemas['Advice'];
 export type Category = Schemas['Category'];
 export type NodeKind = Schemas['NodeKind'];
 export type Output = Schemas['Output'];

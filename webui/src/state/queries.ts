@@ -4,7 +4,7 @@
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, useQueries } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
-import type { GraphSummary, TensorSlice, WatchpointSelection } from '../api/types';
+import type { GraphSummary, Hit, TensorSlice, WatchpointSelection } from '../api/types';
 import { isRun } from '../base/run_id';
 import { transposeElements } from '../base/transpose';
 import { parseQuery } from '../index/query';
@@ -45,6 +45,15 @@ export function useConditions() {
   return useQuery({
     queryKey: ['conditions'],
     queryFn: ({ signal }) => api.conditions(signal),
+  });
+}
+
+// Sentences about a hit.
+export function useAdvice({ condition, op_type, dtype }: Hit) {
+  return useQuery({
+    queryKey: ['advice', condition, op_type, dtype],
+    queryFn: ({ signal }) => api.advice(condition, op_type, dtype, signal),
+    staleTime: Infinity,
   });
 }
 

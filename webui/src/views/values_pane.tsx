@@ -24,6 +24,7 @@ import { useJobContext } from './job_context';
 import { AxisPickers, SliceField } from './slice_field';
 import { StatisticsLine } from './statistics_line';
 import { TensorActions } from './tensor_actions';
+import { TensorAdvice } from './tensor_advice';
 import { panelInAddress, panelOf, PANELS, type PanelName } from './tensor_panels';
 import { useTensorRequest } from './tensor_request';
 import { TensorValues } from './tensor_values';
@@ -42,6 +43,9 @@ const TensorCompare = lazy(async () => ({
 
 // Codes for values that are not available, as opposed to failures.
 const UNAVAILABLE = new Set(['value_gone', 'not_recorded', 'slice_too_large', 'not_captured', 'not_allowed_by_job']);
+
+// Panels that need no value of the current step.
+const ALWAYS_SHOWN: ReadonlySet<PanelName> = new Set(['history', 'advice']);
 
 interface ValueProblemProps {
   error: Error;
@@ -196,7 +200,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const text = query.transposed ? `${query.slice}.T` : query.slice;
   const slice = { slice: text, shape: tensor.shape, dtype: tensor.dtype };
   const body = (): ReactElement => {
-    if (!query.enabled && !wantsSlice && panel !== 'history') return <NotPaused />;
+    if (!query.enabled && !wantsSlice && !ALWAYS_SHOWN.has(panel)) return <NotPaused />;
     switch (panel) {
       case 'values':
       case 'heat':
@@ -207,6 +211,8 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
         return <TensorHistoryView tensor={tensor} rank={query.rank} />;
       case 'compare':
         return <TensorCompare tensor={tensor} query={query} />;
+      case 'advice':
+        return <TensorAdvice tensor={tensor} />;
     }
   };
   return (
@@ -216,7 +222,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
         <span className="grow" />
         <TensorActions query={query} value={wantsSlice ? shown : undefined} />
       </div>
-      {panel !== 'history' && (
+      {!ALWAYS_SHOWN.has(panel) && (
         <div className="values-bar">
           <span className="mono ellipsis values-name" title={tensor.name}>
             {words.slotName(tensor.role, tensor.index)}
@@ -241,7 +247,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
           )}
         </div>
       )}
-      {panel !== 'history' && <AxisPickers {...slice} />}
+      {!ALWAYS_SHOWN.has(panel) && <AxisPickers {...slice} />}
       {wantsSlice && statistics !== null && <StatisticsLine statistics={statistics} old={old} />}
       <div className="values-body" role="tabpanel" id="tensor-view" aria-label={panel}>
         <Suspense fallback={<Notice title={loading} busy />}>{body()}</Suspense>

@@ -18,6 +18,7 @@ export const views = {
   histogram: 'Histogram',
   history: 'History',
   compare: 'Compare',
+  advice: 'Advice',
 };
 export const viewCommands: Record<keyof typeof views, string> = {
   values: 'Show values',
@@ -25,6 +26,7 @@ export const viewCommands: Record<keyof typeof views, string> = {
   histogram: 'Show histogram',
   history: 'Show history',
   compare: 'Show comparison',
+  advice: 'Show advice',
 };
 export const loadingValues = 'Loading values';
 export const noValue = 'No value available';

@@ -22,6 +22,7 @@ from .errors import (
 from .graph import Graph
 from .jobs import Job
 from .models import (
+    Advice,
     Comparison,
     ExceptionInfo,
     HistoryPoint,
@@ -39,6 +40,7 @@ from .models import (
 
 __all__ = [
     "AccessDeniedError",
+    "Advice",
     "ApiError",
     "Client",
     "CommandRefusedError",

@@ -10,7 +10,7 @@ from typing import Any
 from .errors import NoServerError, NotFoundError, WaitTimeoutError
 from .http import HttpClient, quote
 from .jobs import Job
-from .models import JobInfo
+from .models import Advice, Hit, JobInfo
 from .servers import RunningServer, default_data_dir, running_servers, server_of
 
 _POLL_SECONDS = 0.1
@@ -139,6 +139,11 @@ class Client:
         """The conditions of watchpoints, with their parameters, as the HTTP interface describes them."""
         conditions: list[dict[str, Any]] = self.http.get("/conditions")["conditions"]
         return conditions
+
+    def advice(self, hit: Hit) -> Advice:
+        """Likely causes of a hit, and what to look at next."""
+        fields = {"condition": hit.condition, "op_type": hit.op_type, "dtype": hit.dtype}
+        return Advice.from_json(self.http.advice(fields))
 
     def page(self) -> str:
         """A new address of the page. It works once and for 60 seconds."""

@@ -74,6 +74,11 @@ class HttpClient:
         place = "" if path == "/" else f"{path}?"
         return {"url": f"{self.address}/#{place}code={login['code']}", "expires_at": login["expires_at"]}
 
+    def advice(self, hit: Json) -> Json:
+        """Likely causes of a hit, and what to look at next: lists of sentences."""
+        path = f"/conditions/{quote(hit['condition'])}/advice"
+        return self.get(path, op_type=hit["op_type"], dtype=hit["dtype"])
+
     def hits(self, job: str) -> list[Json]:
         """All hits of a job, in execution order."""
         hits: list[Json] = []

@@ -417,6 +417,23 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Advice:
+    """Sentences about a hit, the most likely or useful first.
+
+    Attributes:
+        causes: Likely causes. Those that are specific to the op come first.
+        next: What to look at or to try next.
+    """
+
+    causes: tuple[str, ...]
+    next: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Advice:
+        return cls(tuple(data["causes"]), tuple(data["next"]))
+
+
+@dataclass(frozen=True)
 class HistoryPoint:
     """Statistics of a tensor at the end of one step."""
 

@@ -1,0 +1,96 @@
+#include "agent/conditions/advice.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "agent/conditions/advice_table.h"
+
+namespace graphdbg::conditions {
+namespace {
+
+struct ConditionSymptom {
+  absl::string_view id;
+  Symptom symptom;
+};
+
+constexpr ConditionSymptom kSymptoms[] = {
+    {"nan", Symptom::kNonFinite},
+    {"inf", Symptom::kNonFinite},
+    {"overflow", Symptom::kNonFinite},
+    {"tensor_overflow", Symptom::kNonFinite},
+    {"operator_overflow", Symptom::kNonFinite},
+    {"weight_overflow", Symptom::kNonFinite},
+    {"gradient_exploding", Symptom::kNonFinite},
+    {"tensor_too_large", Symptom::kTooLarge},
+    {"weight_too_large", Symptom::kTooLarge},
+    {"gradient_too_large", Symptom::kLargeGradient},
+    {"tensor_too_small", Symptom::kTooSmall},
+    {"weight_too_small", Symptom::kTooSmall},
+    {"gradient_vanishing", Symptom::kVanishingGradient},
+    {"tensor_all_zero", Symptom::kAllZero},
+    {"tensor_not_changed", Symptom::kUnchanged},
+    {"weight_not_changed", Symptom::kUnchanged},
+    {"weight_change_too_large", Symptom::kChangeTooLarge},
+    {"weight_change_too_small", Symptom::kChangeTooSmall},
+    {"weight_initialization", Symptom::kInitialization},
+    {"tensor_range", Symptom::kRange},
+    {"activation_range", Symptom::kRange},
+    {"tensor_variance", Symptom::kVariance},
+    {"activation_inactive", Symptom::kInactive},
+};
+
+std::optional<Symptom> SymptomOf(absl::string_view condition) {
+  for (const ConditionSymptom& each : kSymptoms) {
+    if (each.id == condition) return each.symptom;
+  }
+  // Comparisons of one measure, such as abs_max_gt.
+  if (absl::EndsWith(condition, "_gt")) return Symptom::kTooLarge;
+  if (absl::EndsWith(condition, "_lt")) return Symptom::kTooSmall;
+  return std::nullopt;
+}
+
+// "aten::log_" and "Log" are "log".
+std::string BaseName(absl::string_view op_type) {
+  const size_t colons = op_type.rfind("::");
+  if (colons != absl::string_view::npos) op_type.remove_prefix(colons + 2);
+  if (op_type.size() > 1) op_type = absl::StripSuffix(op_type, "_");
+  return absl::AsciiStrToLower(op_type);
+}
+
+bool Contains(const std::vector<absl::string_view>& names,
+              absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void Append(const Sentences& sentences, std::vector<std::string>& to) {
+  for (const absl::string_view each : sentences) to.emplace_back(each);
+}
+
+}  // namespace
+
+Advice AdviceFor(absl::string_view id, absl::string_view op_type,
+                 absl::string_view dtype) {
+  Advice advice;
+  const std::optional<Symptom> symptom = SymptomOf(id);
+  if (!symptom) return advice;
+  const std::string op = BaseName(op_type);
+  for (const OpAdvice& row : AdviceOfOps()) {
+    if (row.symptom == *symptom && Contains(row.ops, op) &&
+        (row.dtypes.empty() || Contains(row.dtypes, dtype))) {
+      Append(row.causes, advice.causes);
+      Append(row.next, advice.next);
+    }
+  }
+  for (const SymptomAdvice& row : GeneralAdvice()) {
+    if (row.symptom != *symptom) continue;
+    Append(row.causes, advice.causes);
+    Append(row.next, advice.next);
+  }
+  return advice;
+}
+
+}  // namespace graphdbg::conditions

@@ -1,0 +1,211 @@
+#include "agent/conditions/advice_table.h"
+
+namespace graphdbg::conditions {
+
+const std::vector<SymptomAdvice>& GeneralAdvice() {
+  static const auto* const rows = new std::vector<SymptomAdvice>{
+      {Symptom::kNonFinite,
+       {"A division by zero, or a logarithm or root of zero or of a negative "
+        "number.",
+        "The loss diverged: the learning rate is too high for these weights.",
+        "The input data contain NaN or infinities."},
+       {"Look at the inputs: if one is not finite, follow it to the first op "
+        "that made it so.",
+        "Compare the inputs with those of the previous step: values that grow "
+        "from step to step point to the learning rate.",
+        "Watch the batch and the labels for NaN and infinities."}},
+      {Symptom::kTooLarge,
+       {"The learning rate is too high.",
+        "A normalization is missing, or its input has almost no variance.",
+        "The input data are not scaled."},
+       {"Look at the history: growth from step to step points to the learning "
+        "rate, a sudden jump to the batch.",
+        "Compare the tensor with the output of the normalization before it."}},
+      {Symptom::kTooSmall,
+       {"The weights before it are too small, or decay too fast.",
+        "A saturated activation, or a mask that covers almost everything.",
+        "The dtype cannot represent the values: they underflow."},
+       {"Look at the inputs, and at the share of zeros.",
+        "Repeat the step in float32 and compare."}},
+      {Symptom::kAllZero,
+       {"An activation is inactive for all of its inputs (dead ReLU).",
+        "A mask, a dropout or an index selects nothing.",
+        "For a gradient: the output is not used by the loss, or is detached "
+        "from "
+        "it."},
+       {"Follow the inputs to the first tensor that is not zero.",
+        "For a gradient: follow the outputs of the parameter to the loss."}},
+      {Symptom::kUnchanged,
+       {"The parameter is in no optimizer, or in one that holds a stale copy "
+        "of "
+        "it.",
+        "Its gradient is missing or zero.",
+        "The learning rate is zero, or so small that the dtype rounds the "
+        "update "
+        "away.",
+        "The step was skipped by a gradient scaler."},
+       {"Look at the gradient of the same parameter.",
+        "Check that the optimizer was created after the model was moved or "
+        "replaced.",
+        "Look at the learning rate and at the scaler's scale."}},
+      {Symptom::kChangeTooLarge,
+       {"The learning rate is too high, or its warm-up is too short.",
+        "The gradient is not clipped, or is clipped after the step."},
+       {"Look at the gradient and at its history.",
+        "Reduce the learning rate tenfold and compare the first steps."}},
+      {Symptom::kChangeTooSmall,
+       {"The learning rate is too low, or has decayed.",
+        "The gradient vanishes before it reaches this layer.",
+        "The update is below the precision of the dtype: bfloat16 loses "
+        "changes "
+        "below 0.4 %."},
+       {"Look at the gradient of the same parameter and of later layers.",
+        "Keep the weights in float32."}},
+      {Symptom::kRange,
+       {"The input of the op is not scaled, so that the op works outside its "
+        "useful range.",
+        "The weights before it have grown or shrunk during training."},
+       {"Look at the histogram, then at that of the inputs.",
+        "Look at the history of the weights before it."}},
+      {Symptom::kVariance,
+       {"The initialization does not fit the number of inputs of the layer.",
+        "A normalization is missing or in the wrong mode."},
+       {"Compare the variance with that of the previous layer.",
+        "Check that the model is in training mode."}},
+      {Symptom::kInitialization,
+       {"The weights were never initialized, or were overwritten by a "
+        "checkpoint "
+        "that does not fit.",
+        "The standard deviation of the initialization does not fit the layer."},
+       {"Look at the histogram of the weights.",
+        "Check the names that the checkpoint reported as missing or "
+        "unexpected."}},
+      {Symptom::kInactive,
+       {"The bias before the activation is too negative, often after a step "
+        "with "
+        "a learning rate that was too high.",
+        "The inputs are not normalized."},
+       {"Look at the histogram of the activation's input.",
+        "Try an activation with a slope below zero, such as LeakyReLU or "
+        "GELU."}},
+      {Symptom::kVanishingGradient,
+       {"Saturated activations (sigmoid, tanh, softmax) between here and the "
+        "loss.",
+        "Many layers without residual connections or normalization.",
+        "The gradient underflows in float16 because the loss is not scaled."},
+       {"Walk towards the loss to the first gradient that is not small.",
+        "Compare the input of the activation there with its useful range."}},
+      {Symptom::kLargeGradient,
+       {"The gradient is not clipped.",
+        "The learning rate is too high, so that the loss climbs.",
+        "A division by a very small number in the forward pass."},
+       {"Walk towards the loss to the first gradient that is large.",
+        "Look at the history of the loss."}},
+  };
+  return *rows;
+}
+
+const std::vector<OpAdvice>& AdviceOfOps() {
+  static const auto* const rows = new std::vector<OpAdvice>{
+      {Symptom::kNonFinite,
+       {"log", "log2", "log10", "log1p"},
+       {},
+       {"The logarithm of zero: a softmax or sigmoid before it has rounded to "
+        "exactly 0."},
+       {"Replace log(softmax(x)) by log_softmax(x), and log(sigmoid(x)) by "
+        "logsigmoid(x) or a loss that takes logits.",
+        "Otherwise, clamp the input from below."}},
+      {Symptom::kNonFinite,
+       {"sqrt", "rsqrt", "norm", "linalg_vector_norm", "sqrtgrad"},
+       {},
+       {"The root of zero, whose derivative is infinite, or of a negative "
+        "number "
+        "that rounding made from zero."},
+       {"Add a small epsilon under the root, not to its result."}},
+      {Symptom::kNonFinite,
+       {"div", "reciprocal", "realdiv", "floordiv"},
+       {},
+       {"A division by zero, often by a standard deviation, a norm or a count "
+        "that is zero for this batch."},
+       {"Look at the divisor: add an epsilon to it, or mask the elements where "
+        "it "
+        "is zero."}},
+      {Symptom::kNonFinite,
+       {"std", "var", "std_mean", "var_mean"},
+       {},
+       {"The standard deviation of a single value (NaN if it is unbiased), or "
+        "its gradient where all values are equal."},
+       {"Look at the size of the reduced dimension.",
+        "Use the biased variance, and add an epsilon before the root."}},
+      {Symptom::kNonFinite,
+       {"exp", "exp2", "expm1", "pow", "logcumsumexp"},
+       {},
+       {"The exponential overflows: float32 does above 88.7, float16 above "
+        "11.1."},
+       {"Subtract the maximum before the exponential, as softmax and logsumexp "
+        "do."}},
+      {Symptom::kNonFinite,
+       {"matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "einsum", "conv2d",
+        "convolution", "scaled_dot_product_attention", "batchmatmul"},
+       {"float16"},
+       {"The products exceed 65,504, the largest float16; attention scores do "
+        "so "
+        "before they are scaled."},
+       {"Scale the queries before the product, or compute it in bfloat16 or "
+        "float32.",
+        "Look at the largest absolute values of the inputs."}},
+      {Symptom::kNonFinite,
+       {"mul", "add", "sum", "mean", "cast", "_to_copy", "to"},
+       {"float16"},
+       {"The result exceeds 65,504, the largest float16."},
+       {"Compute this op in bfloat16 or float32."}},
+      {Symptom::kNonFinite,
+       {"softmax", "_softmax", "log_softmax", "_log_softmax"},
+       {},
+       {"A row whose scores are all masked with -inf has no largest value."},
+       {"Look for rows of the mask that leave nothing.",
+        "Use a large finite number instead of -inf for such rows."}},
+      {Symptom::kNonFinite,
+       {"nll_loss", "nll_loss_forward", "cross_entropy", "cross_entropy_loss"},
+       {},
+       {"No label of the batch counts, because all are ignored: the mean is "
+        "0/0.",
+        "The probability of a label is exactly 0."},
+       {"Look at the labels of this batch."}},
+      {Symptom::kNonFinite,
+       {"binary_cross_entropy"},
+       {},
+       {"The probability is exactly 0 or 1."},
+       {"Use binary_cross_entropy_with_logits on the value before the "
+        "sigmoid."}},
+      {Symptom::kNonFinite,
+       {"acos", "asin", "atanh", "acosh"},
+       {},
+       {"The argument lies outside the domain, or on its border, where the "
+        "derivative is infinite."},
+       {"Clamp the argument to the inside of the domain."}},
+      {Symptom::kNonFinite,
+       {"native_batch_norm", "batch_norm", "native_layer_norm", "layer_norm",
+        "native_group_norm", "cudnn_batch_norm", "batchnorm", "layernorm"},
+       {},
+       {"The input already contains NaN or infinities, or its variance "
+        "overflows."},
+       {"Look at the input and at its largest absolute value.",
+        "Look at the running statistics: one bad batch spoils them for good."}},
+      {Symptom::kAllZero,
+       {"relu", "threshold", "clamp_min", "hardtanh", "relu6"},
+       {},
+       {"The ReLU is dead: all of its inputs are negative."},
+       {"Look at the bias of the layer before it, and at its last large "
+        "update."}},
+      {Symptom::kVanishingGradient,
+       {"sigmoid_backward", "tanh_backward", "_softmax_backward_data",
+        "_log_softmax_backward_data"},
+       {},
+       {"The activation is saturated: its output is at the end of its range."},
+       {"Look at the input of the activation in the forward pass."}},
+  };
+  return *rows;
+}
+
+}  // namespace graphdbg::conditions
