@@ -87,7 +87,8 @@ class Expression {
     // Jump to `target` if the top of the stack is false (true) and so decides.
     kSkipIfFalse,
     kSkipIfTrue,
-    // Only in rules. `target` is the place of the variable, or of the window.
+    // These occur only in rules. `target` is the place of the variable, or of
+    // the window.
     kVariable,
     kPrev,
     kMeanBefore,

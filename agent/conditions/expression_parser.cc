@@ -119,7 +119,7 @@ class ExpressionParser {
   Expression expression_;
   std::vector<uint32_t> windows_;
   std::vector<uint32_t> used_;
-  // Within the argument of a series function.
+  // Whether the argument of a series function is being parsed.
   bool in_series_function_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace graphdbg::conditions {
 namespace {
@@ -29,6 +30,10 @@ void ValueWindow::Push(double value) {
 SeriesState::SeriesState(const std::vector<uint32_t>& windows)
     : windows_(windows.begin(), windows.end()),
       true_in_a_row_(windows.size(), 0) {}
+
+size_t SeriesExpression::state_size() const {
+  return std::accumulate(windows_.begin(), windows_.end(), windows_.size());
+}
 
 double SeriesExpression::Observe(absl::Span<const double> values,
                                  SeriesState* state) const {

@@ -36,7 +36,7 @@ class ValueWindow {
   bool full() const { return values_.size() == size_; }
   // The value that Push replaces next. The window is full.
   double oldest() const { return values_[next_]; }
-  // In the order of their places in memory.
+  // They are not in order of observations once the window is full.
   absl::Span<const double> values() const { return values_; }
   void Push(double value);
 
@@ -55,7 +55,8 @@ class SeriesState {
   friend class SeriesExpression;
 
   std::vector<ValueWindow> windows_;
-  // By window: how many observations in a row the condition of `held` was true.
+  // For each window, how many observations in a row the condition of `held` was
+  // true.
   std::vector<uint32_t> true_in_a_row_;
 };
 
@@ -71,6 +72,8 @@ class SeriesExpression {
 
   // The state of a series before its first observation.
   SeriesState Start() const { return SeriesState(windows_); }
+  // The numbers that the state of a series may grow to.
+  size_t state_size() const;
   // Evaluates the next observation of a series: `values` by the places of the
   // variables, NaN if unknown. Returns 1 if the expression is true, 0 if it is
   // false, NaN if it is unknown.

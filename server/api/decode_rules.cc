@@ -9,7 +9,7 @@
 namespace graphdbg::api {
 namespace {
 
-// Those of a check; see runs/rule_selection.h.
+// A check takes no more: see runs/rule_selection.h.
 constexpr size_t kMaxRules = 64;
 constexpr size_t kMaxNameBytes = 200;
 constexpr uint64_t kMaxObservations = 1'000'000'000;

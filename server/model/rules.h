@@ -28,7 +28,7 @@ struct RuleSelection {
   std::vector<Category> categories;
 };
 
-// What the observations of one series have in common.
+// A property that the observations of one series have in common.
 enum class SeriesPart { kRank, kTensor, kMode };
 
 struct RuleSpec {
@@ -59,11 +59,12 @@ struct Finding {
   std::string message;
 };
 
-// What became of one rule.
+// The result of one rule.
 struct RuleReport {
   std::string rule;
   uint64_t observations = 0;
-  // Those for which the expression was unknown.
+  // Observations that do not match because the expression, or everything that
+  // it uses, was unknown.
   uint64_t unknown = 0;
   // Includes findings that are not listed.
   uint64_t findings = 0;

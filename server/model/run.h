@@ -178,7 +178,8 @@ struct CheckReport {
   // Tensors that could not be checked, because neither the statistics that the
   // condition needs nor values were recorded.
   uint64_t not_recorded = 0;
-  // Those of rules, by step. The first ones if there are more.
+  // Findings of rules, by step. If there are too many, these are the first
+  // ones.
   std::vector<Finding> findings;
   std::vector<RuleReport> rules;
   std::string error;

@@ -20,12 +20,25 @@ void BackgroundCheck::Start(boost::asio::any_io_executor executor) {
   }
 }
 
+void BackgroundCheck::Fail(std::string error) {
+  {
+    absl::MutexLock lock(&error_mu_);
+    if (error_.empty()) error_ = std::move(error);
+  }
+  Cancel();
+}
+
 model::CheckReport BackgroundCheck::Progress() const {
   model::CheckReport report;
   const bool running = running_ > 0;
   report.state = cancelled_ ? model::CheckState::kCancelled
                  : running  ? model::CheckState::kRunning
                             : model::CheckState::kDone;
+  {
+    absl::MutexLock lock(&error_mu_);
+    report.error = error_;
+  }
+  if (!report.error.empty()) report.state = model::CheckState::kFailed;
   report.done = done_;
   report.total = total_;
   return report;

@@ -33,7 +33,7 @@ struct CheckedNode {
 CheckedNode CheckedNodeOf(const graph::GraphStore& graph,
                           graph::NodeIndex index);
 
-// See BackgroundCheck.
+// A check of one condition.
 class Check final : public BackgroundCheck {
  public:
   // More hits are only counted.
@@ -43,7 +43,7 @@ class Check final : public BackgroundCheck {
         std::shared_ptr<const model::Condition> condition)
       : predicate_(std::move(predicate)), condition_(std::move(condition)) {}
 
-  // See Add; usually one rank.
+  // Adds a task, which usually covers one rank.
   void AddTask(uint64_t steps, std::function<void(Check&)> task);
   model::CheckReport Report() const override ABSL_LOCKS_EXCLUDED(mu_);
 

@@ -134,11 +134,21 @@ Rule::Result Rule::Observe(absl::Span<const double> values,
   auto& since_match = series->since_match;
   if (in_a_row < spec_.hold) {
     if (since_match) ++*since_match;
-    return std::isnan(truth) ? Result::kUnknown : Result::kQuiet;
+    // `held` is false where nothing is known.
+    const bool unknown =
+        std::isnan(truth) || (truth == 0 && KnowsNothing(values));
+    return unknown ? Result::kUnknown : Result::kQuiet;
   }
   const bool fires = !since_match || *since_match >= spec_.cool_down;
   since_match = 0;
   return fires ? Result::kFires : Result::kQuiet;
+}
+
+bool Rule::KnowsNothing(absl::Span<const double> values) const {
+  const std::vector<uint32_t>& used = expression_.used();
+  return !used.empty() &&
+         std::all_of(used.begin(), used.end(),
+                     [&](uint32_t place) { return std::isnan(values[place]); });
 }
 
 void Rule::AddTo(absl::Span<const double> values,

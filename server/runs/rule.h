@@ -43,6 +43,8 @@ class Rule {
   // a rule that reduces, one for each value.
   const std::vector<uint32_t>& measures() const { return measures_; }
 
+  // The numbers that the state of a series may grow to.
+  size_t state_size() const { return expression_.state_size(); }
   RuleSeries Start() const { return RuleSeries(expression_.Start()); }
 
   enum class Result { kUnknown, kQuiet, kFires };
@@ -77,6 +79,8 @@ class Rule {
   static absl::StatusOr<std::pair<Aggregate, uint32_t>> ParseReduction(
       const std::string& text);
   absl::Status CheckSeries();
+  // Whether all values that the expression uses are unknown.
+  bool KnowsNothing(absl::Span<const double> values) const;
 
   model::RuleSpec spec_;
   conditions::SeriesExpression expression_;

@@ -8,6 +8,12 @@
 #include "server/runs/run_source.h"
 
 namespace graphdbg::recorded {
+namespace {
+
+// The memory that a series takes besides its windows, in numbers of 8 bytes.
+constexpr uint64_t kSeriesOverhead = 16;
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<RuleCheck>> RunSource::PrepareRules(
     const model::CheckSpec&) {
@@ -52,6 +58,16 @@ void RuleCheck::AddFinding(size_t rule, model::Finding finding) {
   if (++reports_[rule].findings <= kMaxFindings) {
     findings_.emplace_back(rule, std::move(finding));
   }
+}
+
+bool RuleCheck::AddSeries(size_t rule) {
+  const uint64_t size = kSeriesOverhead + rules_[rule].state_size();
+  if (states_.fetch_add(size) + size <= kMaxStates) return true;
+  Fail(absl::StrCat("the rules look at too many series: rule '",
+                    rules_[rule].spec().name,
+                    "' and those before it need more than ",
+                    kMaxStates * sizeof(double) >> 20, " MiB for windows"));
+  return false;
 }
 
 void RuleCheck::AddObservations(size_t rule, uint64_t count, uint64_t unknown) {

@@ -216,6 +216,35 @@ TEST_F(RuleCheckTest, ReadsChangesAndIdleUnits) {
   EXPECT_EQ(Steps(Rule("mode_step == 2")), (std::vector<uint64_t>{2}));
 }
 
+TEST_F(RuleCheckTest, ReportsThatWhatItNeedsWasNotRecorded) {
+  WriteRank(0);
+  for (const char* when : {"changed_count == 0", "held(changed_count == 0, 2)",
+                           "change_ratio > 1 && change_l2 > 0"}) {
+    const auto report = Run(Rule(when));
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->rules[0].observations, 30u) << when;
+    EXPECT_EQ(report->rules[0].unknown, 30u) << when;
+  }
+}
+
+// Windows take memory for each series.
+TEST_F(RuleCheckTest, MemoryIsBounded) {
+  RankWriter writer(path_, 0);
+  constexpr uint32_t kNodes = 1'000;
+  writer.WriteGraph(kNodes);
+  writer.Step(1, kNodes, 1);
+  writer.WriteSegment();
+  model::RuleSpec rule = Rule("prev(l2, 1000) > 0");
+  while (rule.when.size() < 900) rule.when += " || prev(l2, 1000) > 0";
+  ASSERT_TRUE(Run(rule).ok());
+  EXPECT_EQ(Run(rule)->state, model::CheckState::kFailed);
+  EXPECT_EQ(Run(rule)->error,
+            "the rules look at too many series: rule 'a rule' and those "
+            "before it need more than 256 MiB for windows");
+  rule.selection.nodes = {NodeName(1)};
+  EXPECT_EQ(Run(rule)->state, model::CheckState::kDone);
+}
+
 TEST_F(RuleCheckTest, OnlyTheGivenStepsAreObserved) {
   WriteRank(0);
   WriteRank(1);

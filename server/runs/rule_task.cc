@@ -88,7 +88,7 @@ class RuleTask::StepOfRank {
   uint32_t rank() const { return rank_.rank; }
   uint64_t step() const { return step_; }
   const std::vector<const Record*>& statistics() const { return statistics_; }
-  // By pass and mode.
+  // The keys are pass and mode.
   const std::map<std::pair<uint16_t, uint8_t>, Marks>& marks() const {
     return marks_;
   }
@@ -245,6 +245,7 @@ void RuleTask::Evaluate(size_t place, const SeriesId& id, uint64_t step,
   Progress& progress = progress_[place];
   auto found = progress.series.find(id);
   if (found == progress.series.end()) {
+    if (!check_.AddSeries(place)) return;
     found = progress.series.emplace(id, rule.Start()).first;
   }
   const Rule::Result result = rule.Observe(values, &found->second);

@@ -26,9 +26,10 @@ namespace graphdbg::recorded {
 struct RuleRank {
   uint32_t rank = 0;
   RankLog log;
-  // Those of the checked steps, in order of positions.
+  // The entries of the checked steps, in order of positions.
   std::vector<StepEntry> entries;
-  // By the process's id, which are dense; kNoNode for ids without a node.
+  // Nodes by the process's ids, which are dense; kNoNode for ids without a
+  // node.
   std::vector<graph::NodeIndex> nodes;
 
   uint64_t steps() const;
@@ -44,8 +45,8 @@ class RuleTask {
   void Run();
 
  private:
-  // What the observations of a series have in common; the same number in all
-  // of them for what they do not.
+  // Identifies a series. Properties that its observations do not have in common
+  // have the same number in all series.
   struct SeriesId {
     uint32_t rank;
     graph::NodeIndex node;
@@ -61,7 +62,7 @@ class RuleTask {
   // The state of one rule.
   struct Progress {
     absl::flat_hash_map<SeriesId, RuleSeries> series;
-    // Of the current step.
+    // Sums over the observations of the current step.
     absl::flat_hash_map<SeriesId, std::vector<Rule::Sums>> sums;
     uint64_t observations = 0;
     uint64_t unknown = 0;

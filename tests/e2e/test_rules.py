@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import random
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import graphdbg
 import pytest
-from conftest import GRAPHDBG, clean_environment
-from graphdbg.rules import Rule, RuleError, RuleResult, evaluate
+from conftest import GRAPHDBG, Finished, clean_environment
+from graphdbg.rules import ExpressionRule, RuleError, RuleResult, evaluate, read_rules
 from graphdbg.rules.measures import TENSOR_MEASURES
 from random_rules import Expressions, write_random_run
 
@@ -39,7 +41,7 @@ def found(results: Sequence[RuleResult]) -> list[list[str]]:
     return [sorted(map(repr, findings)) for findings in plain]
 
 
-def differences(run: graphdbg.runs.Run, rules: Sequence[Rule]) -> list[str]:
+def differences(run: graphdbg.runs.Run, rules: Sequence[ExpressionRule]) -> list[str]:
     """The rules for which the engines disagree."""
     by_log = evaluate(run, rules, engine="log")
     by_sql = evaluate(run, rules, engine="duckdb")
@@ -61,7 +63,7 @@ def test_log_and_sql_agree_on_random_expressions(directory: Path) -> None:
     choose = random.Random(SEED)
     expressions = Expressions(choose, tuple(TENSOR_MEASURES))
     rules = [
-        Rule(
+        ExpressionRule(
             f"r{number}",
             expressions.condition(),
             cool_down=choose.choice((0, 0, 2, 10)),
@@ -81,7 +83,7 @@ def test_log_and_sql_agree_on_values_over_tensors_and_ranks(directory: Path) -> 
     expressions = Expressions(choose, ("hi", "lo", "n", "step"))
     measures = ("l2", "max", "zero_count", "change_abs_max", "nan_count")
     rules = [
-        Rule(
+        ExpressionRule(
             f"r{number}",
             expressions.condition(2),
             cool_down=0,
@@ -115,8 +117,8 @@ def test_log_and_sql_agree_on_values_over_tensors_and_ranks(directory: Path) -> 
 def test_log_and_sql_select_the_same_tensors(directory: Path, select: dict[str, list[str]]) -> None:
     pytest.importorskip("duckdb")
     run = graphdbg.open_run(directory)
-    rule = Rule("selected", "count >= 0", select, cool_down=1000)
-    assert not differences(run, [rule, Rule("steps", "mode_step > 3", series=("rank",), cool_down=0)])
+    rule = ExpressionRule("selected", "count >= 0", select, cool_down=1000)
+    assert not differences(run, [rule, ExpressionRule("steps", "mode_step > 3", series=("rank",), cool_down=0)])
     (result,) = evaluate(run, [rule], engine="log")
     assert 0 < len({finding.tensor for finding in result.findings}) <= 3
     (limited,) = evaluate(run, [rule], (5, 9), [1], engine="log")
@@ -159,6 +161,59 @@ def test_the_command_evaluates_the_built_in_rules_that_fit(directory: Path) -> N
     assert "dead_relu: undecided for all" in done.stderr
 
 
+# The learning rate is 0, and a later ReLU is dead.
+TRAINS = """
+import torch
+torch.manual_seed(0)
+x = torch.randn(64, 8)
+y = x[:, :1] * 3
+first, last = torch.nn.Linear(8, 16), torch.nn.Linear(16, 1)
+optimizer = torch.optim.SGD([*first.parameters(), *last.parameters()], lr=0.0)
+loss_of = torch.nn.MSELoss()
+for step in range(14):
+    optimizer.zero_grad()
+    hidden = torch.relu(first(x) - (100 if step >= 11 else 0))
+    loss = loss_of(last(hidden), y)
+    loss.backward()
+    optimizer.step()
+"""
+COLLECTIONS = """
+record: {overhead: 0}
+collections:
+- {name: losses}
+- {name: weights, reductions: {change: true}}
+- {name: gradients}
+- {name: relus, op_types: ["aten::relu"], reductions: {units: {axis: 1, from: 0, below: 1}}}
+rules:
+- {rule: loss_not_decreasing}
+- {rule: unchanged_tensor, select: {collections: [weights]}}
+- {rule: vanishing_gradient, for: 2}
+- {rule: dead_relu}
+"""
+
+
+def test_rules_find_what_is_wrong_with_a_job(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
+    script, config = tmp_path / "train.py", tmp_path / "job.yaml"
+    script.write_text(TRAINS)
+    config.write_text(COLLECTIONS)
+    job = debug_run(
+        "--no-wait", f"--record={tmp_path / 'runs'}", f"--config={config}", command=[sys.executable, str(script)]
+    )
+    assert job.code == 0, job.stderr
+    run = graphdbg.open_run(job.result["run"])
+    loss, unchanged, vanishing, dead = read_rules(config)
+    results = evaluate(run, [loss, unchanged, vanishing, dead], engine="log")
+    places = [{(finding.step, finding.tensor) for finding in result.findings} for result in results]
+    assert places[0] == {(11, "forward/MSELoss/mse_loss:0")}
+    # The first two changes are those of the steps 2 and 3.
+    assert places[1] == {(3, "forward/first/weight:0"), (3, "forward/last/weight:0")}
+    assert {step for step, _ in places[2]} == {13} and len(places[2]) == 3
+    assert places[3] == {(12, "forward/relu:0")}
+    assert results[3].findings[0].values == {"idle_unit_percentage": 100.0}
+    if importlib.util.find_spec("duckdb"):
+        assert not differences(run, [loss, unchanged, vanishing])
+
+
 def test_wrong_rules_are_named(directory: Path, tmp_path: Path) -> None:
     unknown = rules_command(str(directory), "--rule", "exploding_tensors")
     assert unknown.returncode == 2
@@ -176,13 +231,13 @@ def test_wrong_rules_are_named(directory: Path, tmp_path: Path) -> None:
 
 def test_python_checks_rules_as_the_command_does(directory: Path) -> None:
     run = graphdbg.open_run(directory)
-    findings = run.check([{"rule": "exploding_tensor"}, Rule("r", "zero_count > 1")])
+    findings = run.check([{"rule": "exploding_tensor"}, ExpressionRule("r", "zero_count > 1")])
     assert {finding.rule for finding in findings} == {"exploding_tensor", "r"}
     assert run.check({"rule": "exploding_tensor"}, steps=(3, 5), ranks=[0]) == run.check(
         {"rule": "exploding_tensor"}, steps=range(3, 6), ranks=[0], engine="duckdb"
     )
     with pytest.raises(RuleError, match=r"r: .*'\(' is no regular expression"):
-        run.check(Rule("r", "l2 > 1", {"include": ["("]}))
+        run.check(ExpressionRule("r", "l2 > 1", {"include": ["("]}))
     with pytest.raises(RuleError, match=r"rules\[1\]: expected a rule, not 'nan'"):
         run.check([{"rule": "exploding_tensor"}, "nan"])  # type: ignore[list-item]
     with pytest.raises(graphdbg.GraphdbgError, match="no engine spark; there are auto, log, duckdb"):

@@ -12,7 +12,7 @@ from .recorded import Progress, add_run, steps_range
 from .terminal import visible
 
 if TYPE_CHECKING:
-    from graphdbg.rules import Finding, Rule, RuleResult
+    from graphdbg.rules import ExpressionRule, Finding, RuleResult
     from graphdbg.runs import Run
 
 _COLUMNS = ("step", "rank", "mode", "rule", "tensor", "values")
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if any(result.findings for result in results) else 0
 
 
-def _chosen(names: list[str] | None, file: str | None) -> list[Rule] | None:
+def _chosen(names: list[str] | None, file: str | None) -> list[ExpressionRule] | None:
     """The rules that the options name; None if there are no such options."""
     from graphdbg.rules import built_in, read_rules
 
@@ -81,7 +81,7 @@ def _chosen(names: list[str] | None, file: str | None) -> list[Rule] | None:
     return [own.get(name) or built_in(name, "--rule") for name in names]
 
 
-def _fitting(recorded: Run) -> list[Rule]:
+def _fitting(recorded: Run) -> list[ExpressionRule]:
     """The built-in rules that need no parameters and whose collections the run has."""
     from graphdbg.rules import BUILT_INS, RuleError, built_in
 

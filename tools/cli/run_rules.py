@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from graphdbg.rules import Finding, Rule, RuleError, RuleResult
+from graphdbg.rules import ExpressionRule, Finding, RuleError, RuleResult
 
 from .client import ApiError, Client, Json
 from .errors import CliError
@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 def run_rules(
     directory: Path,
-    rules: Sequence[Rule],
+    rules: Sequence[ExpressionRule],
     ranks: Sequence[int] | None,
     steps: tuple[int | None, int | None],
     progress: Progress,
@@ -50,8 +50,8 @@ def run_rules(
     return results
 
 
-def _check(client: Client, path: str, rules: Sequence[Rule], limits: Json, progress: Progress) -> Json:
-    # Numbers instead of names, which may occur several times.
+def _check(client: Client, path: str, rules: Sequence[ExpressionRule], limits: Json, progress: Progress) -> Json:
+    # Several rules may have the same name, so their numbers are sent instead.
     body = {"rules": [rule.json() | {"name": str(number)} for number, rule in enumerate(rules)], **limits}
     try:
         place = f"{path}/{client.post(path, body)['check_id']}"
@@ -66,7 +66,7 @@ def _check(client: Client, path: str, rules: Sequence[Rule], limits: Json, progr
     return check
 
 
-def _results(rules: Sequence[Rule], check: Json) -> Iterator[RuleResult]:
+def _results(rules: Sequence[ExpressionRule], check: Json) -> Iterator[RuleResult]:
     for number, (rule, report) in enumerate(zip(rules, check["rules"], strict=True)):
         found = [
             Finding.from_json(entry | {"rule": rule.name})
@@ -76,7 +76,7 @@ def _results(rules: Sequence[Rule], check: Json) -> Iterator[RuleResult]:
         yield RuleResult(rule, found, report["finding_count"], report["observations"], report["unknown"])
 
 
-def _with_name(error: ApiError, rules: Sequence[Rule]) -> str:
+def _with_name(error: ApiError, rules: Sequence[ExpressionRule]) -> str:
     """The error with the name of the rule whose field it is."""
     number = error.field.removeprefix("rules[").partition("]")[0]
     if not number.isdigit() or int(number) >= len(rules):

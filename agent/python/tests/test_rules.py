@@ -9,7 +9,7 @@ from typing import Any
 import graphdbg
 import numpy
 import pytest
-from graphdbg.rules import BUILT_INS, Finding, Rule, RuleError, built_in, evaluate, read_rules, rule_of
+from graphdbg.rules import BUILT_INS, ExpressionRule, Finding, RuleError, built_in, evaluate, read_rules, rule_of
 from graphdbg.rules.expression import ExpressionError, parse
 from graphdbg.runs.record import BEGIN_KIND, END_KIND, MARK
 from synthetic_run import (
@@ -175,7 +175,9 @@ def test_a_file_has_rules(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text("rules:\n- {rule: vanishing_gradient, params: {threshold: 1.0e-8}, for: 3}\n- {when: l2 > 1}\n")
     first, second = read_rules(file)
-    assert first == Rule("vanishing_gradient", "abs_mean < 1e-08 && count > 0", {"collections": ["gradients"]}, hold=3)
+    assert first == ExpressionRule(
+        "vanishing_gradient", "abs_mean < 1e-08 && count > 0", {"collections": ["gradients"]}, hold=3
+    )
     assert (second.name, second.when) == ("l2 > 1", "l2 > 1")
     file.write_text("rules:\n- {when: l2 > 1, coldown: 1}\n")
     with pytest.raises(RuleError, match=r"job.yaml:2: rules\[0\].coldown: unknown key; did you mean 'cool_down'\?"):
@@ -217,5 +219,6 @@ def test_what_was_not_recorded_is_an_error(losses: graphdbg.runs.Run) -> None:
         steps_of(losses, "l2 > 1", select={"collections": ["loses"]})
     with pytest.raises(RuleError, match="idle units are only in the log"):
         steps_of(losses, "idle_unit_percentage > 1")
-    (result,) = evaluate(losses, [Rule("r", "change_l2 > 1")], engine="duckdb")
-    assert (result.observations, result.unknown) == (7, 7)
+    for when in ("change_l2 > 1", "held(changed_count == 0, 2)"):
+        (result,) = evaluate(losses, [ExpressionRule("r", when)], engine="duckdb")
+        assert (result.observations, result.unknown) == (7, 7)

@@ -1413,7 +1413,7 @@ export interface components {
                 observations: number;
                 /** @description Its name. */
                 rule: string;
-                /** @description Observations for which the expression could not be decided. */
+                /** @description Observations that do not match because what they need was not recorded. */
                 unknown: number;
             }[];
             /** @enum {unknown} */

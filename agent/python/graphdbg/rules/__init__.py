@@ -7,7 +7,7 @@ server's engine, or by SQL.
 from __future__ import annotations
 
 from .catalogue import BUILT_INS, BuiltIn
-from .definition import Rule, RuleError
+from .definition import ExpressionRule, RuleError
 from .evaluation import ENGINES, evaluate, refuse_unobserved
 from .finding import Finding, RuleResult
 from .reading import built_in, read_rules, rule_of
@@ -16,8 +16,8 @@ __all__ = [
     "BUILT_INS",
     "ENGINES",
     "BuiltIn",
+    "ExpressionRule",
     "Finding",
-    "Rule",
     "RuleError",
     "RuleResult",
     "built_in",

@@ -36,7 +36,7 @@ class Reduction:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ExpressionRule:
     """A rule over recorded series.
 
     Attributes:

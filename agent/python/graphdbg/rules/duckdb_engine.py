@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .definition import Rule, RuleError
+from .definition import ExpressionRule, RuleError
 from .expression import names_of
 from .finding import MAX_FINDINGS, Finding, RuleResult
 from .measures import UNIT_MEASURES
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphdbg.runs.run import Run
 
 
-def evaluate_by_sql(run: Run, rules: Sequence[Rule], limits: Limits) -> list[RuleResult]:
+def evaluate_by_sql(run: Run, rules: Sequence[ExpressionRule], limits: Limits) -> list[RuleResult]:
     """Evaluates each rule over the observations within these limits.
 
     Raises:
@@ -26,7 +26,7 @@ def evaluate_by_sql(run: Run, rules: Sequence[Rule], limits: Limits) -> list[Rul
     return [_evaluate(run, rule, limits) for rule in rules]
 
 
-def _evaluate(run: Run, rule: Rule, limits: Limits) -> RuleResult:
+def _evaluate(run: Run, rule: ExpressionRule, limits: Limits) -> RuleResult:
     used = names_of(rule.expression())
     measured = [each.measure for each in rule.reductions().values()] if rule.reduce else used
     if any(name in UNIT_MEASURES for name in measured):
@@ -40,7 +40,7 @@ def _evaluate(run: Run, rule: Rule, limits: Limits) -> RuleResult:
     return RuleResult(rule, [], 0, int(counts["observations"]), int(counts["unknown"]))
 
 
-def _finding(rule: Rule, used: Sequence[str], row: dict[str, Any]) -> Finding:
+def _finding(rule: ExpressionRule, used: Sequence[str], row: dict[str, Any]) -> Finding:
     from graphdbg.runs.record import mode_name
 
     values = {name: row[column_of(name)] for name in used}

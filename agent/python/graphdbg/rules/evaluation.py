@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
-from .definition import Rule, RuleError
+from .definition import ExpressionRule, RuleError
 from .duckdb_engine import evaluate_by_sql
 from .finding import RuleResult
 from .selection import check_collections
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 
 def evaluate(
     run: Run,
-    rules: Sequence[Rule],
+    rules: Sequence[ExpressionRule],
     steps: tuple[int | None, int | None] = (None, None),
     ranks: Sequence[int] | None = None,
     engine: str = "auto",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .definition import Rule
+from .definition import ExpressionRule
 
 # More findings of a rule are only counted.
 MAX_FINDINGS = 1_000
@@ -61,10 +61,10 @@ class RuleResult:
         findings: In order of steps, at most 1,000.
         count: How many there are.
         observations: How many there were; None if they were not counted, because there are findings.
-        unknown: Observations for which the expression could not be decided; None as above.
+        unknown: Observations that do not match because what they need was not recorded; None as above.
     """
 
-    rule: Rule
+    rule: ExpressionRule
     findings: list[Finding]
     count: int
     observations: int | None

@@ -11,14 +11,14 @@ from graphdbg._config import ConfigurationError, load
 from graphdbg._config._validate import nearest
 
 from .catalogue import BUILT_INS, BuiltIn
-from .definition import SELECTION_LISTS, SERIES_PARTS, Rule, RuleError
+from .definition import SELECTION_LISTS, SERIES_PARTS, ExpressionRule, RuleError
 
 _KEYS = ("rule", "name", "params", "select", "series", "reduce", "when", "for", "cool_down", "actions")
 _KEY = re.compile(r"[\w.]+: ")
 _MOST_OBSERVATIONS = 1_000_000_000
 
 
-def read_rules(file: str | Path) -> list[Rule]:
+def read_rules(file: str | Path) -> list[ExpressionRule]:
     """The rules of a configuration file, in their order.
 
     Raises:
@@ -33,12 +33,12 @@ def read_rules(file: str | Path) -> list[Rule]:
     return [rule_of(entry, f"{file}: rules[{number}]") for number, entry in enumerate(values["rules"])]
 
 
-def built_in(name: str, place: str = "") -> Rule:
+def built_in(name: str, place: str = "") -> ExpressionRule:
     """A built-in rule with its defaults. Raises RuleError if there is none, or it needs parameters."""
     return rule_of({"rule": name}, place)
 
 
-def rule_of(entry: Mapping[str, Any], place: str = "") -> Rule:
+def rule_of(entry: Mapping[str, Any], place: str = "") -> ExpressionRule:
     """A rule as the configuration writes it.
 
     Args:
@@ -63,7 +63,7 @@ class _Reader:
         self._entry = entry
         _refuse_others("", entry, _KEYS)
 
-    def rule(self) -> Rule:
+    def rule(self) -> ExpressionRule:
         name, when = self._entry.get("rule"), self._text("when")
         if (name is None) == (when is None):
             raise RuleError("expected either 'rule', the name of a built-in rule, or 'when', an expression")
@@ -76,7 +76,7 @@ class _Reader:
             raise RuleError(f"rule: there is no rule '{name}'{nearest(str(name), list(BUILT_INS))}")
         return self._make(known)
 
-    def _make(self, base: BuiltIn) -> Rule:
+    def _make(self, base: BuiltIn) -> ExpressionRule:
         try:
             when = base.when(self._params(base))
         except ValueError as error:
@@ -86,7 +86,7 @@ class _Reader:
             select = base.select
         if select is None:
             raise RuleError(f"select: {base.id} needs a selection of tensors, such as {{collections: [weights]}}")
-        return Rule(
+        return ExpressionRule(
             name=self._text("name") or base.id,
             when=when,
             select=select,

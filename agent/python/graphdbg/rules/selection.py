@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from graphdbg._config._validate import nearest
 from graphdbg.runs.schema import CATEGORIES
 
-from .definition import Rule, RuleError
+from .definition import ExpressionRule, RuleError
 
 if TYPE_CHECKING:
     from graphdbg.runs.graph import RecordedNode
     from graphdbg.runs.run import Run
 
 
-def check_collections(rule: Rule, known: Sequence[str]) -> None:
+def check_collections(rule: ExpressionRule, known: Sequence[str]) -> None:
     """Raises RuleError if the rule selects a collection that the run does not have."""
     for name in rule.select.get("collections", ()):
         if name not in known:
             raise RuleError(f"{rule.name}: the run has no collection '{name}'{nearest(name, list(known))}")
 
 
-def selected_tensors(run: Run, rule: Rule) -> list[str] | None:
+def selected_tensors(run: Run, rule: ExpressionRule) -> list[str] | None:
     """The names of the selected tensors, NODE:SLOT; None if every tensor is selected.
 
     Raises:
@@ -48,7 +48,7 @@ def selected_tensors(run: Run, rule: Rule) -> list[str] | None:
 class _Matcher:
     """Selects nodes by everything but collections."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: ExpressionRule) -> None:
         select = rule.select
         self._select: Mapping[str, list[str]] = select
         self._include = _compiled(rule, "include")
@@ -80,7 +80,7 @@ class _Matcher:
         )
 
 
-def _compiled(rule: Rule, key: str) -> list[re.Pattern[str]]:
+def _compiled(rule: ExpressionRule, key: str) -> list[re.Pattern[str]]:
     found = []
     for text in rule.select.get(key, ()):
         try:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from .definition import SERIES_PARTS, Rule
+from .definition import SERIES_PARTS, ExpressionRule
 from .expression import Binary, Name, Number, Part, Series, Unary, names_of
 from .measures import STEP_MEASURES, TENSOR_MEASURES, needs_changes
 
@@ -62,7 +62,7 @@ def _list(items: Iterable[str]) -> str:
     return ", ".join(items) or "null"
 
 
-def findings_query(rule: Rule, limits: Limits, most: int) -> str:
+def findings_query(rule: ExpressionRule, limits: Limits, most: int) -> str:
     """A query for the first findings, by step: the series' keys, step, the used values, and `finding_count`."""
     translation = Translation(rule, limits)
     keys = ", ".join(translation.keys)
@@ -79,12 +79,15 @@ def findings_query(rule: Rule, limits: Limits, most: int) -> str:
     )
 
 
-def counts_query(rule: Rule, limits: Limits) -> str:
-    """A query for the numbers of observations, and of those for which the expression is unknown."""
+def counts_query(rule: ExpressionRule, limits: Limits) -> str:
+    """A query for the numbers of observations, and of those for which nothing is known."""
     translation = Translation(rule, limits)
+    # `held` is false where nothing is known.
+    nothing = " and ".join(f"{column_of(name)} is null" for name in names_of(rule.expression())) or "false"
     return (
         f"with {translation.subqueries} select count(*) as observations, "
-        "coalesce(sum(case when truth is null then 1 else 0 end), 0) as unknown from numbered"
+        f"coalesce(sum(case when truth is null or (not truth and {nothing}) then 1 else 0 end), 0) as unknown "
+        "from numbered"
     )
 
 
@@ -113,7 +116,7 @@ class Translation:
         held: A condition over `numbered`, whether the rule matches.
     """
 
-    def __init__(self, rule: Rule, limits: Limits) -> None:
+    def __init__(self, rule: ExpressionRule, limits: Limits) -> None:
         self._rule = rule
         self._levels: list[list[str]] = []
         self._columns = 0
@@ -252,7 +255,7 @@ class Translation:
         return self._keep(_Sql(text, x.level))
 
 
-def _keys(rule: Rule, known: Sequence[str]) -> list[str]:
+def _keys(rule: ExpressionRule, known: Sequence[str]) -> list[str]:
     return [key for key in known if key in rule.series]
 
 

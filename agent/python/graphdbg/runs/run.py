@@ -31,10 +31,10 @@ from .tensor import Tensor, mode_number
 
 if TYPE_CHECKING:
     import pyarrow
-    from graphdbg.rules import Finding, Rule
+    from graphdbg.rules import ExpressionRule, Finding
 
     # A rule, or one as the configuration writes it.
-    AnyRule = Rule | Mapping[str, Any]
+    AnyRule = ExpressionRule | Mapping[str, Any]
 
 # The most serious end comes first: that of the run is the worst of its ranks'.
 _ENDS = (LOST, "exception", "terminated", "closed", "exit")
@@ -433,7 +433,7 @@ class Run:
 
     def _findings(
         self,
-        rules: list[Rule],
+        rules: list[ExpressionRule],
         steps: tuple[int | None, int | None],
         ranks: Sequence[int] | None,
         engine: str,
