@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -126,6 +127,20 @@ def test_log_and_sql_select_the_same_tensors(directory: Path, select: dict[str, 
     assert found([limited]) == found([by_sql])
     assert {finding.rank for finding in limited.findings} <= {1}
     assert all(5 <= finding.step <= 9 for finding in limited.findings)
+
+
+def test_a_packed_run_has_the_findings_of_its_log(directory: Path, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    rules = [ExpressionRule("r", "prev(nan_count, 2) < nan_count"), ExpressionRule("s", "change_l2 > 1")]
+    by_log = found(evaluate(graphdbg.open_run(directory), rules, engine="log"))
+    packed = tmp_path / "packed"
+    shutil.copytree(directory, packed)
+    subprocess.run([GRAPHDBG, "pack", str(packed)], check=True, capture_output=True, env=clean_environment())
+    run = graphdbg.open_run(packed)
+    assert found(evaluate(run, rules)) == by_log
+    assert all(by_log)
+    with pytest.raises(graphdbg.GraphdbgError, match="has no complete log on this machine: use the engine duckdb"):
+        run.check(rules, engine="log")
 
 
 def test_the_command_lists_findings(directory: Path, tmp_path: Path) -> None:
