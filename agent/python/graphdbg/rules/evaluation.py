@@ -75,5 +75,5 @@ def refuse_unobserved(results: Sequence[RuleResult]) -> None:
 def _directory_with_log(run: Run) -> Path | None:
     """The run's directory if its log has all records."""
     directory = run.local_directory
-    complete = all(rank.log_has_all for rank in run.selected_ranks(None))
+    complete = all(rank.log_has_all() for rank in run.selected_ranks(None))
     return directory if complete else None
