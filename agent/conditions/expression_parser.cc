@@ -174,7 +174,10 @@ size_t TokenLength(absl::string_view text) {
   for (const char* two : {"<=", ">=", "==", "!=", "&&", "||"}) {
     if (text.substr(0, 2) == two) return 2;
   }
-  return 1;
+  // A whole character of UTF-8.
+  size_t n = 1;
+  while (n < text.size() && (text[n] & 0xC0) == 0x80) ++n;
+  return n;
 }
 
 // Suggests the right operator for those of other languages.

@@ -128,6 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"mean > 1", 1,
                   "unknown statistic \"mean\"; expected one of "
                   "x, y"},
+        ErrorCase{"x > \xC3\xA9", 5, "not \"\xC3\xA9\""},
         ErrorCase{"before(x, 1) > 1", 1, "max_before, held"}));
 
 TEST(SeriesExpressionTest, ConditionsReferToRules) {

@@ -75,6 +75,16 @@ class Expressions:
         return self._random.choice((1, 1, 2, 3, 5, 8))
 
 
+def mutated(choose: random.Random, text: str) -> str:
+    """A text with a character or a word more, or a character less; most are no longer expressions."""
+    place, kind = choose.randrange(len(text) + 1), choose.random()
+    if kind < 0.4:
+        return text[:place] + text[place + 1 :]
+    words = (" prev(", "held(", " min(", "1e999", "not ", " and ", "== ", " ,0)", "0x1", "1_0", "1e", "\t")
+    added = choose.choice("()<>=!&|+-*/,.e1 x_") if kind < 0.8 else choose.choice(words)
+    return text[:place] + added + text[place:]
+
+
 def write_random_run(directory: Path, seed: int, ranks: int = 2, steps: int = 40) -> None:
     """Writes a run of three tensors with random statistics, in which some steps and records are missing."""
     write_run_json(directory, ranks)

@@ -15,9 +15,12 @@ from pathlib import Path
 import graphdbg
 import pytest
 from conftest import GRAPHDBG, Finished, clean_environment
+from graphdbg.cli.client import ApiError, Client
+from graphdbg.cli.served_run import served_run
 from graphdbg.rules import ExpressionRule, RuleError, RuleResult, evaluate, read_rules
-from graphdbg.rules.measures import TENSOR_MEASURES
-from random_rules import Expressions, write_random_run
+from graphdbg.rules.expression import ExpressionError, parse
+from graphdbg.rules.measures import NAMES, TENSOR_MEASURES
+from random_rules import Expressions, mutated, write_random_run
 
 SEED = 20261124
 EXPRESSIONS = 2400
@@ -27,6 +30,11 @@ def rules_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [GRAPHDBG, "rules", *arguments], capture_output=True, text=True, timeout=300, env=clean_environment()
     )
+
+
+def start_check(client: Client, run: str, when: str) -> str:
+    """Starts a check of an expression, and returns its id."""
+    return str(client.post(f"{run}/checks", {"rules": [{"name": "r", "when": when}]})["check_id"])
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +83,27 @@ def test_log_and_sql_agree_on_random_expressions(directory: Path) -> None:
     ]
     wrong = differences(run, rules)
     assert not wrong, f"{len(wrong)} of {len(rules)} differ: " + "\n".join(wrong[:5])
+
+
+def test_python_and_the_server_refuse_the_same_expressions(directory: Path) -> None:
+    choose = random.Random(SEED)
+    expressions = Expressions(choose, NAMES[:20])
+    refused = 0
+    with served_run(directory) as (client, run):
+        for _ in range(400):
+            text = mutated(choose, expressions.condition(2))
+            try:
+                parse(text, NAMES)
+            except ExpressionError as error:
+                here = str(error)
+            else:
+                client.delete(f"{run}/checks/{start_check(client, run, text)}")
+                continue
+            refused += 1
+            with pytest.raises(ApiError) as there:
+                start_check(client, run, text)
+            assert here in str(there.value), text
+    assert refused > 200
 
 
 def test_log_and_sql_agree_on_values_over_tensors_and_ranks(directory: Path) -> None:
