@@ -142,6 +142,8 @@ def _summary(result: RuleResult) -> str:
     if result.observations == 0:
         return f"{name}: nothing that it selects was recorded"
     if result.observations is not None and result.observations == result.unknown:
-        return f"{name}: undecided for all {result.observations} observations: too few, or what it needs was not recorded"
+        return (
+            f"{name}: undecided for all {result.observations} observations: too few, or what it needs was not recorded"
+        )
     listed = f", the first {len(result.findings)} listed" if len(result.findings) < result.count else ""
     return f"{name}: {result.count} finding{'' if result.count == 1 else 's'}{listed}"

@@ -160,6 +160,7 @@ def test_every_built_in_rule_is_valid() -> None:
         ({"when": "l2 > 1", "series": ["rank"]}, "series: a series of several tensors or ranks needs `reduce`"),
         ({"when": "hi > 1", "reduce": {"hi": "most(l2)"}}, "reduce.hi: expected min, max, sum, mean or count"),
         ({"when": "hi > 1", "reduce": {"hi": "max(l3)"}}, 'reduce.hi: unknown statistic "l3"'),
+        ({"when": "hi > Hi", "reduce": {"hi": "max(l2)", "Hi": "min(l2)"}}, "reduce.Hi: another name differs only"),
         ({"when": "step_seconds > l2"}, "when: step_seconds describes steps"),
         ({"when": "l2 > 1", "for": 0}, "for: expected a whole number of at least 1, not 0"),
     ],

@@ -71,10 +71,13 @@ class ExpressionRule:
 
     def reductions(self) -> dict[str, Reduction]:
         """The values of `reduce` by name. Raises RuleError."""
-        found = {}
+        found: dict[str, Reduction] = {}
         for name, text in self.reduce.items():
             if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name == "step":
                 raise RuleError(f"reduce.{name}: '{name}' is not a valid name")
+            # Columns of SQL do not distinguish upper and lower case.
+            if name.lower() in map(str.lower, found):
+                raise RuleError(f"reduce.{name}: another name differs only in upper and lower case")
             match = _REDUCTION.fullmatch(text)
             if not match or match[1] not in AGGREGATES:
                 raise RuleError(

@@ -56,7 +56,7 @@ def evaluate(
         check_collections(rule, known)
     directory = _directory_with_log(run)
     if engine == "duckdb" or (engine == "auto" and directory is None):
-        return evaluate_by_sql(run, rules, Limits(*steps, ranks))
+        return evaluate_by_sql(run, rules, Limits(*steps, ranks or None))
     if directory is None:
         raise GraphdbgError(f"{run.path} has no complete log on this machine: use the engine duckdb", USAGE)
     # The server's engine comes with the command line.
