@@ -51,19 +51,11 @@ double Expression::Evaluate(TensorMeasurements* measurements) const {
         if (stack[top - 1] == 1) i = instruction.target - 1;
         continue;
       case Op::kNegate:
-        stack[top - 1] = -stack[top - 1];
-        continue;
       case Op::kNot:
-        stack[top - 1] = 1 - stack[top - 1];
-        continue;
       case Op::kAbs:
-        stack[top - 1] = std::fabs(stack[top - 1]);
-        continue;
       case Op::kLog10:
-        stack[top - 1] = std::log10(stack[top - 1]);
-        continue;
       case Op::kSqrt:
-        stack[top - 1] = std::sqrt(stack[top - 1]);
+        stack[top - 1] = Unary(instruction.op, stack[top - 1]);
         continue;
       default:
         --top;
@@ -71,6 +63,23 @@ double Expression::Evaluate(TensorMeasurements* measurements) const {
     }
   }
   return stack[0];
+}
+
+double Expression::Unary(Op op, double a) {
+  switch (op) {
+    case Op::kNegate:
+      return -a;
+    case Op::kNot:
+      return 1 - a;
+    case Op::kAbs:
+      return std::fabs(a);
+    case Op::kLog10:
+      return std::log10(a);
+    case Op::kSqrt:
+      return std::sqrt(a);
+    default:
+      return kUnknown;
+  }
 }
 
 double Expression::Binary(Op op, double a, double b) {
@@ -83,7 +92,8 @@ double Expression::Binary(Op op, double a, double b) {
     case Op::kMultiply:
       return a * b;
     case Op::kDivide:
-      return a / b;
+      // The sum turns -0 into +0.
+      return a / (b + 0.0);
     case Op::kLess:
       return Truth(known, a < b);
     case Op::kLessEqual:

@@ -18,7 +18,9 @@
 // unknown, as is 0/0 and everything computed from them. A comparison with an
 // unknown number is unknown, and so is its negation; && and || are unknown only
 // if the other side does not decide. An expression that is unknown does not
-// match.
+// match. In a division, a zero has no sign.
+//
+// Rules also have functions over earlier values: see series_expression.h.
 #ifndef AGENT_CONDITIONS_EXPRESSION_H_
 #define AGENT_CONDITIONS_EXPRESSION_H_
 
@@ -58,6 +60,7 @@ class Expression {
 
  private:
   friend class ExpressionParser;
+  friend class SeriesExpression;
 
   enum class Op : uint8_t {
     kNumber,
@@ -84,6 +87,14 @@ class Expression {
     // Jump to `target` if the top of the stack is false (true) and so decides.
     kSkipIfFalse,
     kSkipIfTrue,
+    // These occur only in rules. `target` is the place of the variable, or of
+    // the window.
+    kVariable,
+    kPrev,
+    kMeanBefore,
+    kMinBefore,
+    kMaxBefore,
+    kHeld,
   };
 
   struct Instruction {
@@ -93,6 +104,7 @@ class Expression {
     const Measure* measure = nullptr;
   };
 
+  static double Unary(Op op, double a);
   static double Binary(Op op, double a, double b);
   static Interval UnaryBounds(Op op, const Interval& a);
   static Interval BinaryBounds(Op op, const Interval& a, const Interval& b);

@@ -7,17 +7,30 @@
 #include "absl/strings/charconv.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/conditions/expression.h"
+#include "agent/conditions/series_expression.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::conditions {
 
 class ExpressionParser {
  public:
-  explicit ExpressionParser(absl::string_view text) : text_(text) { Advance(); }
+  // For a rule, `variables` are its names, and must outlive this; null for a
+  // condition, whose names are those of measures.
+  ExpressionParser(absl::string_view text,
+                   const std::vector<std::string>* variables)
+      : text_(text), variables_(variables) {
+    Advance();
+  }
 
   absl::StatusOr<Expression> Parse();
+  // After Parse: the sizes of the rule's windows, and the places of the
+  // variables that occur, once each.
+  std::vector<uint32_t> TakeWindows() { return std::move(windows_); }
+  std::vector<uint32_t> TakeUsed() { return std::move(used_); }
 
  private:
   using Op = Expression::Op;
@@ -35,6 +48,13 @@ class ExpressionParser {
     const char* name;
     Op op;
     bool two_or_more;
+  };
+  // A function over a series' earlier observations.
+  struct SeriesFunction {
+    const char* name;
+    Op op;
+    Type argument;
+    Type result;
   };
 
   // Records the first error. Afterwards the text appears to end, and no further
@@ -56,7 +76,13 @@ class ExpressionParser {
   Part ParsePrimary();
   Part ParseNumber();
   Part ParseFunction(const Function& function);
-  Part ParseMeasure();
+  Part ParseSeriesFunction(const SeriesFunction& function);
+  // The number of observations that a series function looks back.
+  uint32_t ParseWindow(const SeriesFunction& function);
+  Part ParseName();
+  void EmitMeasure(const Measure* measure);
+  // Returns false if the rule has no such variable.
+  bool EmitVariable(absl::string_view name);
 
   // Parses a left-associative chain of operators on numbers.
   template <size_t kCount>
@@ -72,12 +98,15 @@ class ExpressionParser {
   void UnknownName(absl::string_view name, bool is_function);
 
   static const Function* FindFunction(absl::string_view name);
+  static const SeriesFunction* FindSeriesFunction(absl::string_view name);
   static const Operator kSums[2];
   static const Operator kProducts[2];
   static const Operator kRelations[6];
   static const Function kFunctions[5];
+  static const SeriesFunction kSeriesFunctions[5];
 
   const absl::string_view text_;
+  const std::vector<std::string>* const variables_;
   // The current token, where it begins, and where the search for the next one
   // begins.
   absl::string_view token_;
@@ -88,6 +117,10 @@ class ExpressionParser {
   size_t height_ = 0;
   absl::Status error_;
   Expression expression_;
+  std::vector<uint32_t> windows_;
+  std::vector<uint32_t> used_;
+  // Whether the argument of a series function is being parsed.
+  bool in_series_function_ = false;
 };
 
 const ExpressionParser::Operator ExpressionParser::kSums[] = {
@@ -103,6 +136,12 @@ const ExpressionParser::Function ExpressionParser::kFunctions[] = {
     {"sqrt", Op::kSqrt, false},
     {"min", Op::kMin, true},
     {"max", Op::kMax, true}};
+const ExpressionParser::SeriesFunction ExpressionParser::kSeriesFunctions[] = {
+    {"prev", Op::kPrev, Type::kNumber, Type::kNumber},
+    {"mean_before", Op::kMeanBefore, Type::kNumber, Type::kNumber},
+    {"min_before", Op::kMinBefore, Type::kNumber, Type::kNumber},
+    {"max_before", Op::kMaxBefore, Type::kNumber, Type::kNumber},
+    {"held", Op::kHeld, Type::kCondition, Type::kCondition}};
 
 namespace {
 
@@ -135,7 +174,10 @@ size_t TokenLength(absl::string_view text) {
   for (const char* two : {"<=", ">=", "==", "!=", "&&", "||"}) {
     if (text.substr(0, 2) == two) return 2;
   }
-  return 1;
+  // A whole character of UTF-8.
+  size_t n = 1;
+  while (n < text.size() && (text[n] & 0xC0) == 0x80) ++n;
+  return n;
 }
 
 // Suggests the right operator for those of other languages.
@@ -171,6 +213,7 @@ void ExpressionParser::Emit(Op op) {
   switch (op) {
     case Op::kNumber:
     case Op::kMeasure:
+    case Op::kVariable:
       if (++height_ > Expression::kMaxStack)
         Fail(at_, "the expression is too complex");
       return;
@@ -181,6 +224,11 @@ void ExpressionParser::Emit(Op op) {
     case Op::kSqrt:
     case Op::kSkipIfFalse:
     case Op::kSkipIfTrue:
+    case Op::kPrev:
+    case Op::kMeanBefore:
+    case Op::kMinBefore:
+    case Op::kMaxBefore:
+    case Op::kHeld:
       return;
     default:
       --height_;
@@ -222,7 +270,7 @@ absl::StatusOr<Expression> ExpressionParser::Parse() {
     Fail(at_,
          hint != nullptr ? hint : absl::StrCat("unexpected \"", token_, "\""));
   }
-  Want(whole, Type::kCondition, "a watchpoint");
+  Want(whole, Type::kCondition, variables_ ? "a rule" : "a watchpoint");
   if (!ok()) return error_;
   return std::move(expression_);
 }
@@ -235,11 +283,14 @@ ExpressionParser::Part ExpressionParser::Logic(
     Want(first, Type::kCondition, token);
     Advance();
     const size_t jump = expression_.program_.size();
-    Emit(skip);
+    // A rule evaluates everything, because its windows need every observation.
+    if (variables_ == nullptr) Emit(skip);
     Want((this->*operand)(), Type::kCondition, token);
     Emit(op);
-    expression_.program_[jump].target =
-        static_cast<uint32_t>(expression_.program_.size());
+    if (variables_ == nullptr) {
+      expression_.program_[jump].target =
+          static_cast<uint32_t>(expression_.program_.size());
+    }
   }
   return first;
 }
@@ -326,7 +377,7 @@ ExpressionParser::Part ExpressionParser::ParsePrimary() {
     return {inner.type, at};
   }
   if (!token_.empty() && IsNumberStart(token_[0])) return ParseNumber();
-  if (!token_.empty() && IsNameStart(token_[0])) return ParseMeasure();
+  if (!token_.empty() && IsNameStart(token_[0])) return ParseName();
   if (const char* hint = HintFor(token_)) {
     Fail(at, hint);
   } else if (token_.empty()) {
@@ -389,26 +440,104 @@ ExpressionParser::Part ExpressionParser::ParseFunction(
   return {Type::kNumber, at};
 }
 
-ExpressionParser::Part ExpressionParser::ParseMeasure() {
+const ExpressionParser::SeriesFunction* ExpressionParser::FindSeriesFunction(
+    absl::string_view name) {
+  for (const SeriesFunction& function : kSeriesFunctions) {
+    if (name == function.name) return &function;
+  }
+  return nullptr;
+}
+
+ExpressionParser::Part ExpressionParser::ParseSeriesFunction(
+    const SeriesFunction& function) {
+  const Part part{function.result, at_};
+  if (variables_ == nullptr) {
+    Fail(at_, absl::StrCat(function.name,
+                           " looks at earlier steps, which only rules do: see "
+                           "graphdbg rules"));
+    return part;
+  }
+  if (in_series_function_) {
+    Fail(at_, absl::StrCat(function.name,
+                           " cannot occur within prev, mean_before, "
+                           "min_before, max_before or held"));
+    return part;
+  }
+  in_series_function_ = true;
+  Advance();
+  Advance();
+  Want(ParseOr(), function.argument, function.name);
+  in_series_function_ = false;
+  const uint32_t window = ParseWindow(function);
+  Emit(function.op);
+  expression_.program_.back().target = static_cast<uint32_t>(windows_.size());
+  windows_.push_back(window);
+  Expect(")", absl::StrCat("to close ", function.name, "("));
+  return part;
+}
+
+uint32_t ExpressionParser::ParseWindow(const SeriesFunction& function) {
+  Expect(",", absl::StrCat("and the number of observations that ",
+                           function.name, " covers"));
+  uint32_t window = 0;
+  if (!absl::SimpleAtoi(token_, &window) || window < 1 ||
+      window > SeriesExpression::kMaxWindow) {
+    Fail(at_, absl::StrCat(function.name, " covers a whole number from 1 to ",
+                           SeriesExpression::kMaxWindow,
+                           " of observations, not \"", token_, "\""));
+  }
+  Advance();
+  return window;
+}
+
+ExpressionParser::Part ExpressionParser::ParseName() {
   const Part part{Type::kNumber, at_};
   const size_t after = text_.find_first_not_of(" \t\n\r", next_);
   const bool call = after != text_.npos && text_[after] == '(';
-  if (const Function* function = FindFunction(token_); function && call) {
-    return ParseFunction(*function);
-  }
-  const Measure* measure = FindMeasure(token_);
-  if (measure == nullptr || call) {
-    UnknownName(token_, /*is_function=*/call);
+  if (call) {
+    if (const Function* function = FindFunction(token_)) {
+      return ParseFunction(*function);
+    }
+    if (const SeriesFunction* function = FindSeriesFunction(token_)) {
+      return ParseSeriesFunction(*function);
+    }
+    UnknownName(token_, /*is_function=*/true);
     return part;
   }
+  if (variables_ != nullptr) {
+    if (!EmitVariable(token_)) {
+      UnknownName(token_, /*is_function=*/false);
+      return part;
+    }
+  } else if (const Measure* measure = FindMeasure(token_)) {
+    EmitMeasure(measure);
+  } else {
+    UnknownName(token_, /*is_function=*/false);
+    return part;
+  }
+  Advance();
+  return part;
+}
+
+void ExpressionParser::EmitMeasure(const Measure* measure) {
   Emit(Op::kMeasure);
   expression_.program_.back().measure = measure;
   auto& measures = expression_.measures_;
   if (std::find(measures.begin(), measures.end(), measure) == measures.end()) {
     measures.push_back(measure);
   }
-  Advance();
-  return part;
+}
+
+bool ExpressionParser::EmitVariable(absl::string_view name) {
+  const auto found = std::find(variables_->begin(), variables_->end(), name);
+  if (found == variables_->end()) return false;
+  Emit(Op::kVariable);
+  const auto place = static_cast<uint32_t>(found - variables_->begin());
+  expression_.program_.back().target = place;
+  if (std::find(used_.begin(), used_.end(), place) == used_.end()) {
+    used_.push_back(place);
+  }
+  return true;
 }
 
 void ExpressionParser::UnknownName(absl::string_view name, bool is_function) {
@@ -416,6 +545,11 @@ void ExpressionParser::UnknownName(absl::string_view name, bool is_function) {
   std::vector<absl::string_view> names;
   if (is_function) {
     for (const Function& function : kFunctions) names.push_back(function.name);
+    for (const SeriesFunction& function : kSeriesFunctions) {
+      if (variables_ != nullptr) names.push_back(function.name);
+    }
+  } else if (variables_ != nullptr) {
+    names.assign(variables_->begin(), variables_->end());
   } else {
     for (const Measure& measure : Measures()) names.push_back(measure.name);
   }
@@ -425,7 +559,15 @@ void ExpressionParser::UnknownName(absl::string_view name, bool is_function) {
 }
 
 absl::StatusOr<Expression> Expression::Parse(absl::string_view text) {
-  return ExpressionParser(text).Parse();
+  return ExpressionParser(text, nullptr).Parse();
+}
+
+absl::StatusOr<SeriesExpression> SeriesExpression::Parse(
+    absl::string_view text, const std::vector<std::string>& variables) {
+  ExpressionParser parser(text, &variables);
+  ASSIGN_OR_RETURN(Expression program, parser.Parse());
+  return SeriesExpression(std::move(program), parser.TakeWindows(),
+                          parser.TakeUsed());
 }
 
 }  // namespace graphdbg::conditions

@@ -139,6 +139,26 @@ std::optional<BodyReader> BodyReader::Object(const char* name) {
   return BodyReader(*value, prefix_ + name + ".", status_);
 }
 
+std::optional<std::vector<BodyReader>> BodyReader::Objects(const char* name) {
+  const ReceivedJson* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array()) {
+    Fail(name, "must be a list of objects");
+    return std::nullopt;
+  }
+  std::vector<BodyReader> readers;
+  for (const ReceivedJson& item : *value) {
+    const std::string place =
+        std::string(name) + "[" + std::to_string(readers.size()) + "]";
+    if (!item.is_object()) {
+      Fail(place, "must be an object");
+      return std::nullopt;
+    }
+    readers.emplace_back(item, prefix_ + place + ".", status_);
+  }
+  return readers;
+}
+
 void BodyReader::Fail(const std::string& name, const std::string& what) {
   if (!status_.ok()) return;
   std::string field = prefix_ + name;

@@ -58,6 +58,8 @@ class BodyReader {
   }
   // A reader for a nested object.
   std::optional<BodyReader> Object(const char* name);
+  // Readers for a list of nested objects.
+  std::optional<std::vector<BodyReader>> Objects(const char* name);
 
   void Fail(const std::string& name, const std::string& what);
   // Fails if the object has a field that has not been read.

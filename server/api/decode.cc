@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/body_reader.h"
+#include "server/api/decode_rules.h"
 #include "server/api/json.h"
 
 namespace graphdbg::api {
@@ -163,11 +164,13 @@ absl::StatusOr<model::CheckSpec> DecodeCheck(std::string_view text) {
   constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
   return DecodeBody<model::CheckSpec>(text, [&](BodyReader& body) {
     model::CheckSpec spec;
+    spec.rules = ReadRules(body);
     if (auto watchpoint = body.Object("watchpoint")) {
       spec.watchpoint = ReadWatchpoint(*watchpoint);
       watchpoint->RefuseOthers();
-    } else {
-      body.Fail("watchpoint", "is missing");
+      if (!spec.rules.empty()) body.Fail("rules", "come without a watchpoint");
+    } else if (spec.rules.empty()) {
+      body.Fail("watchpoint", "is missing, and so are rules");
     }
     if (auto steps = body.Object("steps")) {
       spec.from = steps->Integer("from", 0, kLast).value_or(0);

@@ -80,6 +80,26 @@ Json EncodeDifference(const model::Difference& difference) {
           {"there", EncodeValue(difference, difference.there)}};
 }
 
+Json EncodeFinding(const model::Finding& finding) {
+  Json values = Json::object();
+  for (const auto& [name, value] : finding.values) values[name] = Number(value);
+  return {
+      {"rule", finding.rule},
+      {"rank", finding.rank ? Json(*finding.rank) : Json()},
+      {"tensor", NullIfEmpty(finding.tensor)},
+      {"mode", finding.mode ? Json(model::ToString(*finding.mode)) : Json()},
+      {"step", finding.step},
+      {"values", std::move(values)},
+      {"message", finding.message}};
+}
+
+Json EncodeRule(const model::RuleReport& report) {
+  return {{"rule", report.rule},
+          {"observations", report.observations},
+          {"unknown", report.unknown},
+          {"finding_count", report.findings}};
+}
+
 template <class T, class Encoder>
 Json List(const std::vector<T>& values, Encoder encode) {
   Json list = Json::array();
@@ -136,6 +156,8 @@ Json Encode(const model::CheckReport& report) {
                         })},
           {"hit_count", report.hit_count},
           {"not_recorded", report.not_recorded},
+          {"findings", List(report.findings, EncodeFinding)},
+          {"rules", List(report.rules, EncodeRule)},
           {"error", NullIfEmpty(report.error)}};
 }
 

@@ -99,7 +99,7 @@ Answer GetRunHistory(const Services&, const http::Request& request,
 Answer StartCheck(const Services&, const http::Request& request,
                   const RunPtr& run) {
   CO_ASSIGN_OR_RETURN(model::CheckSpec spec, DecodeCheck(request.body));
-  Note(request, spec.watchpoint.condition.id);
+  Note(request, spec.rules.empty() ? spec.watchpoint.condition.id : "rules");
   CO_ASSIGN_OR_RETURN(const std::string id,
                       co_await run->StartCheck(std::move(spec)));
   http::Response response = JsonResponse({{"check_id", id}}, 202);

@@ -46,9 +46,9 @@ class RecordedRun {
   virtual Task<model::Divergence> Compare(std::shared_ptr<RecordedRun> other,
                                           model::DivergenceQuery query) = 0;
 
-  // Checks a watchpoint over what was recorded, in the background, and returns
-  // the check's id. INVALID_ARGUMENT as for a watchpoint of a job;
-  // RESOURCE_EXHAUSTED "too_many_checks".
+  // Checks a watchpoint, or rules, over what was recorded, in the background,
+  // and returns the check's id. INVALID_ARGUMENT as for a watchpoint of a job,
+  // or names the field of a rule; RESOURCE_EXHAUSTED "too_many_checks".
   virtual Task<std::string> StartCheck(model::CheckSpec spec) = 0;
   // NOT_FOUND "unknown_check".
   virtual Task<model::CheckReport> GetCheck(std::string id) = 0;

@@ -75,6 +75,10 @@ constexpr EnumName<CheckState> kCheckStates[] = {
     {CheckState::kDone, "done"},
     {CheckState::kCancelled, "cancelled"},
     {CheckState::kFailed, "failed"}};
+constexpr EnumName<SeriesPart> kSeriesParts[] = {
+    {SeriesPart::kRank, "rank"},
+    {SeriesPart::kTensor, "tensor"},
+    {SeriesPart::kMode, "mode"}};
 constexpr EnumName<DivergenceMethod> kDivergenceMethods[] = {
     {DivergenceMethod::kStatistics, "statistics"},
     {DivergenceMethod::kDigest, "digest"}};
@@ -154,6 +158,11 @@ template <>
 std::span<const EnumName<CheckState>> EnumNames() {
   return kCheckStates;
 }
+template <>
+std::span<const EnumName<SeriesPart>> EnumNames() {
+  return kSeriesParts;
+}
+
 template <>
 std::span<const EnumName<Evidence>> EnumNames() {
   return kEvidence;

@@ -59,6 +59,8 @@ std::span<const EnumName<CheckState>> EnumNames();
 template <>
 std::span<const EnumName<Evidence>> EnumNames();
 template <>
+std::span<const EnumName<SeriesPart>> EnumNames();
+template <>
 std::span<const EnumName<DivergenceMethod>> EnumNames();
 template <>
 std::span<const EnumName<RecordingState>> EnumNames();

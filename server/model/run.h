@@ -10,13 +10,12 @@
 
 #include "server/model/graph.h"
 #include "server/model/job.h"
+#include "server/model/rules.h"
+#include "server/model/run_mode.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
 
 namespace graphdbg::model {
-
-// Numbers as in the records of a run.
-enum class RunMode { kUnknown = 0, kTrain = 1, kEval = 2, kPredict = 3 };
 
 // Why a step has no records, or not all.
 enum class StepReason {
@@ -146,9 +145,11 @@ struct RunHistory {
   std::vector<uint64_t> saved_steps;
 };
 
-// A watchpoint that is checked over recorded statistics.
+// A watchpoint, or rules, that are checked over recorded statistics.
 struct CheckSpec {
+  // Not used if there are rules.
   WatchpointSpec watchpoint;
+  std::vector<RuleSpec> rules;
   uint64_t from = 0;
   uint64_t to = UINT64_MAX;
   // Empty: all ranks.
@@ -177,6 +178,10 @@ struct CheckReport {
   // Tensors that could not be checked, because neither the statistics that the
   // condition needs nor values were recorded.
   uint64_t not_recorded = 0;
+  // Findings of rules, by step. If there are too many, these are the first
+  // ones.
+  std::vector<Finding> findings;
+  std::vector<RuleReport> rules;
   std::string error;
 };
 

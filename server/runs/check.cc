@@ -1,7 +1,6 @@
 #include "server/runs/check.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <tuple>
 #include <utility>
 
@@ -40,19 +39,8 @@ bool Wants(const model::CheckSpec& spec, uint32_t rank) {
                                          rank) != spec.ranks.end();
 }
 
-void Check::AddTask(uint64_t steps, Task task) {
-  total_ += steps;
-  tasks_.push_back(std::move(task));
-}
-
-void Check::Start(boost::asio::any_io_executor executor) {
-  running_ = tasks_.size();
-  for (const Task& task : tasks_) {
-    boost::asio::post(executor, [self = shared_from_this(), &task] {
-      task(*self);
-      --self->running_;
-    });
-  }
+void Check::AddTask(uint64_t steps, std::function<void(Check&)> task) {
+  Add(steps, [this, task = std::move(task)] { task(*this); });
 }
 
 void Check::AddHit(model::CheckHit hit) {
@@ -62,14 +50,7 @@ void Check::AddHit(model::CheckHit hit) {
 }
 
 model::CheckReport Check::Report() const {
-  model::CheckReport report;
-  // Read first: what is added afterwards belongs to a later report.
-  const bool running = running_ > 0;
-  report.state = cancelled_ ? model::CheckState::kCancelled
-                 : running  ? model::CheckState::kRunning
-                            : model::CheckState::kDone;
-  report.done = done_;
-  report.total = total_;
+  model::CheckReport report = Progress();
   report.not_recorded = not_recorded_;
   {
     absl::MutexLock lock(&mu_);

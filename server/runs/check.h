@@ -3,7 +3,6 @@
 #define SERVER_RUNS_CHECK_H_
 
 #include <atomic>
-#include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "agent/conditions/predicate.h"
 #include "server/graph/graph_store.h"
 #include "server/model/run.h"
+#include "server/runs/background_check.h"
 #include "server/watch/watch_table.h"
 
 namespace graphdbg::recorded {
@@ -33,8 +33,8 @@ struct CheckedNode {
 CheckedNode CheckedNodeOf(const graph::GraphStore& graph,
                           graph::NodeIndex index);
 
-// Thread-safe. Owned by the callers that await its report, and by its tasks.
-class Check : public std::enable_shared_from_this<Check> {
+// A check of one condition.
+class Check final : public BackgroundCheck {
  public:
   // More hits are only counted.
   static constexpr size_t kMaxHits = 10'000;
@@ -43,25 +43,15 @@ class Check : public std::enable_shared_from_this<Check> {
         std::shared_ptr<const model::Condition> condition)
       : predicate_(std::move(predicate)), condition_(std::move(condition)) {}
 
-  // A part of the check that runs on one thread, usually one rank. It calls
-  // StepDone for each of its steps, and ends when the check has been cancelled.
-  using Task = std::function<void(Check&)>;
-  // Before Start.
-  void AddTask(uint64_t steps, Task task);
-  // Runs each task on its own.
-  void Start(boost::asio::any_io_executor executor);
-  // Returns soon; the tasks end after the step that they are at.
-  void Cancel() { cancelled_ = true; }
-  model::CheckReport Report() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Adds a task, which usually covers one rank.
+  void AddTask(uint64_t steps, std::function<void(Check&)> task);
+  model::CheckReport Report() const override ABSL_LOCKS_EXCLUDED(mu_);
 
-  // --- For tasks
-  // --------------------------------------------------------------
+  // --- For tasks ------------------------------------------------------------
   const conditions::Predicate& predicate() const { return predicate_; }
   const std::shared_ptr<const model::Condition>& condition() const {
     return condition_;
   }
-  bool cancelled() const { return cancelled_; }
-  void StepDone() { ++done_; }
   // A tensor that could not be checked.
   void NotRecorded() { ++not_recorded_; }
   void AddHit(model::CheckHit hit) ABSL_LOCKS_EXCLUDED(mu_);
@@ -69,11 +59,6 @@ class Check : public std::enable_shared_from_this<Check> {
  private:
   const conditions::Predicate predicate_;
   const std::shared_ptr<const model::Condition> condition_;
-  std::vector<Task> tasks_;
-  std::atomic<bool> cancelled_{false};
-  std::atomic<uint64_t> done_{0};
-  uint64_t total_ = 0;
-  std::atomic<size_t> running_{0};
   std::atomic<uint64_t> not_recorded_{0};
 
   mutable absl::Mutex mu_;

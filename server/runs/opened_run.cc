@@ -10,7 +10,9 @@
 #include "server/graph/packed_graph.h"
 #include "server/graph/search.h"
 #include "server/jobs/strand_call.h"
+#include "server/runs/check.h"
 #include "server/runs/divergence.h"
+#include "server/runs/rule_check.h"
 
 namespace graphdbg::recorded {
 namespace {
@@ -317,7 +319,12 @@ jobs::Task<std::string> OpenedRun::StartCheck(model::CheckSpec spec) {
                        absl::StrCat("run '", id_, "' has ", checks_.size(),
                                     " checks; delete one first"));
         }
-        ASSIGN_OR_RETURN(auto check, source.PrepareCheck(spec));
+        std::shared_ptr<BackgroundCheck> check;
+        if (spec.rules.empty()) {
+          ASSIGN_OR_RETURN(check, source.PrepareCheck(spec));
+        } else {
+          ASSIGN_OR_RETURN(check, source.PrepareRules(spec));
+        }
         check->Start(check_executor_);
         const std::string id = absl::StrCat(++last_check_);
         checks_.emplace(id, std::move(check));
@@ -325,7 +332,7 @@ jobs::Task<std::string> OpenedRun::StartCheck(model::CheckSpec spec) {
       });
 }
 
-absl::StatusOr<std::shared_ptr<Check>> OpenedRun::FindCheck(
+absl::StatusOr<std::shared_ptr<BackgroundCheck>> OpenedRun::FindCheck(
     const std::string& id) const {
   const auto found = checks_.find(id);
   if (found != checks_.end()) return found->second;

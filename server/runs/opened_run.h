@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "server/jobs/runs.h"
-#include "server/runs/check.h"
+#include "server/runs/background_check.h"
 #include "server/runs/run_source.h"
 
 namespace graphdbg::recorded {
@@ -57,7 +57,8 @@ class OpenedRun final : public jobs::RecordedRun,
   void RefreshNowAndThen();
   absl::StatusOr<std::shared_ptr<const model::GraphFile>> GraphIndex(
       const std::string& graph);
-  absl::StatusOr<std::shared_ptr<Check>> FindCheck(const std::string& id) const;
+  absl::StatusOr<std::shared_ptr<BackgroundCheck>> FindCheck(
+      const std::string& id) const;
   jobs::Task<ComparedRank> CopyRank(uint32_t rank);
 
   const std::string id_;
@@ -74,7 +75,7 @@ class OpenedRun final : public jobs::RecordedRun,
     std::shared_ptr<const model::GraphFile> file;
   };
   std::map<std::string, IndexFile> index_files_;
-  std::map<std::string, std::shared_ptr<Check>> checks_;
+  std::map<std::string, std::shared_ptr<BackgroundCheck>> checks_;
   uint64_t last_check_ = 0;
 };
 

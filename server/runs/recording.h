@@ -59,6 +59,8 @@ class Recording final : public RunSource, private graph::Annotations {
                                             AtStep step) override;
   absl::StatusOr<std::shared_ptr<Check>> PrepareCheck(
       const model::CheckSpec& spec) override;
+  absl::StatusOr<std::shared_ptr<RuleCheck>> PrepareRules(
+      const model::CheckSpec& spec) override;
   absl::StatusOr<ComparedRank> CopyForComparison(uint32_t rank) override;
 
  private:

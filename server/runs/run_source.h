@@ -20,6 +20,7 @@
 namespace graphdbg::recorded {
 
 class Check;
+class RuleCheck;
 
 // Not thread safe.
 class RunSource {
@@ -70,6 +71,10 @@ class RunSource {
   // INVALID_ARGUMENT as for a watchpoint of a job; NOT_FOUND "unknown_rank".
   virtual absl::StatusOr<std::shared_ptr<Check>> PrepareCheck(
       const model::CheckSpec& spec) = 0;
+  // Prepares a check of `spec.rules`. INVALID_ARGUMENT names the wrong field;
+  // NOT_FOUND "unknown_rank"; UNIMPLEMENTED "no_rules".
+  virtual absl::StatusOr<std::shared_ptr<RuleCheck>> PrepareRules(
+      const model::CheckSpec& spec);
   // The data that FindDivergence needs. NOT_FOUND "unknown_rank"; UNIMPLEMENTED
   // "not_comparable".
   virtual absl::StatusOr<ComparedRank> CopyForComparison(uint32_t rank) = 0;

@@ -128,6 +128,43 @@ TEST_F(RunsTest, ACheckFindsWhereAConditionMatched) {
   EXPECT_EQ(Refusal("POST", "/checks", "{}"), "422 invalid_field");
 }
 
+TEST_F(RunsTest, ACheckEvaluatesRules) {
+  Write();
+  Start();
+  const auto started =
+      server_->Fetch("POST", std::string(kRun) + "/checks",
+                     R"json({"rules": [{"name": "bad", "when": "nan_count > 0"},
+          {"name": "calm", "when": "held(nan_count == 0, 2)", "for": 5,
+           "select": {"nodes": ["forward/op1"]}, "cool_down": 1000
+}]
+})json");
+  ASSERT_EQ(started.status, 202) << started.body;
+  const std::string id = Json::parse(started.body)["check_id"];
+  const Json report = server_->GetUntil(
+      kRun + ("/checks/" + id),
+      [](const Json& json) { return json.value("state", "") == "done"; });
+  ASSERT_EQ(report["findings"].size(), 3u) << report;
+  const Json& first = report["findings"][0];
+  EXPECT_EQ(first["rule"], "calm");
+  EXPECT_EQ(first["step"], 6);
+  EXPECT_EQ(first["tensor"], "forward/op1:0");
+  EXPECT_EQ(first["mode"], "train");
+  EXPECT_EQ(first["values"], Json({{"nan_count", 0}}));
+  EXPECT_EQ(first["message"],
+            "held(nan_count == 0, 2): nan_count = 0, for 5 observations in a "
+            "row");
+  EXPECT_EQ(report["findings"][2]["rule"], "bad");
+  EXPECT_EQ(report["findings"][2]["rank"], 1);
+  EXPECT_EQ(report["findings"][2]["step"], 9);
+  EXPECT_EQ(report["rules"][0]["finding_count"], 1);
+  EXPECT_EQ(report["rules"][1]["observations"], 40);
+  EXPECT_EQ(Refusal("POST", "/checks", R"({"rules": []})"),
+            "422 invalid_field");
+  EXPECT_EQ(Refusal("POST", "/checks",
+                    R"({"rules": [{"name": "a", "when": "prev(mean) > 1"}]})"),
+            "422 invalid_argument");
+}
+
 TEST_F(RunsTest, ARunThatAppearsLaterIsFoundAndUnknownOnesAreNot) {
   Start();
   EXPECT_EQ(Refusal("GET", ""), "404 unknown_run");

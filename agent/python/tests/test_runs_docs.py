@@ -24,5 +24,5 @@ def test_the_examples_of_the_page_work(tmp_path, monkeypatch):
         train(directory, number, 5)
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     exec(compile("\n".join(blocks), str(PAGE), "exec"), {})

@@ -788,8 +788,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Checks a condition over what was recorded, in the background.
-         * @description The server keeps the check until it is deleted; the run is not changed. A run has at most 20 checks: 429 `too_many_checks`.
+         * Checks a condition, or rules, over what was recorded, in the background.
+         * @description Either `watchpoint` or `rules` is required. The server keeps the check until it is deleted; the run is not changed. A run has at most 20 checks: 429 `too_many_checks`.
          */
         post: operations["startCheck"];
         delete?: never;
@@ -809,7 +809,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Returns the progress and the hits of a check. */
+        /** Returns the progress of a check, and its hits or findings. */
         get: operations["getCheck"];
         put?: never;
         post?: never;
@@ -1393,6 +1393,8 @@ export interface components {
             /** @description Steps of ranks. */
             done: number;
             error: string | null;
+            /** @description Those of rules, by step. At most 1,000 of each rule. */
+            findings: components["schemas"]["Finding"][];
             hit_count: number;
             /** @description At most 10,000, in execution order. */
             hits: (components["schemas"]["Hit"] & {
@@ -1404,6 +1406,16 @@ export interface components {
             })[];
             /** @description Tensors for which what the condition needs was not recorded. */
             not_recorded: number;
+            /** @description Each rule of the check. */
+            rules: {
+                finding_count: number;
+                /** @description 0 if nothing that the rule selects was recorded. */
+                observations: number;
+                /** @description Its name. */
+                rule: string;
+                /** @description Observations that do not match because what they need was not recorded. */
+                unknown: number;
+            }[];
             /** @enum {unknown} */
             state: "running" | "done" | "cancelled" | "failed";
             total: number;
@@ -1609,6 +1621,21 @@ export interface components {
             node: string | null;
             traceback: string;
             type: string;
+        };
+        Finding: {
+            message: string;
+            /** @enum {string|null} */
+            mode: "unknown" | "train" | "eval" | "predict" | null;
+            /** @description Null if the series comprises several. */
+            rank: number | null;
+            rule: string;
+            step: number;
+            /** @description NODE:SLOT; null if the series comprises several, or is about steps. */
+            tensor: string | null;
+            /** @description The values that the expression used, by name. */
+            values: {
+                [key: string]: components["schemas"]["Number"];
+            };
         };
         FoundNode: components["schemas"]["Node"] & {
             /** @description The frame by which the node was found, for a search by `source` or code. */
@@ -1897,6 +1924,40 @@ export interface components {
          * @enum {unknown}
          */
         Role: "view" | "control" | "admin";
+        /** @description A series consists of the observations of one tensor of one rank in one mode, in order of step and pass. */
+        RuleFields: {
+            /**
+             * @description Observations without a match before the rule is reported again.
+             * @default 10
+             */
+            cool_down?: number;
+            /**
+             * @description Observations in a row for which `when` must be true.
+             * @default 1
+             */
+            for?: number;
+            name: string;
+            /** @description Values over the observations of a step, such as max(l2), by the name that `when` uses: min, max, sum, mean or count of a statistic. */
+            reduce?: {
+                [key: string]: string;
+            };
+            /** @description The union of the lists, without `exclude`. All tensors by default. */
+            select?: {
+                categories?: components["schemas"]["Category"][];
+                collections?: string[];
+                exclude?: string[];
+                /** @description Regular expressions (RE2), found anywhere in a node's name. */
+                include?: string[];
+                nodes?: string[];
+                op_types?: string[];
+                patterns?: string[];
+                scopes?: string[];
+            };
+            /** @description What distinguishes two series; by default everything. A rule whose series comprise several tensors or ranks needs `reduce`, except for one that observes steps. */
+            series?: ("rank" | "tensor" | "mode")[];
+            /** @description An expression as for conditions, with the functions prev(x, n), mean_before(x, n), min_before(x, n), max_before(x, n) and held(c, n) over the series' earlier observations. */
+            when: string;
+        };
         Run: components["schemas"]["Job"] & {
             /** @description Damaged files. The rest of the run can be read. */
             damage: {
@@ -3362,12 +3423,13 @@ export interface operations {
                 "application/json": {
                     /** @description All by default. */
                     ranks?: number[];
+                    rules?: components["schemas"]["RuleFields"][];
                     /** @description The first and last steps. All by default. */
                     steps?: {
                         from?: number;
                         to?: number;
                     };
-                    watchpoint: components["schemas"]["WatchpointFields"];
+                    watchpoint?: components["schemas"]["WatchpointFields"];
                 };
             };
         };

@@ -88,6 +88,10 @@ class ChainedRun(Run):
     def damages(self) -> list[Damage]:
         return [damage for run in self._runs for damage in run.damages]
 
+    @property
+    def local_directory(self) -> Path | None:
+        return None
+
     def _checked_directory(self) -> Path:
         raise GraphdbgError("a chain cannot be checked as one: check its runs one by one", USAGE)
 

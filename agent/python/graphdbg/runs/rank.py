@@ -237,13 +237,13 @@ class Rank:
     def select(self, selection: Selection) -> Found:
         """The selected records, in order of position."""
         logged = self.log.select(selection) if self.log else Found.join([])
-        if self._log_has_all():
+        if self.log_has_all():
             return logged
         packed = self.packed.select(selection, lambda: self.nodes)
         new = outside(packed.positions, self.log.ranges() if self.log else [])
         return Found.join([Found(packed.positions[new], packed.records[new]), logged]).sorted()
 
-    def _log_has_all(self) -> bool:
+    def log_has_all(self) -> bool:
         """Whether no chunk has positions that the log does not have."""
         ranges = merged(self.log.ranges() if self.log else [])
         return all(
@@ -326,7 +326,7 @@ class Rank:
         return self._tensor_keys
 
     def _blocks(self) -> list[Array] | Any:
-        if self.log and self._log_has_all():
+        if self.log and self.log_has_all():
             return (block.records for block in self.log.blocks())
         return [self.select(Selection((STATISTICS_KIND, CHANGE_KIND, SAVED_KIND))).records]
 

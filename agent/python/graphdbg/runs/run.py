@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 from graphdbg.client.models import Hit, TensorInfo
@@ -31,6 +31,10 @@ from .tensor import Tensor, mode_number
 
 if TYPE_CHECKING:
     import pyarrow
+    from graphdbg.rules import ExpressionRule, Finding
+
+    # A rule, or one as the configuration writes it.
+    AnyRule = ExpressionRule | Mapping[str, Any]
 
 # The most serious end comes first: that of the run is the worst of its ranks'.
 _ENDS = (LOST, "exception", "terminated", "closed", "exit")
@@ -373,33 +377,72 @@ class Run:
             raise GraphdbgError("a rank is compared with another run or another rank", USAGE)
         return find_divergence(self.rank(rank), there.rank(number), rename, Tolerance(rtol, atol), by, progress)
 
+    @overload
     def check(
         self,
         conditions: str | Sequence[str],
         steps: tuple[int | None, int | None] | range | None = None,
         ranks: Sequence[int] | None = None,
-    ) -> list[Hit]:
-        """Finds the recorded tensors that meet a condition, as watchpoints of the job would have.
+        engine: str = "auto",
+    ) -> list[Hit]: ...
+
+    @overload
+    def check(
+        self,
+        conditions: AnyRule | Sequence[AnyRule],
+        steps: tuple[int | None, int | None] | range | None = None,
+        ranks: Sequence[int] | None = None,
+        engine: str = "auto",
+    ) -> list[Finding]: ...
+
+    def check(
+        self,
+        conditions: str | Sequence[str] | AnyRule | Sequence[AnyRule],
+        steps: tuple[int | None, int | None] | range | None = None,
+        ranks: Sequence[int] | None = None,
+        engine: str = "auto",
+    ) -> list[Hit] | list[Finding]:
+        """Finds the recorded tensors that match a condition, as watchpoints of the job would have, or what rules find.
 
         Args:
-            conditions: One or several, as for `--break-on`: "nan", "abs_max_gt:1e3", "expr:l2 > 10 && step > 100".
+            conditions: One or several, as for `--break-on`: "nan", "abs_max_gt:1e3", "expr:l2 > 10 && step > 100"; or
+                one or several rules, as the configuration writes them: {"rule": "vanishing_gradient"}.
             steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
             ranks: Only those; default: all.
+            engine: For rules: "log", "duckdb" or "auto"; see `graphdbg.rules.evaluate`.
 
         Returns:
-            The hits, at most 10,000 of a condition: first those of the first condition, in execution order.
+            Hits, at most 10,000 of a condition: first those of the first condition, in execution order. For rules:
+            findings, first those of the first rule, in order of steps.
 
         Raises:
-            GraphdbgError: A condition is invalid, or the run is at a URL or a chain.
+            GraphdbgError: A condition or a rule is invalid, a rule selects nothing that was recorded, or the run is at
+                a URL or a chain and conditions are checked.
         """
-        directory = self._checked_directory()
         if isinstance(steps, range) and steps.step != 1:
             raise GraphdbgError("a check goes over all steps from the first to the last", USAGE)
+        rules = importlib.import_module("graphdbg.rules.given").rules_of(conditions)
+        if rules:
+            return self._findings(rules, _bounds(steps), ranks, engine)
+        directory = self._checked_directory()
         # Conditions are evaluated by the server's engine, which comes with the command line.
         check_run = importlib.import_module("graphdbg.cli.run_check").check_run
         bounds = None if steps is None else _bounds(steps)
         checks = check_run(directory, conditions, ranks, bounds, lambda *progress: None)
         return [Hit.from_json(hit) for check in checks for hit in check["hits"]]
+
+    def _findings(
+        self,
+        rules: list[ExpressionRule],
+        steps: tuple[int | None, int | None],
+        ranks: Sequence[int] | None,
+        engine: str,
+    ) -> list[Finding]:
+        from graphdbg.rules import evaluate, refuse_unobserved
+
+        results = evaluate(self, rules, steps, ranks, engine)
+        refuse_unobserved(results)
+        return [finding for result in results for finding in result.findings]
 
     def sql(self, query: str) -> pyarrow.Table:
         """Answers a query by DuckDB.
@@ -411,6 +454,11 @@ class Run:
             MissingPackageError: duckdb or pyarrow is not installed.
         """
         return self._database.query(self.selected_ranks(None), query)
+
+    @property
+    def local_directory(self) -> Path | None:
+        """Its directory; None if it is at a URL, or is a chain of several."""
+        return self._files.local
 
     def _checked_directory(self) -> Path:
         if self._files.local is None:

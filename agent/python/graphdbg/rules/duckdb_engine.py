@@ -1,0 +1,56 @@
+"""Evaluates rules by SQL over the views of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .definition import ExpressionRule, RuleError
+from .expression import names_of
+from .finding import MAX_FINDINGS, Finding, RuleResult
+from .measures import UNIT_MEASURES
+from .selection import selected_tensors
+from .sql import Limits, column_of, counts_query, findings_query
+
+if TYPE_CHECKING:
+    from graphdbg.runs.run import Run
+
+
+def evaluate_by_sql(run: Run, rules: Sequence[ExpressionRule], limits: Limits) -> list[RuleResult]:
+    """Evaluates each rule over the observations within these limits.
+
+    Raises:
+        RuleError: A rule needs what no view has.
+    """
+    return [_evaluate(run, rule, limits) for rule in rules]
+
+
+def _evaluate(run: Run, rule: ExpressionRule, limits: Limits) -> RuleResult:
+    used = names_of(rule.expression())
+    measured = [each.measure for each in rule.reductions().values()] if rule.reduce else used
+    if any(name in UNIT_MEASURES for name in measured):
+        raise RuleError(f"{rule.name}: idle units are only in the log: use the engine log")
+    limits = replace(limits, tensors=None if rule.observes_steps else selected_tensors(run, rule))
+    rows = run.sql(findings_query(rule, limits, MAX_FINDINGS)).to_pylist()
+    findings = [_finding(rule, used, row) for row in rows]
+    if findings:
+        return RuleResult(rule, findings, int(rows[0]["finding_count"]), None, None)
+    counts = run.sql(counts_query(rule, limits)).to_pylist()[0]
+    return RuleResult(rule, [], 0, int(counts["observations"]), int(counts["unknown"]))
+
+
+def _finding(rule: ExpressionRule, used: Sequence[str], row: dict[str, Any]) -> Finding:
+    from graphdbg.runs.record import mode_name
+
+    values = {name: row[column_of(name)] for name in used}
+    mode = row.get("mode")
+    return Finding(
+        rule.name,
+        row.get("rank"),
+        row.get("tensor"),
+        None if mode is None else mode_name(mode),
+        row["step"],
+        values,
+        rule.describe(values),
+    )

@@ -1,0 +1,171 @@
+"""Reads rules from mappings and configuration files. Errors name the file, the key and the nearest valid key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphdbg._config import ConfigurationError, load
+from graphdbg._config._validate import nearest
+
+from .catalogue import BUILT_INS, BuiltIn
+from .definition import SELECTION_LISTS, SERIES_PARTS, ExpressionRule, RuleError
+
+_KEYS = ("rule", "name", "params", "select", "series", "reduce", "when", "for", "cool_down", "actions")
+_KEY = re.compile(r"[\w.]+: ")
+_MOST_OBSERVATIONS = 1_000_000_000
+
+
+def read_rules(file: str | Path) -> list[ExpressionRule]:
+    """The rules of a configuration file, in their order.
+
+    Raises:
+        RuleError: The file cannot be read, has errors, or has no rules.
+    """
+    try:
+        values = load(file).values
+    except ConfigurationError as error:
+        raise RuleError(str(error)) from None
+    if not values.get("rules"):
+        raise RuleError(f"{file}: there are no rules; expected a list with the key 'rules'")
+    return [rule_of(entry, f"{file}: rules[{number}]") for number, entry in enumerate(values["rules"])]
+
+
+def built_in(name: str, place: str = "") -> ExpressionRule:
+    """A built-in rule with its defaults. Raises RuleError if there is none, or it needs parameters."""
+    return rule_of({"rule": name}, place)
+
+
+def rule_of(entry: Mapping[str, Any], place: str = "") -> ExpressionRule:
+    """A rule as the configuration writes it.
+
+    Args:
+        entry: Its keys, such as `rule` and `params`, or `when` and `select`.
+        place: Where it is, for errors: "job.yaml: rules[2]".
+
+    Raises:
+        RuleError: It is invalid.
+    """
+    try:
+        rule = _Reader(entry).rule()
+        rule.check()
+    except RuleError as error:
+        # A rule in a file is a key of it: rules[2].when.
+        separator = "" if not place else "." if _KEY.match(str(error)) else ": "
+        raise RuleError(f"{place}{separator}{error}") from None
+    return rule
+
+
+class _Reader:
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        self._entry = entry
+        _refuse_others("", entry, _KEYS)
+
+    def rule(self) -> ExpressionRule:
+        name, when = self._entry.get("rule"), self._text("when")
+        if (name is None) == (when is None):
+            raise RuleError("expected either 'rule', the name of a built-in rule, or 'when', an expression")
+        if name is None:
+            if self._entry.get("params"):
+                raise RuleError("params: only built-in rules have parameters")
+            return self._make(BuiltIn(str(when), "", lambda params: str(when), {}, {}))
+        known = BUILT_INS.get(name) if isinstance(name, str) else None
+        if known is None:
+            raise RuleError(f"rule: there is no rule '{name}'{nearest(str(name), list(BUILT_INS))}")
+        return self._make(known)
+
+    def _make(self, base: BuiltIn) -> ExpressionRule:
+        try:
+            when = base.when(self._params(base))
+        except ValueError as error:
+            raise RuleError(f"params: {base.id}: {error}") from None
+        select = self._select()
+        if select is None:
+            select = base.select
+        if select is None:
+            raise RuleError(f"select: {base.id} needs a selection of tensors, such as {{collections: [weights]}}")
+        return ExpressionRule(
+            name=self._text("name") or base.id,
+            when=when,
+            select=select,
+            series=self._series(base.series),
+            reduce=self._reduce(base.reduce),
+            hold=self._whole("for", 1, 1),
+            cool_down=self._whole("cool_down", 0, 10),
+        )
+
+    def _params(self, base: BuiltIn) -> Mapping[str, Any]:
+        given = self._mapping("params")
+        _refuse_others("params.", given, tuple(base.params))
+        for name, value in given.items():
+            default = base.params[name]
+            is_flag = isinstance(default, bool)
+            expected = bool if is_flag else int if isinstance(default, int) and _counts(name) else (int, float)
+            if not isinstance(value, expected) or isinstance(value, bool) != is_flag:
+                kind = "true or false" if is_flag else "a whole number" if expected is int else "a number"
+                raise RuleError(f"params.{name}: expected {kind}, not {value!r}")
+        return {**base.params, **given}
+
+    def _select(self) -> Mapping[str, list[str]] | None:
+        if self._entry.get("select") is None:
+            return None
+        given = self._mapping("select")
+        _refuse_others("select.", given, SELECTION_LISTS)
+        return {name: _texts(f"select.{name}", value) for name, value in given.items()}
+
+    def _series(self, default: tuple[str, ...]) -> tuple[str, ...]:
+        if self._entry.get("series") is None:
+            return default
+        parts = _texts("series", self._entry["series"])
+        for part in parts:
+            if part not in (*SERIES_PARTS, "run"):
+                raise RuleError(f"series: '{part}' is unknown{nearest(part, [*SERIES_PARTS, 'run'])}")
+        # Everything belongs to the one run.
+        return tuple(part for part in SERIES_PARTS if part in parts)
+
+    def _reduce(self, default: Mapping[str, str]) -> Mapping[str, str]:
+        if self._entry.get("reduce") is None:
+            return default
+        given = self._mapping("reduce")
+        for name, value in given.items():
+            if not isinstance(value, str):
+                raise RuleError(f"reduce.{name}: expected a text such as max(l2), not {value!r}")
+        return given
+
+    def _mapping(self, key: str) -> Mapping[str, Any]:
+        value = self._entry.get(key) or {}
+        if not isinstance(value, Mapping):
+            raise RuleError(f"{key}: expected a mapping, not {value!r}")
+        return value
+
+    def _text(self, key: str) -> str | None:
+        value = self._entry.get(key)
+        if value is not None and not isinstance(value, str):
+            raise RuleError(f"{key}: expected a text, not {value!r}")
+        return value
+
+    def _whole(self, key: str, least: int, default: int) -> int:
+        value = self._entry.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST_OBSERVATIONS:
+            raise RuleError(f"{key}: expected a whole number of at least {least}, not {value!r}")
+        return value
+
+
+def _counts(name: str) -> bool:
+    return name in ("num_steps", "window")
+
+
+def _texts(key: str, value: Any) -> list[str]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
+        raise RuleError(f"{key}: expected a list of texts, not {value!r}")
+    return list(value)
+
+
+def _refuse_others(prefix: str, entry: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in entry:
+        if key not in known:
+            raise RuleError(f"{prefix}{key}: unknown key{nearest(str(key), list(known))}")
