@@ -87,6 +87,7 @@ model::TensorType TypeOf(const debugger::TensorBase& base) {
 absl::Status FillData(const model::TensorQuery& query, const Value& value,
                       TensorChunk& piece) {
   const TensorView view = ViewOf(value);
+  if (ItemSize(view.dtype) == 0) return Unreadable(value.type);
   ASSIGN_OR_RETURN(const Slice slice,
                    ParseSlice(query.slice, value.type.shape));
   const auto elements = static_cast<uint64_t>(ElementCount(slice));
@@ -101,6 +102,12 @@ absl::Status FillData(const model::TensorQuery& query, const Value& value,
 }
 
 }  // namespace
+
+absl::Status Unreadable(const model::TensorType& type) {
+  return Error(absl::StatusCode::kUnimplemented, "unreadable",
+               absl::StrCat("values of type ", model::DTypeName(type),
+                            " cannot be decoded"));
+}
 
 std::optional<model::Statistics> Measure(const Value& value) {
   Statistics statistics;

@@ -29,6 +29,10 @@ jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
 jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              absl::Status error);
 
+// UNIMPLEMENTED "unreadable", for values of a type whose elements have no known
+// size. Clients choose the types, also those of constants in graphs.
+absl::Status Unreadable(const model::TensorType& type);
+
 // Converts the client's statistics, except for those that are incorrect.
 model::Statistics StatisticsOf(const debugger::Statistics& statistics);
 

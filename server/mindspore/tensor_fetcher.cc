@@ -235,10 +235,7 @@ void TensorFetcher::Finish(const Key& key, Incoming incoming) {
     type.shape.clear();
   }
   if (ItemSize(type.dtype) == 0) {
-    return AnswerAll(
-        key, Error(absl::StatusCode::kUnimplemented, "unreadable",
-                   absl::StrCat("values of type ", model::DTypeName(type),
-                                " cannot be decoded")));
+    return AnswerAll(key, Unreadable(type));
   }
   if (tensor::DenseBytes(type.dtype, type.shape) !=
       incoming.value.data.size()) {
