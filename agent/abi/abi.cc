@@ -29,7 +29,7 @@ namespace {
 constexpr size_t kTensorSize = sizeof(graphdbg_tensor);
 constexpr size_t kExecutionSize = offsetof(graphdbg_execution, grad_scale);
 constexpr size_t kNodeInfoSize = offsetof(graphdbg_node_info, flags);
-constexpr size_t kOptionsSize = sizeof(graphdbg_options);
+constexpr size_t kOptionsSize = offsetof(graphdbg_options, flags);
 
 thread_local std::string last_error;
 
@@ -138,6 +138,7 @@ graphdbg_status OpenAgent(const graphdbg_options& options,
   identity.device = TextOf(options.device);
   identity.device_id = options.device_id;
   identity.job_name = TextOf(options.job_name);
+  identity.reports = (options.flags & GRAPHDBG_OPTION_REPORTS) != 0;
   std::unique_ptr<Transport> transport;
   if (config.serverless) {
     transport = std::make_unique<NoTransport>();
@@ -187,7 +188,7 @@ graphdbg_status graphdbg_open(const graphdbg_options* options,
   }
   if (graphdbg::agent::in_forked_child) return GRAPHDBG_DETACHED;
   try {
-    return graphdbg::agent::OpenAgent(*options, agent);
+    return graphdbg::agent::OpenAgent(CopySized(options), agent);
   } catch (...) {
     return GRAPHDBG_INTERNAL;
   }
@@ -347,6 +348,22 @@ graphdbg_status graphdbg_save_tensor(graphdbg_agent* agent, const char* name,
     graphdbg_status status = GRAPHDBG_OK;
     const absl::Status saved = a.SaveTensor(name, collection, *tensor, &status);
     return saved.ok() ? status : ToCode(saved);
+  });
+}
+
+int graphdbg_watches(graphdbg_agent* agent, const char* condition) {
+  return Usable(agent) && agent->agent->Watches(condition);
+}
+
+graphdbg_status graphdbg_report(graphdbg_agent* agent,
+                                const graphdbg_finding* finding) {
+  return Guarded(agent, [&](Agent& a) {
+    if (finding == nullptr || finding->condition == nullptr ||
+        finding->message == nullptr) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                  "finding, its condition or its message is null");
+    }
+    return ToCode(a.Report(CopySized(finding)));
   });
 }
 

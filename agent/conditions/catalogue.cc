@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "agent/conditions/training_conditions.h"
 
 namespace graphdbg::conditions {
 namespace {
@@ -323,6 +324,9 @@ std::vector<Condition> MakeCatalogue() {
   for (const Compared& compared : kCompared) {
     rows.push_back(Comparison(compared, true));
     rows.push_back(Comparison(compared, false));
+  }
+  for (Condition& condition : TrainingConditions()) {
+    rows.push_back(std::move(condition));
   }
   return rows;
 }

@@ -50,7 +50,8 @@ struct Condition {
   std::string title;
   std::string help;
   // The tensors that it applies to: "weight", "gradient", "activation", or
-  // "tensor" for all of them.
+  // "tensor" for all of them. "training" for a condition of the training as a
+  // whole, which the program tests and reports itself (graphdbg_report).
   std::string target;
   std::vector<Parameter> params;
   // How it treats NaN, infinities and empty tensors.
@@ -61,6 +62,9 @@ struct Condition {
   std::vector<std::string> backends = {"cpu", "cuda", "ascend"};
   // Only checks the values before the first step.
   bool before_first_step = false;
+
+  // No values of tensors are tested.
+  bool reported_by_program() const { return target == "training"; }
 };
 
 // All conditions in display order. Exists until the process ends. Any thread.

@@ -255,6 +255,8 @@ absl::StatusOr<Predicate> Compile(absl::string_view id,
                                   const Arguments& arguments) {
   RETURN_IF_ERROR(Validate(id, arguments));
   const Condition& condition = *Find(id);
+  // No tensor matches it.
+  if (condition.reported_by_program()) return Predicate::AnyOf({});
   if (id == "operator_overflow") return Predicate::OverflowFlag();
   if (id == "nan") return Predicate::NonFinite(/*nan=*/true, /*inf=*/false);
   if (FindParameter(condition, kAbsorbed) != nullptr) {

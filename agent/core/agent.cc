@@ -46,7 +46,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                [this](const std::string& line) {
                  outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
                }),
-      watch_(&nodes_),
+      watch_(&nodes_, identity_.reports),
       requested_(&nodes_),
       recordings_({{&host_, &devices_, &nodes_, &bindings_, &counter_,
                     config_.tensor_budget_bytes,

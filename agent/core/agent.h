@@ -114,6 +114,9 @@ class Agent final {
                           const graphdbg_tensor& tensor,
                           graphdbg_status* status);
   void Notify(const std::string& line);
+  bool Watches(const char* condition) const;
+  // INVALID_ARGUMENT for unknown nodes and conditions.
+  absl::Status Report(const graphdbg_finding& finding);
 
   // Logs the line and does nothing more in this process. Only the first call
   // has an effect.

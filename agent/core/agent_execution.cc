@@ -8,6 +8,7 @@
 #include "agent/core/agent.h"
 #include "agent/core/log.h"
 #include "agent/core/recorder.h"
+#include "agent/core/reported_finding.h"
 #include "proto/wire/status_macros.h"
 
 namespace graphdbg::agent {
@@ -243,6 +244,24 @@ absl::Status Agent::SaveTensor(const char* name, const char* collection,
   execution.outputs = &tensor;
   execution.output_count = 1;
   *status = Executed(execution);
+  return absl::OkStatus();
+}
+
+bool Agent::Watches(const char* condition) const {
+  if (!live()) return false;
+  const WatchSnapshot& watch = watch_.OnThisThread();
+  return condition == nullptr ? watch.has_reported()
+                              : !watch.OnReported(condition).empty();
+}
+
+absl::Status Agent::Report(const graphdbg_finding& finding) {
+  if (!live()) return absl::OkStatus();
+  Findings findings = reporter_.NewFindings();
+  const ExecutionPoint point{counter_.current_step(), counter_.NextOrder(),
+                             /*in_progress=*/false};
+  RETURN_IF_ERROR(AddReported(finding, watch_.OnThisThread(), nodes_, point,
+                              &findings));
+  if (!findings.empty()) reporter_.Report(std::move(findings));
   return absl::OkStatus();
 }
 

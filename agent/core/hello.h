@@ -20,6 +20,8 @@ struct Identity {
   std::string device;
   int32_t device_id = 0;
   std::string job_name;
+  // It tests the conditions of training itself.
+  bool reports = false;
 };
 
 // Features of the wire and conditions that this agent supports, by name.

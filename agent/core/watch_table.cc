@@ -28,6 +28,11 @@ conditions::NodeSelection SelectionOf(const v1::SetWatchpoint& message) {
   return selection;
 }
 
+bool IsReported(const std::string& id) {
+  const conditions::Condition* const row = conditions::Find(id);
+  return row != nullptr && row->reported_by_program();
+}
+
 bool Covers(const WatchSnapshot::Set* set, uint32_t id) {
   return set != nullptr &&
          std::any_of(set->watchpoints.begin(), set->watchpoints.end(),
@@ -36,8 +41,21 @@ bool Covers(const WatchSnapshot::Set* set, uint32_t id) {
 
 }  // namespace
 
-WatchTable::WatchTable(const NodeTable* nodes)
-    : nodes_(nodes), current_(std::make_shared<WatchSnapshot>()) {
+WatchSnapshot::Watchpoints WatchSnapshot::OnReported(
+    absl::string_view condition) const {
+  Watchpoints result;
+  for (const auto& [id, watchpoint] : watchpoints_) {
+    if (watchpoint->reported_condition == condition) {
+      result.push_back(watchpoint.get());
+    }
+  }
+  return result;
+}
+
+WatchTable::WatchTable(const NodeTable* nodes, bool program_reports)
+    : nodes_(nodes),
+      program_reports_(program_reports),
+      current_(std::make_shared<WatchSnapshot>()) {
   Publish();
 }
 
@@ -89,6 +107,7 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
   }
   conditions::NodeSelection selection = SelectionOf(message);
   if (status.ok()) status = CheckPatterns(selection);
+  if (status.ok()) status = CheckReporter(condition.id());
   if (status.ok() && message.enabled()) {
     auto watchpoint = std::make_shared<Watchpoint>();
     watchpoint->id = message.id();
@@ -97,6 +116,9 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
     watchpoint->pattern_bytes = conditions::PatternBytes(selection);
     watchpoint->matcher = conditions::NodeMatcher(std::move(selection));
     watchpoint->pause = message.pause();
+    if (IsReported(condition.id())) {
+      watchpoint->reported_condition = condition.id();
+    }
     watchpoints_[message.id()] = std::move(watchpoint);
   }
   const uint32_t count = Rebuild(message.id());
@@ -123,6 +145,14 @@ absl::Status WatchTable::CheckPatterns(
                    " and ", conditions::kMaxJobPatternBytes));
 }
 
+absl::Status WatchTable::CheckReporter(const std::string& condition) const {
+  if (program_reports_ || !IsReported(condition)) return absl::OkStatus();
+  return wire::MakeError(
+      absl::StatusCode::kUnimplemented, "unsupported_condition",
+      absl::StrCat("\"", condition,
+                   "\" is tested in PyTorch programs in Python only"));
+}
+
 void WatchTable::Remove(uint32_t id) {
   MutexLock lock(&mu_);
   if (watchpoints_.erase(id) > 0) Rebuild(0);
@@ -139,6 +169,10 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
   next->watchpoints_ = watchpoints_;
   for (const auto& [id, watchpoint] : watchpoints_) {
     next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
+    if (!watchpoint->reported_condition.empty()) {
+      next->has_reported_ = true;
+      continue;
+    }
     const conditions::NodeMatcher& matcher = watchpoint->matcher;
     next->covers_all_ |= matcher.selects_everything() && !matcher.target();
     next->matches_infinities_ |= watchpoint->predicate.matches_infinities();
@@ -165,7 +199,8 @@ const WatchSnapshot::Set* WatchTable::Match(WatchSnapshot* snapshot,
   const NodeTable::Info info = nodes_->InfoOf(node);
   auto set = std::make_unique<WatchSnapshot::Set>();
   for (const auto& [id, watchpoint] : snapshot->watchpoints_) {
-    if (watchpoint->matcher.Matches(info.name, info.category)) {
+    if (watchpoint->reported_condition.empty() &&
+        watchpoint->matcher.Matches(info.name, info.category)) {
       set->watchpoints.push_back(watchpoint.get());
       set->needs.Add(watchpoint->predicate.needs());
     }

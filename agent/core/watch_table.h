@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "agent/base/mutex.h"
 #include "agent/conditions/predicate.h"
 #include "agent/conditions/selector.h"
@@ -25,6 +27,8 @@ struct Watchpoint {
   conditions::NodeMatcher matcher;
   size_t pattern_bytes = 0;
   v1::PauseMode pause;
+  // The id of the condition if the program reports it. No node is then tested.
+  std::string reported_condition;
   // The step in which it could first not be tested because there was no
   // previous value (or no overflow flag); 0: none, kReported: the user was
   // notified.
@@ -51,6 +55,12 @@ class WatchSnapshot {
     return slot == nullptr ? nullptr : slot->load(std::memory_order_acquire);
   }
 
+  // The watchpoints of a condition that the program reports, in the order of
+  // their ids.
+  Watchpoints OnReported(absl::string_view condition) const;
+  // Some watchpoint has a condition that the program reports.
+  bool has_reported() const { return has_reported_; }
+
   bool empty() const { return watchpoints_.empty(); }
   // Some watchpoint stops the program when it hits.
   bool pauses() const { return pauses_; }
@@ -69,6 +79,7 @@ class WatchSnapshot {
   bool covers_all_ = false;
   bool matches_infinities_ = false;
   bool needs_previous_ = false;
+  bool has_reported_ = false;
   // Most nodes share a few sets.
   std::map<Watchpoints, std::unique_ptr<const Set>> sets_;
   SegmentedArray<std::atomic<const Set*>> sets_of_nodes_;
@@ -77,8 +88,9 @@ class WatchSnapshot {
 // Any thread. Maintains the nodes' kWatched flags.
 class WatchTable {
  public:
-  // `nodes` must outlive the table.
-  explicit WatchTable(const NodeTable* nodes);
+  // `nodes` must outlive the table. `program_reports`: the program tests the
+  // conditions of training (graphdbg_report).
+  explicit WatchTable(const NodeTable* nodes, bool program_reports = false);
 
   std::shared_ptr<const WatchSnapshot> snapshot() const {
     return std::atomic_load(&snapshot_);
@@ -114,7 +126,11 @@ class WatchTable {
   const WatchSnapshot::Set* Match(WatchSnapshot* snapshot, uint32_t node) const
       GRAPHDBG_REQUIRES(mu_);
 
+  // Whether the condition can be tested at all.
+  absl::Status CheckReporter(const std::string& condition) const;
+
   const NodeTable* const nodes_;
+  const bool program_reports_;
   mutable Mutex mu_;
   // The enabled ones, by id.
   std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_

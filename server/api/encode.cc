@@ -323,6 +323,7 @@ Json Encode(const model::Hit& hit) {
           {"absorbed", hit.absorbed},
           {"source", EncodeSource(hit.source)},
           {"error", NullIfEmpty(hit.error)},
+          {"message", NullIfEmpty(hit.message)},
           {"time", TimeText(hit.time_unix_nano)}};
 }
 

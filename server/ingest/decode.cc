@@ -120,6 +120,7 @@ AgentReport Decode(const v1::Hit& message) {
   }
   hit.absorbed = message.absorbed();
   hit.error = message.error();
+  hit.message = message.message();
   hit.time_unix_nano = message.time_unix_nano();
   return report;
 }

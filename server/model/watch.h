@@ -105,6 +105,9 @@ struct Hit {
   std::shared_ptr<const SourceLine> source;
   // Why the condition could not be evaluated. Empty if it was.
   std::string error;
+  // What the job has found, for a condition that it tests itself. Empty for
+  // conditions on values.
+  std::string message;
   int64_t time_unix_nano = 0;
 };
 

@@ -242,6 +242,7 @@ Hit Encode(const watch::HitRecord& record) {
   out.set_error(hit.error);
   out.set_time_unix_nano(hit.time_unix_nano);
   out.set_absorbed(hit.absorbed);
+  out.set_message(hit.message);
   return out;
 }
 
@@ -266,6 +267,7 @@ watch::HitRecord Decode(const Hit& record) {
   hit.error = record.error();
   hit.time_unix_nano = record.time_unix_nano();
   hit.absorbed = record.absorbed();
+  hit.message = record.message();
   return out;
 }
 

@@ -65,6 +65,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
 x, y = torch.randn(64, 8), torch.randn(64, 1)
 while True:
     step += 1
+    if step == 3 and "TRAINS" in os.environ:
+        open(os.environ["TRAINS"] + os.environ["RANK"], "w").close()
     optimizer.zero_grad()
     torch.nn.functional.mse_loss(model(x), y).backward()
     optimizer.step()
@@ -168,11 +170,12 @@ def test_a_hang_is_visible_while_it_lasts_and_after_it_was_killed(script: Path, 
 
 
 def test_each_of_two_ranks_has_its_own_last_op(script: Path, tmp_path: Path) -> None:
-    box, reached = tmp_path / "box", tmp_path / "reached"
-    variables = {"WORLD_SIZE": "2", "GRAPHDBG_JOB": "two", "DIES": "1"}
+    box, reached, other = tmp_path / "box", tmp_path / "reached", tmp_path / "trains0"
+    variables = {"WORLD_SIZE": "2", "GRAPHDBG_JOB": "two", "DIES": "1", "TRAINS": str(tmp_path / "trains")}
     ranks = [start(script, box, "hang", "7", str(reached), RANK=str(rank), **variables) for rank in range(2)]
     try:
         wait_until("the op hangs", reached.exists)
+        wait_until("the other rank trains", other.exists)
     finally:
         for job in ranks:
             job.kill()

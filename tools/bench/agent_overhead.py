@@ -36,6 +36,7 @@ MODES = {
     "attached": "(a) graphdbg attached, nothing watched",
     "weights": "weights watched for NaN and infinity",
     "nan_inf": "(b) all outputs watched for NaN and infinity",
+    "not_training": "training that does not train (--break-on not_training)",
     "everything": "(c) all outputs watched for every condition",
     "anomaly": "(d) autograd.detect_anomaly",
     "hooks": "(e) forward hooks with torch's statistics",
@@ -50,9 +51,11 @@ def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
         return [overflow | {"patterns": ["forward/**/weight"]}]
     if mode == "nan_inf":
         return [overflow]
+    rows = client.get("/conditions")["conditions"]
+    if mode == "not_training":
+        return [{"condition": {"id": row["id"], "params": {}}} for row in rows if row["target"] == "training"]
     if mode == "everything":
-        conditions = client.get("/conditions")["conditions"]
-        return [_unmatched(condition) for condition in conditions if "cpu" in condition["backends"]]
+        return [_unmatched(row) for row in rows if "cpu" in row["backends"] and row["target"] != "training"]
     return []
 
 
@@ -133,7 +136,7 @@ class Worker:
 
     @property
     def debugged(self) -> bool:
-        return self.mode in ("attached", "weights", "nan_inf", "everything")
+        return self.mode in ("attached", "weights", "nan_inf", "not_training", "everything")
 
     def _start_training(self, client: Client) -> None:
         while self._state(client) != "paused":

@@ -5,6 +5,8 @@ abs_max_gt:1e3                        for conditions with one parameter
 tensor_too_large:abs_mean_gt=10:max_gt=1e4
 inf:absorbed=stop                     stops even at infinities that reach no result
 expr:abs_max > 1e3 && step > 100      an expression over statistics
+recommended                           the watchpoints that suit any training
+not_training                          all conditions of training that does not train
 """
 
 from __future__ import annotations
@@ -15,12 +17,49 @@ from .client import ApiError, Client, Json
 from .errors import USAGE, CliError
 
 
+RECOMMENDED = "recommended"
+NOT_TRAINING = "not_training"
+
+
 def conditions_of(texts: Sequence[str], client: Client) -> list[Json]:
     """Converts the texts to conditions of the HTTP interface. Raises CliError if the server refuses one."""
+    return _conditions_of(texts, client, {})
+
+
+def watchpoints_of(texts: Sequence[str], pause: str, client: Client) -> list[Json]:
+    """Converts the texts to arguments of `add_watchpoint`. Raises CliError if the server refuses one.
+
+    The conditions of NOT_TRAINING are tested by the program and not on the values of a recorded run.
+    """
+    training = [row["id"] for row in client.get("/conditions")["conditions"] if row["target"] == "training"]
+    sets = {NOT_TRAINING: training, RECOMMENDED: [RECOMMENDED]}
+    return [{"condition": condition, "pause": pause} for condition in _conditions_of(texts, client, sets)]
+
+
+def add_watchpoint(watchpoint: Json, job_path: str, client: Client) -> list[int]:
+    """Adds one result of `watchpoints_of` to a live job. Returns the ids of the new watchpoints."""
+    path = f"{job_path}/watchpoints"
+    if watchpoint["condition"]["id"] != RECOMMENDED:
+        return [client.post(path, watchpoint)["id"]]
+    made: list[int] = client.post(f"{path}/recommended", {})["made"]
+    # Each has a place of its own to pause at.
+    if watchpoint["pause"] == "none":
+        for each in made:
+            client.patch(f"{path}/{each}", {"pause": "none"})
+    return made
+
+
+def _conditions_of(texts: Sequence[str], client: Client, sets: Mapping[str, Sequence[str]]) -> list[Json]:
     rows = {row["id"]: row for row in client.get("/conditions")["conditions"]}
-    conditions = [parse_condition(item, rows) for text in texts for item in _split(text)]
+    conditions: list[Json] = []
+    for item in (item for text in texts for item in _split(text)):
+        if item in sets:
+            conditions += [{"id": each, "params": {}} for each in sets[item]]
+        else:
+            conditions.append(parse_condition(item, rows))
     for condition in conditions:
-        check_condition(condition, client)
+        if condition["id"] != RECOMMENDED:
+            check_condition(condition, client)
     return conditions
 
 
@@ -63,7 +102,8 @@ def parse_condition(item: str, rows: Mapping[str, Json]) -> Json:
         return {"id": "expression", "params": {"expression": rest}}
     if name not in rows:
         raise _usage_error(
-            f"unknown condition '{name}'; known conditions: {', '.join(sorted(rows))}, and expr:EXPRESSION"
+            f"unknown condition '{name}'; known conditions: {', '.join(sorted(rows))}, expr:EXPRESSION, "
+            f"and for live jobs the sets {NOT_TRAINING} and {RECOMMENDED}"
         )
     parameters = {param["name"]: param for param in rows[name]["params"]}
     settings = [setting for setting in rest.split(":") if setting]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from . import report
-from .break_on import conditions_of
+from .break_on import watchpoints_of
 from .client import ApiError, Json
 from .configuration import watchpoint_bodies
 from .errors import CliError
@@ -47,8 +47,7 @@ class _Run:
         self._server = server
         self._client = server.client
         pause = "none" if options.on_hit == "continue" else "node"
-        conditions = conditions_of(options.break_on, self._client) if options.break_on else []
-        self._watchpoints = [{"condition": condition, "pause": pause} for condition in conditions]
+        self._watchpoints = watchpoints_of(options.break_on, pause, self._client) if options.break_on else []
         self._watchpoints += watchpoint_bodies(options.configuration, pause, self._client)
         options.announce(server.url)
         self._began = time.monotonic()

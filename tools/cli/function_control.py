@@ -10,6 +10,7 @@ from graphdbg.client.jobs import Job
 from graphdbg.client.models import Hit, JobInfo
 
 from . import report
+from .break_on import add_watchpoint
 from .client import Client, Json, quote
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ class FunctionControl:
         error: What went wrong in the thread, if anything.
     """
 
-    def __init__(self, http: Client, job: str, conditions: list[Json], options: FunctionOptions) -> None:
+    def __init__(self, http: Client, job: str, watchpoints: list[Json], options: FunctionOptions) -> None:
         self._http = http
         self._id = job
-        self._conditions = conditions
+        self._requested = watchpoints
         self._options = options
         self._returned = threading.Event()
         self._thread = threading.Thread(target=self._guarded, name="graphdbg", daemon=True)
@@ -125,10 +126,9 @@ class FunctionControl:
             job.wait_for_resume()
             return
         self.started = True
-        for condition in self._conditions:
-            body = {"condition": condition, "pause": "node" if self._pauses_at_hits() else "none"}
-            watchpoint = self._http.post(f"/jobs/{quote(self._id)}/watchpoints", body)
-            self._watchpoints.append(watchpoint["id"])
+        for watchpoint in self._requested:
+            body = watchpoint if self._pauses_at_hits() else watchpoint | {"pause": "none"}
+            self._watchpoints += add_watchpoint(body, f"/jobs/{quote(self._id)}", self._http)
         if self._options.wait:
             report.log(f"the function is waiting before its first step: press Continue at {job.page()}")
             job.wait_for_resume()

@@ -15,7 +15,7 @@ from typing import Any
 from graphdbg import Terminated, _exit_report
 
 from . import report
-from .break_on import conditions_of
+from .break_on import watchpoints_of
 from .client import Json
 from .errors import USAGE, CliError
 from .function_control import FunctionControl
@@ -67,7 +67,8 @@ class FunctionRun:
                 self._directory, options.port, temporary=True, frame_ancestors=options.frame_ancestors
             )
             self._resources.callback(self.server.stop)
-            self._conditions = conditions_of(options.break_on, self.server.client) if options.break_on else []
+            # FunctionControl decides where they pause.
+            self._watchpoints = watchpoints_of(options.break_on, "node", self.server.client) if options.break_on else []
         except BaseException:
             self._resources.close()
             raise
@@ -105,7 +106,7 @@ class FunctionRun:
             adapter = follow.open_job(self._name)
         if adapter is None:
             raise CliError("cannot debug this process; the reason is reported above, or it is a forked child")
-        control = FunctionControl(self.server.client, self._name, self._conditions, self._options)
+        control = FunctionControl(self.server.client, self._name, self._watchpoints, self._options)
         if self._options.page:
             self._options.announce(self.server.url)
         control.start()

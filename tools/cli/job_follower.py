@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from . import report
+from .break_on import add_watchpoint
 from .client import ApiError, Client, Json, quote
 from .configuration import JobConfiguration
 
@@ -103,7 +104,7 @@ class JobFollower:
     def _start(self) -> None:
         self._started = True
         for watchpoint in self._watchpoints:
-            self._client.post(f"{self._path}/watchpoints", watchpoint)
+            add_watchpoint(watchpoint, self._path, self._client)
         if self._options.wait and self._options.steps is None:
             report.log(f"job {self.job['id']} is waiting before its first step: press Continue at {self._page()}")
         elif self._options.steps is not None:

@@ -58,7 +58,10 @@ def log_hit(hit: Json, job: Json, advice: Json) -> None:
     log(f"  node    {hit['node']}:{hit['slot']}  ({details})")
     if hit["source"]:
         log(f"  source  {describe_source(hit['source'])}")
-    log(f"  values  {describe_statistics(hit['statistics'])}")
+    if hit["message"]:
+        log(f"  found   {hit['message']}")
+    if hit["statistics"]:
+        log(f"  values  {describe_statistics(hit['statistics'])}")
     # The first of each is the most specific; the page shows all.
     if advice["causes"]:
         log(f"  cause?  {advice['causes'][0]}")

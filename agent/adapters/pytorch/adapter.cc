@@ -84,6 +84,7 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
   options.device = "cpu";
   options.job_name = job_name;
   options.host = &host;
+  if (interpreter->tests_training) options.flags |= GRAPHDBG_OPTION_REPORTS;
   const graphdbg_status status = graphdbg_open(&options, &agent_);
   if (status != GRAPHDBG_OK) return status;
   graph_.Reset(agent_);
@@ -357,6 +358,21 @@ graphdbg_status Adapter::LeaveBackward(bool creates_graph, bool accumulates,
   const bool is_step = (accumulates || !creates_graph) &&
                        !optimizer_seen_.load() && !model_seen_.load();
   return is_step ? StepEnd() : GRAPHDBG_OK;
+}
+
+bool Adapter::Report(const char* condition, c10::TensorImpl* tensor,
+                     const char* message, const char* file, uint32_t line) {
+  graphdbg_source_frame source = {};
+  source.file = file;
+  source.line = line;
+  source.user = 1;
+  graphdbg_finding finding = {};
+  finding.struct_size = sizeof(finding);
+  finding.condition = condition;
+  finding.node = graph_.NodeOf(tensor);
+  finding.message = message;
+  finding.source = file != nullptr ? &source : nullptr;
+  return finding.node != 0 && graphdbg_report(agent_, &finding) == GRAPHDBG_OK;
 }
 
 void Adapter::OnTrainingStarted(bool by_optimizer) {

@@ -28,6 +28,12 @@ class Adapter : public TracerHost {
   graphdbg_status Failed(const graphdbg_ending& ending, uint32_t scope,
                          const char* file, uint32_t line);
   void Notify(const char* line) { graphdbg_notify(agent_, line); }
+  bool Watches(const char* condition) const {
+    return graphdbg_watches(agent_, condition) != 0;
+  }
+  // Reports a finding about a tensor. Returns false if its node is not known.
+  bool Report(const char* condition, c10::TensorImpl* tensor,
+              const char* message, const char* file, uint32_t line);
   // Called in the child after a fork.
   void AfterFork();
 

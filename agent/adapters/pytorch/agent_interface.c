@@ -87,6 +87,19 @@ graphdbg_status graphdbg_end_pass(graphdbg_agent* agent) {
   return GRAPHDBG_DETACHED;
 }
 
+int graphdbg_watches(graphdbg_agent* agent, const char* condition) {
+  (void)agent;
+  (void)condition;
+  return 0;
+}
+
+graphdbg_status graphdbg_report(graphdbg_agent* agent,
+                                const graphdbg_finding* finding) {
+  (void)agent;
+  (void)finding;
+  return GRAPHDBG_DETACHED;
+}
+
 graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
   (void)agent;
   (void)line;

@@ -221,6 +221,17 @@ graphdbg_input GraphState::TakeInput(uint32_t node, const TensorList& value) {
   return {origin.node, origin.slot, value[0]};
 }
 
+uint32_t GraphState::NodeOf(c10::TensorImpl* tensor) const {
+  if (const auto* binding = bound_.Find(tensor)) return binding->node;
+  const at::TensorBase value(
+      c10::intrusive_ptr<c10::TensorImpl,
+                         c10::UndefinedTensorImpl>::reclaim_copy(tensor));
+  c10::StorageImpl* const storage = PlainStorage(value);
+  if (storage == nullptr) return 0;
+  MutexLock lock(&mu_);
+  return producers_.Find(storage, ViewSignature(value)).node;
+}
+
 uint32_t GraphState::OptimizerScope(std::string_view type) {
   MutexLock lock(&mu_);
   return names_.Scope(type, type);

@@ -80,6 +80,10 @@ class GraphState {
   // step. If there is none, records the input as its producer.
   graphdbg_input TakeInput(uint32_t node, const TensorList& value);
 
+  // The node of a parameter, buffer or input, or the one that produced the
+  // tensor in this step; 0 if it is not known.
+  uint32_t NodeOf(c10::TensorImpl* tensor) const;
+
   uint32_t OptimizerScope(std::string_view type);
   // Called when a model is called; `models` is its number within the pass.
   void EnterModel(uint32_t models, bool new_pass);

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 5
+#define GRAPHDBG_HOOKS_API_VERSION 6
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -40,6 +40,8 @@ typedef struct graphdbg_interpreter {
    * the rank and the number of ranks, or 0 ranks if PyTorch does not know them.
    * Null means yes. */
   int (*begins_training)(int trains, uint32_t* rank, uint32_t* world_size);
+  /* Nonzero if the Python side tests the conditions of training. */
+  int tests_training;
 } graphdbg_interpreter;
 
 /* Functions of the adapter. */
@@ -80,6 +82,8 @@ typedef struct graphdbg_torch_adapter {
   size_t (*enter)(uint32_t scope);
   /* Enters the program's own code from within an optimizer. */
   size_t (*enter_program)(void);
+  /* Enters code whose ops are not part of the program. */
+  size_t (*enter_ignored)(void);
   void (*leave)(size_t depth);
   /* Called before and after a region of compiled code, which is one node;
    * tensors are addresses of their TensorImpl. If enter_region returns 0, the
@@ -123,6 +127,14 @@ typedef struct graphdbg_torch_adapter {
 
   /* Shows a line to the user, on stderr and in the debugger. */
   void (*notify)(const char* line);
+
+  /* Whether a watchpoint has this condition of training; null: any of them. */
+  int (*watches)(const char* condition);
+  /* Reports a finding about a tensor: a parameter, a buffer, an input, or one
+   * that an op of this step has produced. Returns 0 if its node is not known.
+   * The line is the user's own; `file` may be null. */
+  int (*report)(const char* condition, const void* tensor, const char* message,
+                const char* file, uint32_t line);
 } graphdbg_torch_adapter;
 
 /* Exported by libgraphdbg_torch.so. */

@@ -81,6 +81,12 @@ const graphdbg_torch_adapter kTable = {
         return Adapter::Get().Enter(ContextKind::kProgram, 0);
       });
     },
+    /*enter_ignored=*/
+    [] {
+      return CallOr(size_t{0}, [] {
+        return Adapter::Get().Enter(ContextKind::kIgnored, 0);
+      });
+    },
     /*leave=*/
     [](size_t depth) { CurrentThread().contexts.PopTo(depth); },
     /*enter_region=*/
@@ -147,6 +153,22 @@ const graphdbg_torch_adapter kTable = {
     },
     /*set_grad_scale=*/[](double scale) { Adapter::Get().SetGradScale(scale); },
     /*notify=*/[](const char* line) { Adapter::Get().Notify(line); },
+    /*watches=*/
+    [](const char* condition) {
+      return Adapter::Get().Watches(condition) ? 1 : 0;
+    },
+    /*report=*/
+    [](const char* condition, const void* tensor, const char* message,
+       const char* file, uint32_t line) {
+      return CallOr(0, [&] {
+        return Adapter::Get().Report(
+                   condition,
+                   static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)),
+                   message, file, line)
+                   ? 1
+                   : 0;
+      });
+    },
 };
 
 }  // namespace

@@ -301,7 +301,16 @@ typedef struct graphdbg_options {
   const char* job_name;
   /* Copied by graphdbg_open; optional. */
   const graphdbg_host* host;
+  /* Any of GRAPHDBG_OPTION_*. */
+  uint32_t flags;
 } graphdbg_options;
+
+/* Flags of the options. */
+enum {
+  /* The program tests the conditions of training that are watched, and reports
+   * them with graphdbg_report. */
+  GRAPHDBG_OPTION_REPORTS = 1
+};
 
 /* An input of a node: output number `slot`, from 0, of `node`. */
 typedef struct graphdbg_edge {
@@ -523,6 +532,31 @@ GRAPHDBG_EXPORT graphdbg_status graphdbg_set_mode(graphdbg_agent* agent,
 GRAPHDBG_EXPORT graphdbg_status
 graphdbg_save_tensor(graphdbg_agent* agent, const char* name,
                      const char* collection, const graphdbg_tensor* tensor);
+
+/* Something that the program has found out about its training, such as a
+ * parameter that no optimizer trains. */
+typedef struct graphdbg_finding {
+  uint32_t struct_size;
+  /* A condition of the catalogue whose target is "training". */
+  const char* condition;
+  /* The node that it concerns. */
+  uint32_t node;
+  /* One sentence for the user: what was found. At most 4,096 bytes. */
+  const char* message;
+  /* The line of the user's code that it concerns. Null means the line of the
+   * node. */
+  const graphdbg_source_frame* source;
+} graphdbg_finding;
+
+/* Returns nonzero if a watchpoint has this condition of training; with null, if
+ * one has any of them. */
+GRAPHDBG_EXPORT int graphdbg_watches(graphdbg_agent* agent,
+                                     const char* condition);
+
+/* Reports a finding: a hit of each watchpoint with this condition that covers
+ * the node. Watchpoints that stop the program stop it when the step ends. */
+GRAPHDBG_EXPORT graphdbg_status
+graphdbg_report(graphdbg_agent* agent, const graphdbg_finding* finding);
 
 /* The process's agent; null if none is open. */
 GRAPHDBG_EXPORT graphdbg_agent* graphdbg_current(void);

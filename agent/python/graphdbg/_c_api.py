@@ -27,6 +27,8 @@ from typing import Any
 LIBRARY = Path(__file__).resolve().parent / "lib" / "libgraphdbg.so"
 
 ABI_VERSION = 1
+# A flag of Options: the program tests the conditions of training.
+OPTION_REPORTS = 1
 OK, DETACHED, TERMINATE, INTERRUPTED = 0, 1, 2, 3
 INVALID_ARGUMENT, RESOURCE_EXHAUSTED = 4, 5
 LEVEL_OFF, LEVEL_STEPS, LEVEL_OPS = 0, 1, 2
@@ -109,6 +111,16 @@ class Execution(Structure):
     )
 
 
+class Finding(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("condition", c_char_p),
+        ("node", c_uint32),
+        ("message", c_char_p),
+        ("source", POINTER(Frame)),
+    )
+
+
 class Ending(Structure):
     _fields_ = (
         ("struct_size", c_uint32),
@@ -146,6 +158,7 @@ class Options(Structure):
         ("device_id", c_int32),
         ("job_name", c_char_p),
         ("host", POINTER(Host)),
+        ("flags", c_uint32),
     )
 
 
@@ -196,6 +209,8 @@ def load() -> ctypes.CDLL:
         "graphdbg_save_tensor": (void_p, c_char_p, c_char_p, POINTER(Tensor)),
         "graphdbg_current": (),
         "graphdbg_notify": (void_p, c_char_p),
+        "graphdbg_watches": (void_p, c_char_p),
+        "graphdbg_report": (void_p, POINTER(Finding)),
     }
     for name, types in arguments.items():
         getattr(library, name).argtypes = types
@@ -220,8 +235,12 @@ def open_agent(
     framework_version: str,
     job_name: str,
     device: str,
+    flags: int = 0,
 ) -> bool:
-    """Opens the agent and stores its handle in `agent`; False if there is nothing to debug."""
+    """Opens the agent and stores its handle in `agent`; False if there is nothing to debug.
+
+    `flags` are any of OPTION_*.
+    """
     options = sized(
         Options,
         abi_version=ABI_VERSION,
@@ -230,6 +249,7 @@ def open_agent(
         device=device.encode(),
         job_name=job_name.encode(),
         host=ctypes.pointer(host),
+        flags=flags,
     )
     status: int = library.graphdbg_open(options, agent)
     return status == OK
@@ -269,6 +289,22 @@ def _encoded(text: str | None) -> bytes | None:
 def notify(library: ctypes.CDLL, agent: void_p, line: str) -> None:
     """Shows a line to the user, on stderr and on every page that shows the job."""
     library.graphdbg_notify(agent, line.encode(errors="replace"))
+
+
+def watches(library: ctypes.CDLL, agent: void_p, condition: str | None) -> bool:
+    """Whether a watchpoint has this condition of training. None: any of them."""
+    return bool(library.graphdbg_watches(agent, _encoded(condition)))
+
+
+def report_finding(
+    library: ctypes.CDLL, agent: void_p, condition: str, node: int, message: str, file: str | None, line: int
+) -> bool:
+    """Reports a finding about a node, and the user's line that it concerns."""
+    finding = sized(Finding, condition=condition.encode(), node=node, message=message.encode(errors="replace"))
+    if file is not None:
+        finding.source = make_frames([(file, line, "", True)])
+    status: int = library.graphdbg_report(agent, finding)
+    return status == OK
 
 
 def make_frames(stack: SourceStack) -> Any:

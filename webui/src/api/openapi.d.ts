@@ -1480,10 +1480,10 @@ export interface components {
                 unit: "percent" | null;
             }[];
             /**
-             * @description Only nodes of this category are checked.
+             * @description Only nodes of this category are checked. A condition of the `training` is tested by the job itself; its hits have a `message`.
              * @enum {unknown}
              */
-            target: "tensor" | "weight" | "gradient" | "activation";
+            target: "tensor" | "weight" | "gradient" | "activation" | "training";
             title: string;
             /** @description Number of the condition in MindSpore. */
             wire_condition?: number;
@@ -1694,6 +1694,8 @@ export interface components {
             dtype: string;
             error: string | null;
             id: number;
+            /** @description What the job has found, for a condition whose target is `training`; null for conditions on values. */
+            message: string | null;
             node: string;
             op_type: string;
             order: number;

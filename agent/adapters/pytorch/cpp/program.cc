@@ -39,6 +39,7 @@ const graphdbg_interpreter kInterpreter = {
     /*interrupted=*/[](void*) { return 0; },
     Terminate,
     /*begins_training=*/nullptr,
+    /*tests_training=*/0,
 };
 
 void Check(graphdbg_status status) {

@@ -179,6 +179,35 @@ PyObject* Notify(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+PyObject* ObserveModels(PyObject*, PyObject* on_output) {
+  graphdbg::hooks::ObserveModels(on_output);
+  Py_RETURN_NONE;
+}
+
+PyObject* Watches(PyObject*, PyObject* args) {
+  const char* condition;
+  if (!PyArg_ParseTuple(args, "z", &condition)) return nullptr;
+  return PyBool_FromLong(Global().enabled &&
+                         Global().adapter->watches(condition));
+}
+
+PyObject* Report(PyObject*, PyObject* args) {
+  const char* condition;
+  const char* message;
+  const char* file;
+  unsigned int line;
+  PyObject* tensor;
+  const void* impl = nullptr;
+  if (!PyArg_ParseTuple(args, "sOszI", &condition, &tensor, &message, &file,
+                        &line) ||
+      TensorImplOf(tensor, &impl) == 0) {
+    return nullptr;
+  }
+  return PyBool_FromLong(
+      Global().enabled &&
+      Global().adapter->report(condition, impl, message, file, line));
+}
+
 PyObject* SetScope(PyObject*, PyObject* args) {
   PyObject* module;
   unsigned int scope;
@@ -196,6 +225,10 @@ PyObject* CurrentScope(PyObject*, PyObject*) {
 
 PyObject* EnterProgram(PyObject*, PyObject*) {
   return PyLong_FromSize_t(Global().adapter->enter_program());
+}
+
+PyObject* EnterIgnored(PyObject*, PyObject*) {
+  return PyLong_FromSize_t(Global().adapter->enter_ignored());
 }
 
 PyObject* LeaveProgram(PyObject*, PyObject* args) {
@@ -321,10 +354,15 @@ PyMethodDef methods[] = {
     {"set_grad_scale", SetGradScale, METH_VARARGS, nullptr},
     {"optimizer_seen", OnOptimizerCreated, METH_NOARGS, nullptr},
     {"notify", Notify, METH_VARARGS, nullptr},
+    {"observe_models", ObserveModels, METH_O, nullptr},
+    {"watches", Watches, METH_VARARGS, nullptr},
+    {"report", Report, METH_VARARGS, nullptr},
     {"set_scope", SetScope, METH_VARARGS, nullptr},
     {"current_scope", CurrentScope, METH_NOARGS, nullptr},
     {"enter_program", EnterProgram, METH_NOARGS, nullptr},
     {"leave_program", LeaveProgram, METH_VARARGS, nullptr},
+    {"enter_ignored", EnterIgnored, METH_NOARGS, nullptr},
+    {"leave_ignored", LeaveProgram, METH_VARARGS, nullptr},
     {"enter_region", EnterRegion, METH_VARARGS, nullptr},
     {"leave_region", LeaveRegion, METH_VARARGS, nullptr},
     {"step_end", StepEnd, METH_NOARGS, nullptr},

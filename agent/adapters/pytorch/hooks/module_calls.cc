@@ -23,6 +23,8 @@ struct Calls {
   PyObject* on_unknown = nullptr;
   // Null after it has raised an exception.
   PyObject* on_model = nullptr;
+  // Null unless models are observed.
+  PyObject* on_output = nullptr;
   std::unordered_map<PyObject*, ModuleScope> scopes;
   size_t next_sweep_size = 1024;
 };
@@ -96,15 +98,30 @@ PyObject* CallInScope(const ModuleScope& module, const Arguments& call) {
 // Reports the tensors passed to a model, through Python code. Returns false
 // with an exception set if one is for the program.
 bool ReportModelInputs(const Arguments& call) {
-  if (Table().on_model == nullptr || !Global().adapter->wants_inputs()) {
-    return true;
-  }
+  const bool wanted =
+      Table().on_output != nullptr || Global().adapter->wants_inputs();
+  if (Table().on_model == nullptr || !wanted) return true;
   PyObject* const result = Python().vectorcall(Table().on_model, call.args,
                                                call.count, call.keywords);
   if (result == nullptr) {
     if (IsForProgram()) return false;
     PyErr_WriteUnraisable(Table().on_model);
     Py_CLEAR(Table().on_model);
+  }
+  Py_XDECREF(result);
+  return true;
+}
+
+// Passes the result of a model's call to Python code. Returns false with an
+// exception set if one is for the program.
+bool ReportOutput(PyObject* module, PyObject* output) {
+  if (Table().on_output == nullptr) return true;
+  PyObject* const result = PyObject_CallFunctionObjArgs(
+      Table().on_output, module, output, nullptr);
+  if (result == nullptr) {
+    if (IsForProgram()) return false;
+    PyErr_WriteUnraisable(Table().on_output);
+    Py_CLEAR(Table().on_output);
   }
   Py_XDECREF(result);
   return true;
@@ -127,7 +144,8 @@ PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
   }
   PyObject* const result = CallInScope(module, call);
   if (result == nullptr) return nullptr;
-  if (!CheckStatus(Global().adapter->leave_model())) {
+  if (!ReportOutput(call.args[0], result) ||
+      !CheckStatus(Global().adapter->leave_model())) {
     Py_DECREF(result);
     return nullptr;
   }
@@ -232,6 +250,11 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
   const int failed = PyObject_SetAttrString(module_class, "__call__", call);
   Py_DECREF(call);
   return failed == 0;
+}
+
+void ObserveModels(PyObject* on_output) {
+  Py_XDECREF(Table().on_output);
+  Table().on_output = on_output == Py_None ? nullptr : Py_NewRef(on_output);
 }
 
 bool SetModuleScope(PyObject* module, uint32_t scope, bool model) {

@@ -18,6 +18,11 @@ namespace graphdbg::hooks {
 bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
                         PyObject* on_model);
 
+// Has `on_output(module, output)` called after each call of a model, and
+// `on_model` before each, whether or not inputs have to be reported. None ends
+// it.
+void ObserveModels(PyObject* on_output);
+
 // Sets the scope of a module. `model` means that its calls from outside all
 // scopes are passes of the program.
 bool SetModuleScope(PyObject* module, uint32_t scope, bool model);

@@ -275,6 +275,20 @@ graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
   return GRAPHDBG_OK;
 }
 
+int graphdbg_watches(graphdbg_agent*, const char*) {
+  return *Variable("GRAPHDBG_TRACE_WATCHES") == '1';
+}
+
+graphdbg_status graphdbg_report(graphdbg_agent* agent,
+                                const graphdbg_finding* finding) {
+  graphdbg::MutexLock lock(&agent->mu);
+  agent->Write({{"call", "report"},
+                {"condition", finding->condition},
+                {"name", agent->names[finding->node]},
+                {"message", finding->message}});
+  return GRAPHDBG_OK;
+}
+
 graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent, graphdbg_mode mode,
                                     int within_step) {
   graphdbg::MutexLock lock(&agent->mu);

@@ -65,6 +65,19 @@ def set_grad_scale(scale: float, /) -> None:
 def notify(line: str, /) -> None:
     """Shows a line to the user, on stderr and on every page that shows the job."""
 
+def observe_models(on_output: Callable[[object, object], None] | None, /) -> None:
+    """Has `on_output(module, output)` called after each call of a model, and `on_model` before each. None ends it."""
+
+def watches(condition: str | None, /) -> bool:
+    """Whether a watchpoint has this condition of training. None: any of them."""
+
+def report(condition: str, tensor: object, message: str, file: str | None, line: int, /) -> bool:
+    """Reports a finding about a tensor, and the user's line that it concerns.
+
+    The tensor is a parameter, a buffer, an input, or one that an op of this step has
+    produced. Returns False if its node is not known.
+    """
+
 def set_scope(module: object, scope: int, model: bool, /) -> None: ...
 def current_scope() -> tuple[int, bool]:
     """Returns this thread's innermost module scope, and whether the thread is inside a module or optimizer."""
@@ -75,6 +88,10 @@ def leave_program(depth: int, /) -> None:
 
     Ops of that code do not belong to the optimizer.
     """
+
+def enter_ignored() -> int: ...
+def leave_ignored(depth: int, /) -> None:
+    """Called after code whose ops are not part of the program, as enter_ignored is before it."""
 
 def enter_region(inputs: list[object], /) -> bool: ...
 def leave_region(outputs: list[object] | None, /) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 
@@ -15,9 +16,11 @@ class BackwardPasses(Protocol):
 class Engine:
     """Wraps PyTorch's autograd engine."""
 
-    def __init__(self, engine: Any, hooks: BackwardPasses) -> None:
+    def __init__(self, engine: Any, hooks: BackwardPasses, before: Callable[[Sequence[Any]], None]) -> None:
+        """`before` is called with the roots of each pass that accumulates gradients."""
         self._engine = engine
         self._hooks = hooks
+        self._before = before
 
     def run_backward(
         self,
@@ -29,6 +32,8 @@ class Engine:
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
     ) -> Any:
+        if accumulate_grad:
+            self._before(tensors)
         token = self._hooks.enter_backward(create_graph)
         accumulates = False
         try:
@@ -50,7 +55,8 @@ class Engine:
         return getattr(self._engine, name)
 
 
-def install(hooks: BackwardPasses) -> None:
+def install(hooks: BackwardPasses, before: Callable[[Sequence[Any]], None]) -> None:
+    """Calls `before` with the roots of each backward pass that accumulates gradients."""
     from torch.autograd import Variable
 
-    Variable._execution_engine = Engine(Variable._execution_engine, hooks)
+    Variable._execution_engine = Engine(Variable._execution_engine, hooks, before)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-import sysconfig
 from opcode import opmap
-from pathlib import Path
 from typing import Any
 
 from .. import Terminated, _exit_report
@@ -25,8 +23,9 @@ from . import (
     swap_tensors,
     torch_compile,
 )
+from .training.observer import TrainingObserver
+from .user_code import library_directories
 
-_PACKAGE = Path(__file__).resolve().parents[1]
 # The instruction that `raise` and `assert` are compiled to.
 _RAISE = opmap["RAISE_VARARGS"]
 
@@ -109,7 +108,9 @@ class _Observers:
         self._loose = optimizers.LooseParameters(adapter)
         self._counter = steps.StepCounter(adapter.step_end)
         symbolic = keras_on_torch.install(adapter, self._counter)
-        self._tree = modules.ModuleTree(adapter, _library_directories(), lambda: symbolic.active)
+        self._tree = modules.ModuleTree(adapter, library_directories(), lambda: symbolic.active)
+        self._closures = optimizers.Closures(adapter)
+        self._training = TrainingObserver(adapter)
 
     def install(self) -> None:
         import torch
@@ -117,16 +118,33 @@ class _Observers:
         older_torch.silence_profiler_ranges()
         self._follow_modules()
         _exit_report.follow_threads(lambda ident: ident == self._place.thread or ident in self._counter.threads)
-        older_torch.call_around_each_step(optimizers.Closures(self.adapter).before_step, self._counter)
+        older_torch.call_around_each_step(self._before_step, self._after_step)
         self._tree.follow_registrations(self._loose.module_has_parameter)
-        optimizers.install(self._loose.add)
-        backward.install(self.adapter)
+        optimizers.install(self._add_optimizer)
+        backward.install(self.adapter, self._training.before_backward)
         amp.install(self.adapter, self._counter)
         swap_tensors.install(self.adapter)
         if hasattr(torch, "compile"):
             (torch_compile.CompiledRegions(self.adapter) if torch_compile.is_kept() else self.eager).install()
         # Before the first step nothing is followed, and a forked child may train itself.
         os.register_at_fork(after_in_child=lambda: self.adapter.disable() if self._place.taken else None)
+
+    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        self._training.before_step(optimizer)
+        return self._closures.before_step(optimizer, args, kwargs)
+
+    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        # Findings belong to the step that ends.
+        self._training.after_step(optimizer)
+        self._counter(optimizer, args, kwargs)
+
+    def _add_optimizer(self, optimizer: Any) -> None:
+        self._training.optimizer_made(optimizer)
+        self._loose.add(optimizer)
+
+    def _before_model(self, module: Any, /, *args: Any, **kwargs: Any) -> None:
+        self._tree.give_inputs(module, *args, **kwargs)
+        self._training.model_called(module, args, kwargs)
 
     def place_of(self, exception: BaseException) -> tuple[int, str, int]:
         """The scope of the innermost module that was being called, and the line that called what failed.
@@ -148,6 +166,7 @@ class _Observers:
         self._place.reset()
         self._tree.reset()
         self._loose.reset()
+        self._training.reset()
         self._counter.reset()
         self._follow_modules()
         self.eager.resume()
@@ -159,6 +178,7 @@ class _Observers:
         # The classes of some proxies run code when they are asked for their class.
         for candidate in gc.get_objects():
             if issubclass(type(candidate), Optimizer):
+                self._training.optimizer_made(candidate)
                 self._loose.adopt(candidate)
 
     def _follow_modules(self) -> None:
@@ -167,17 +187,9 @@ class _Observers:
         self.adapter.install(
             Module,
             self._tree.add,
-            self._tree.give_inputs,
+            self._before_model,
             Terminated,
             self.eager.lift,
             self._place.take,
-            _library_directories(),
+            library_directories(),
         )
-
-
-def _library_directories() -> list[str]:
-    """Directories whose code is not the user's."""
-    paths = sysconfig.get_paths()
-    directories = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    directories.add(str(_PACKAGE))
-    return sorted(f"{directory}{os.sep}" for directory in directories if directory)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
-from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
+
+from .user_code import user_frame
 
 
 class Training(Protocol):
@@ -27,20 +27,6 @@ def _parameters(optimizer: Any) -> Iterator[tuple[str, Any]]:
     for group in optimizer.param_groups:
         names = group.get("param_names") or [""] * len(group["params"])
         yield from zip(names, group["params"], strict=False)
-
-
-_PACKAGE = f"{Path(__file__).resolve().parents[1]}{os.sep}"
-
-
-def _is_library(file: str) -> bool:
-    return "/torch/" in file or file.startswith(_PACKAGE)
-
-
-def _user_frame() -> FrameType | None:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
 
 
 def _variable_name(frame: FrameType | None, tensor: Any) -> str:
@@ -81,7 +67,7 @@ class LooseParameters:
         loose = [(name, tensor) for name, tensor in parameters if self._is_loose(tensor)]
         if not loose:
             return False
-        frame = _user_frame()
+        frame = user_frame(sys._getframe())
         scope = self._hooks.declare_scope("", "", False)
         for name, tensor in loose:
             self._hooks.bind_tensor(

@@ -376,6 +376,7 @@ class Hit:
         absorbed: Whether it is by infinities that reached no result, and therefore did not stop the job.
         source: The user's own line.
         error: Why the condition could not be checked, if so.
+        message: What the job has found, for a condition whose target is "training".
         time: ISO 8601, UTC.
     """
 
@@ -398,6 +399,7 @@ class Hit:
     error: str | None
     time: str
     absorbed: bool = False
+    message: str | None = None
 
     @property
     def name(self) -> str:

@@ -42,6 +42,7 @@ def hit_of(number: int, values: Values, rank: Rank) -> Hit:
         error=values["error"] or None,
         time=f"{moment}.{nanoseconds // 1000:06d}Z",
         absorbed=values["absorbed"],
+        message=values["message"] or None,
     )
 
 

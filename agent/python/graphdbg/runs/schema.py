@@ -74,6 +74,7 @@ HIT: Fields = {
     13: Field("type", "message", TENSOR_TYPE),
     14: Field("number", "uint"),
     15: Field("absorbed", "bool"),
+    16: Field("message", "string"),
 }
 
 NODE_KINDS = ("", "op", "parameter", "buffer", "constant", "input")

@@ -166,6 +166,7 @@ def hits_table(hits: Sequence[Values], nodes: NodeTable) -> Any:
         ("line", pa.int64()),
         ("function", pa.string()),
         ("error", pa.string()),
+        ("message", pa.string()),
         ("time_ns", pa.int64()),
     ]
     return pa.Table.from_pylist([_hit_row(number, hit, nodes) for number, hit in enumerate(hits, 1)], pa.schema(fields))
@@ -196,6 +197,7 @@ def _hit_row(number: int, hit: Values, nodes: NodeTable) -> Values:
         "line": source["line"],
         "function": source["function"],
         "error": hit["error"],
+        "message": hit["message"],
         "time_ns": hit["time_unix_nano"],
     }
 

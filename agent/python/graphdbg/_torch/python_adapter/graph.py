@@ -164,6 +164,13 @@ class Graph:
         flags = _c_api.MOVES_VALUES | _c_api.GIVEN
         return self._report(node, flags, self._describe_inputs(inputs), [tensor], context)
 
+    def node_of_tensor(self, tensor: Any) -> int:
+        """The node of a parameter, buffer or input, or the one that produced the tensor in this step; 0 if unknown."""
+        known = self.bound.get(id(tensor))
+        if known is not None and known.tensor() is tensor:
+            return known.node
+        return self._producers.find(tensor)[0] if is_plain(tensor) else 0
+
     def _record_parameter(self, tensor: Any, node: int) -> None:
         if is_plain(tensor):
             self._producers.record_parameter(tensor, node)

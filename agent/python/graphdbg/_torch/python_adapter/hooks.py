@@ -11,7 +11,7 @@ from ..._deferred_signals import DeferredSignals
 from .dispatch_mode import DispatchMode, follow_ranges
 from .graph import Graph
 from .module_calls import ModuleCalls
-from .session import PROGRAM, Session
+from .session import IGNORED, PROGRAM, Session
 from .source_stack import StackCapture
 from .tensors import current_stream, describe, is_plain
 
@@ -58,6 +58,7 @@ class Hooks:
             framework_version=torch_version,
             job_name=job_name,
             device="cpu",
+            flags=_c_api.OPTION_REPORTS,
         )
 
     def _set_level(self, _: Any, level: int) -> None:
@@ -160,6 +161,11 @@ class Hooks:
         if self._is_followed():
             self._session.leave(depth)
 
+    def enter_ignored(self) -> int:
+        return self._session.enter(IGNORED, 0) if self._is_followed() else 0
+
+    leave_ignored = leave_program
+
     def enter_region(self, inputs: list[object]) -> bool:
         """Returns False: PyTorch compiles nothing while a TorchDispatchMode is active."""
         return False
@@ -191,3 +197,15 @@ class Hooks:
 
     def notify(self, line: str) -> None:
         _c_api.notify(self._library, self._agent, line)
+
+    def observe_models(self, on_output: Callable[[Any, Any], None] | None) -> None:
+        self._calls.observe_models(on_output)
+
+    def watches(self, condition: str | None) -> bool:
+        return self._calls.enabled and _c_api.watches(self._library, self._agent, condition)
+
+    def report(self, condition: str, tensor: Any, message: str, file: str | None, line: int) -> bool:
+        node = self._graph.node_of_tensor(tensor)
+        return node != 0 and _c_api.report_finding(
+            self._library, self._agent, condition, node, message, file, line
+        )

@@ -25,7 +25,12 @@ class ModuleCalls:
         self._on_unknown: Callable[..., None] = lambda module: None
         # None after it has raised an exception.
         self._on_model: Callable[..., None] | None = None
+        # None unless models are observed.
+        self._on_output: Callable[[Any, Any], None] | None = None
         self.enabled = False
+
+    def observe_models(self, on_output: Callable[[Any, Any], None] | None) -> None:
+        self._on_output = on_output
 
     def set_scope(self, module: Any, scope: int, model: bool) -> None:
         self._scopes[id(module)] = _ModuleScope(weakref.ref(module), scope, model)
@@ -51,6 +56,8 @@ class ModuleCalls:
             finally:
                 self._session.leave(depth)
             if is_model:
+                if self._on_output is not None:
+                    self._on_output(module, result)
                 self._session.leave_model()
             return result
 
@@ -65,7 +72,8 @@ class ModuleCalls:
         return found
 
     def _give_inputs(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._on_model is None or not self._session.wants_inputs():
+        wanted = self._on_output is not None or self._session.wants_inputs()
+        if self._on_model is None or not wanted:
             return
         try:
             self._on_model(module, *args, **kwargs)

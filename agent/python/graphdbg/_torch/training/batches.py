@@ -1,0 +1,116 @@
+"""Data loaders that deliver the same batch again and again."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..user_code import Line, line_of
+from .check import PATIENCE, Check, ModelCall, Report
+
+_TENSORS = 4
+_ELEMENTS = 64
+
+Digest = tuple[Any, ...]
+
+
+class _Delivery(NamedTuple):
+    dataset: int
+    digest: Digest
+    line: Line | None
+
+
+class Batches(Check):
+    """Compares the batches that are delivered before calls of models that train."""
+
+    conditions = ("batch_repeated",)
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report)
+        self._delivered: list[_Delivery] = []
+        # By dataset: its last batch, and how many successive steps have had it.
+        self._last: dict[int, tuple[Digest, int]] = {}
+
+    def deliver(self, iterator: Any, batch: Any) -> None:
+        """A data loader's iterator returns a batch."""
+        if _has_one_batch(iterator):
+            return
+        digest = tuple(_digest(tensor) for tensor in _host_tensors(batch))
+        if digest:
+            self._delivered.append(_Delivery(id(iterator._dataset), digest, line_of(sys._getframe(1))))
+
+    def model_called(self, call: ModelCall) -> None:
+        delivered, self._delivered = self._delivered, []
+        # Evaluations may well look at the same batch each time.
+        if not call.trains or not call.module.training:
+            return
+        for delivery in delivered:
+            last, count = self._last.get(delivery.dataset, ((), 0))
+            count = count + 1 if delivery.digest == last else 1
+            self._last[delivery.dataset] = delivery.digest, count
+            if count >= PATIENCE:
+                self._report_repeated(call, delivery)
+
+    def _report_repeated(self, call: ModelCall, delivery: _Delivery) -> None:
+        message = (
+            f"the data loader has delivered the same batch {PATIENCE} times, although it has others: "
+            "a new iterator starts again at the first batch"
+        )
+        tensors = [*_tensors(call.arguments), *list(call.module.parameters())[:1]]
+        self.report("batch_repeated", message, tensors, line=delivery.line)
+
+
+def follow_loaders(deliver: Callable[[Any, Any], None]) -> None:
+    """Calls `deliver(iterator, batch)` with each batch of a DataLoader."""
+    from torch.utils.data import dataloader
+
+    base = dataloader._BaseDataLoaderIter
+    advance = base.__next__
+
+    @functools.wraps(advance)
+    def watched_next(self: Any) -> Any:
+        batch = advance(self)
+        deliver(self, batch)
+        return batch
+
+    base.__next__ = watched_next
+
+
+def _has_one_batch(iterator: Any) -> bool:
+    try:
+        return len(iterator) <= 1
+    except Exception:
+        # A stream.
+        return False
+
+
+def _host_tensors(batch: Any) -> list[Any]:
+    found: list[Any] = []
+    for tensor in _tensors(batch):
+        if tensor.device.type == "cpu" and tensor.numel() > 0:
+            found.append(tensor)
+        if len(found) == _TENSORS:
+            break
+    return found
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if type(value) is torch.Tensor and value.layout is torch.strided:
+            yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _tensors(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _tensors(each)
+
+
+def _digest(tensor: Any) -> Digest:
+    flat = tensor.detach().reshape(-1)
+    sample = flat[:: max(1, flat.numel() // _ELEMENTS)]
+    return tuple(tensor.shape), tuple(sample.tolist())

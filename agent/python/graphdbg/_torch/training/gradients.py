@@ -1,0 +1,186 @@
+"""Gradients that are missing, always zero, or never set to zero."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..user_code import Line, line_of
+from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, it_or_them, trained
+from .models import Models
+from .readout import Readout, by_device
+
+# A part that a model need not use in each step, such as an expert, may wait longer.
+_PATIENCE_WITH_CHOICES = 30
+
+
+class MissingGradients(Check):
+    """A parameter that the user's own model holds has never had a gradient."""
+
+    conditions = ("gradient_missing",)
+
+    def __init__(self, report: Report, models: Models) -> None:
+        super().__init__(report)
+        self._models = models
+        self._missing = Counts()
+        self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        # Parameters that have had a gradient, by id.
+        self._had: dict[int, weakref.ref[Any]] = {}
+
+    def before_step(self, optimizer: Any) -> None:
+        self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
+        if self._steps[optimizer] > _PATIENCE_WITH_CHOICES:
+            return
+        parameters = list(trained(optimizer))
+        if all(parameter.grad is None for parameter in parameters):
+            # The loss is detached, or a closure computes the gradients.
+            return
+        found = []
+        for parameter in parameters:
+            if parameter.grad is not None:
+                self._had[id(parameter)] = weakref.ref(parameter)
+            elif not self._has_had(parameter) and self._lacks_gradient(parameter):
+                found.append(parameter)
+        if found:
+            names = and_others([self._models.name_of(each) for each in found])
+            message = (
+                f"no gradient has reached {names} since the first step of {type(optimizer).__name__}: "
+                f"the loss does not depend on {it_or_them(found)}"
+            )
+            line = self._models.forward_of(found[0])
+            self.report("gradient_missing", message, found, line=line, key=id(found[0]))
+
+    def _has_had(self, parameter: Any) -> bool:
+        known = self._had.get(id(parameter))
+        return known is not None and known() is parameter
+
+    def _lacks_gradient(self, parameter: Any) -> bool:
+        home = self._models.home_of(parameter)
+        if home is None or not home.is_users:
+            return False
+        steps = self._missing.add(parameter, True)
+        return steps == (_PATIENCE_WITH_CHOICES if home.is_choice else PATIENCE)
+
+
+class ZeroGradients(Check):
+    """The gradient of a whole parameter is exactly zero."""
+
+    conditions = ("gradient_always_zero",)
+
+    def __init__(self, report: Report, readout: Readout, models: Models) -> None:
+        super().__init__(report)
+        self._readout = readout
+        self._models = models
+        self._zero = Counts()
+        self.symptoms = [self._zero]
+        # Whether the loss of the last backward pass is zero, as scalar tensors.
+        self._loss: list[Any] = []
+
+    def backward(self, roots: Sequence[Any], line: Line | None) -> None:
+        self._loss = [root.detach().abs().amax() for root in roots if root.numel() > 0]
+
+    def before_step(self, optimizer: Any) -> None:
+        import torch
+
+        parameters = [parameter for parameter in trained(optimizer) if dense_gradient(parameter) is not None]
+        for gradients in by_device([parameter.grad for parameter in parameters]):
+            device = gradients[0].device
+            subjects = [parameter for parameter in parameters if parameter.grad.device == device]
+            loss = [value for value in self._loss if value.device == device]
+            # A norm with the largest order costs one pass and no memory.
+            norms = torch._foreach_norm(gradients, float("inf"))
+            self._readout.read([*norms, *loss], lambda values, of=subjects: self._observe(of, values))  # type: ignore[misc]
+
+    def _observe(self, parameters: list[Any], values: list[float]) -> None:
+        norms, loss = values[: len(parameters)], values[len(parameters) :]
+        # Nothing is left to learn from a loss of zero.
+        if loss and max(loss) == 0:
+            return
+        zero = {id(each) for each, norm in zip(parameters, norms, strict=True) if norm == 0}
+        found = [
+            each
+            for each in parameters
+            if self._zero.add(each, id(each) in zero) == PATIENCE and self._is_unexpected(each, zero)
+        ]
+        if not found:
+            return
+        # The last one is the nearest to the loss.
+        nearest = found[-1]
+        names = [self._models.name_of(each) for each in reversed(found)]
+        subject = f"all {len(found)} parameters" if len(found) == len(parameters) else and_others(names)
+        message = f"the gradient of {subject} is exactly zero in {PATIENCE} successive steps"
+        self.report(
+            "gradient_always_zero", message, [nearest], line=self._models.forward_of(nearest), key=id(nearest)
+        )
+
+
+    def _is_unexpected(self, parameter: Any, zero: set[int]) -> bool:
+        """Parts of a library's module may well have no influence, such as attention to a single key."""
+        home = self._models.home_of(parameter)
+        composite = home.composite() if home is not None and home.composite is not None else None
+        return composite is None or all(id(each) in zero for each in composite.parameters() if each.grad is not None)
+
+
+@dataclass
+class _Resets:
+    # Its gradient stands for all of the optimizer.
+    probe: Any
+    # The user's line that calls `step`.
+    line: Line | None
+    steps: int = 0
+    # Largest absolute values of the gradient before each backward pass since the last step.
+    before_backward: list[Any] = field(default_factory=list)
+    was_none: bool = False
+
+
+class UnresetGradients(Check):
+    """No backward pass since the optimizer's last step has found its gradients at zero."""
+
+    conditions = ("gradient_not_reset",)
+    # Whether a loop sets gradients to zero does not change later.
+    _STEPS = 3 * PATIENCE
+
+    def __init__(self, report: Report, readout: Readout) -> None:
+        super().__init__(report)
+        self._readout = readout
+        self._optimizers: weakref.WeakKeyDictionary[Any, _Resets] = weakref.WeakKeyDictionary()
+        self._unreset = Counts()
+
+    def backward(self, roots: Sequence[Any], line: Line | None) -> None:
+        for resets in self._optimizers.values():
+            gradient = dense_gradient(resets.probe)
+            if gradient is None:
+                resets.was_none = True
+            elif resets.steps < self._STEPS:
+                resets.before_backward.append(gradient.detach().abs().amax())
+
+    def before_step(self, optimizer: Any) -> None:
+        resets = self._optimizers.get(optimizer)
+        if resets is None:
+            return
+        found, resets.before_backward = resets.before_backward, []
+        if resets.was_none or resets.steps >= self._STEPS:
+            resets.was_none = False
+        elif found:
+            self._readout.read(found, lambda values: self._observe(optimizer, resets, values))
+
+    def _observe(self, optimizer: Any, resets: _Resets, values: list[float]) -> None:
+        if self._unreset.add(optimizer, min(values) > 0) >= PATIENCE:
+            message = (
+                f"the gradients of {type(optimizer).__name__} were not set to zero in {PATIENCE} successive steps, "
+                "so that each step adds to the gradients of all before it: zero_grad() is missing"
+            )
+            self.report("gradient_not_reset", message, [resets.probe], line=resets.line, key=id(optimizer))
+
+    def after_step(self, optimizer: Any) -> None:
+        resets = self._optimizers.get(optimizer)
+        if resets is None:
+            dense = [each for each in trained(optimizer) if dense_gradient(each) is not None and each.numel() > 0]
+            if not dense:
+                return
+            probe = min(dense, key=lambda each: int(each.numel()))
+            resets = self._optimizers[optimizer] = _Resets(probe, line_of(sys._getframe(1)))
+        resets.steps += 1

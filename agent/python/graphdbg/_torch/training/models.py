@@ -1,0 +1,97 @@
+"""The models that the program has called, and where their parameters are."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..user_code import Line, is_users_class, line_of_forward
+
+
+class Home(NamedTuple):
+    """Where a parameter is."""
+
+    # The path, such as "encoder.0.weight".
+    name: str
+    # The user's own code holds the module that holds the parameter, or the parameter.
+    is_users: bool
+    # It is in a list of modules, not all of which a call must use.
+    is_choice: bool
+    # The outermost module of a library that contains it among other modules, as a whole
+    # transformer does; None if the user's own code combines what is around it.
+    composite: weakref.ref[Any] | None
+    # Where the module that calls the parameter's module defines its `forward`.
+    forward: Line | None
+
+
+class Models:
+    def __init__(self) -> None:
+        self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
+        # By the parameter's id; built again if it lacks a parameter.
+        self._homes: dict[int, tuple[weakref.ref[Any], Home]] = {}
+
+    def add(self, model: Any) -> None:
+        self._roots.add(model)
+
+    def parameters(self) -> Iterator[Any]:
+        seen: set[int] = set()
+        for root in list(self._roots):
+            for parameter in root.parameters():
+                if id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    yield parameter
+
+    def home_of(self, parameter: Any) -> Home | None:
+        """None if no model has the parameter."""
+        found = self._homes.get(id(parameter))
+        if found is None or found[0]() is not parameter:
+            self._read()
+            found = self._homes.get(id(parameter))
+        return found[1] if found is not None and found[0]() is parameter else None
+
+    def name_of(self, parameter: Any) -> str:
+        home = self.home_of(parameter)
+        return home.name if home is not None else "a parameter"
+
+    def forward_of(self, parameter: Any) -> Line | None:
+        """The line of the `forward` that uses the parameter."""
+        home = self.home_of(parameter)
+        return home.forward if home is not None else None
+
+    def _read(self) -> None:
+        from torch.nn import ModuleDict, ModuleList
+
+        self._homes.clear()
+        for root in list(self._roots):
+            modules = dict(root.named_modules(remove_duplicate=False))
+            for path, module in modules.items():
+                above = [modules[path[:end]] for end in _ends(path)]
+                # Containers have no forward of their own.
+                holder = next((each for each in reversed(above) if not _is_container(each)), module)
+                choice = any(isinstance(each, (ModuleList, ModuleDict)) for each in above)
+                users = is_users_class(type(module)) or is_users_class(type(holder))
+                composite = next((each for each in (*above, module) if _is_composite(each)), None)
+                forward = line_of_forward(module if is_users_class(type(module)) else holder)
+                for name, parameter in module.named_parameters(recurse=False):
+                    full_name = f"{path}.{name}" if path else name
+                    home = Home(full_name, users, choice, weakref.ref(composite) if composite else None, forward)
+                    self._homes.setdefault(id(parameter), (weakref.ref(parameter), home))
+
+
+def _ends(path: str) -> list[int]:
+    """The ends of the paths of all modules that contain this one, from the root on."""
+    if not path:
+        return []
+    return [0, *(index for index, character in enumerate(path) if character == ".")]
+
+
+def _is_container(module: Any) -> bool:
+    from torch.nn import ModuleDict, ModuleList, Sequential
+
+    return isinstance(module, (ModuleDict, ModuleList, Sequential))
+
+
+def _is_composite(module: Any) -> bool:
+    """Whether a library combines modules in it."""
+    return not is_users_class(type(module)) and not _is_container(module) and next(module.children(), None) is not None
