@@ -41,6 +41,18 @@ constexpr ConditionSymptom kSymptoms[] = {
     {"activation_range", Symptom::kRange},
     {"tensor_variance", Symptom::kVariance},
     {"activation_inactive", Symptom::kInactive},
+    {"gradient_always_zero", Symptom::kGradientAlwaysZero},
+    {"gradient_missing", Symptom::kGradientMissing},
+    {"parameter_not_optimized", Symptom::kNotOptimized},
+    {"update_without_effect", Symptom::kNoEffect},
+    {"learning_rate_not_positive", Symptom::kLearningRate},
+    {"gradient_not_reset", Symptom::kNotReset},
+    {"loss_detached", Symptom::kLossDetached},
+    {"loss_broadcast", Symptom::kLossBroadcast},
+    {"output_constant", Symptom::kConstantOutput},
+    {"wrong_mode", Symptom::kWrongMode},
+    {"batch_repeated", Symptom::kRepeatedBatch},
+    {"autocast_without_effect", Symptom::kAutocast},
 };
 
 std::optional<Symptom> SymptomOf(absl::string_view condition) {

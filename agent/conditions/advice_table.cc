@@ -101,6 +101,85 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
         "A division by a very small number in the forward pass."},
        {"Walk towards the loss to the first gradient that is large.",
         "Look at the history of the loss."}},
+      {Symptom::kGradientAlwaysZero,
+       {"An activation after the parameter is inactive for all inputs (dead "
+        "ReLU), or saturated.",
+        "A multiplication by zero, a mask or a clamp stops the gradient.",
+        "The output does not depend on the parameter, like a softmax over a "
+        "single element."},
+       {"Step to the activation after this parameter and look at its output.",
+        "Walk from the loss back to the first gradient that is zero."}},
+      {Symptom::kGradientMissing,
+       {"The parameter's output is detached from the loss: .detach(), .data, "
+        ".item(), NumPy, or a block without gradients.",
+        "forward does not call the layer."},
+       {"Look for these in the forward of the module that holds the parameter.",
+        "If the parameter is meant to be unused, set requires_grad to False."}},
+      {Symptom::kNotOptimized,
+       {"The optimizer was created before the layer was added, replaced or "
+        "moved.",
+        "The parameter was left out of the list that the optimizer was given."},
+       {"Create the optimizer after the model is complete and on its device.",
+        "If the parameter is meant to be frozen, set requires_grad to False, "
+        "which saves the computation of its gradient."}},
+      {Symptom::kNoEffect,
+       {"The update is smaller than the precision of the dtype: bfloat16 loses "
+        "changes below 0.4 %, float32 below 0.00001 %.",
+        "The learning rate is far too small."},
+       {"Keep the weights in float32, and compute in bfloat16 by autocast.",
+        "Compare the learning rate times the gradient with the weight."}},
+      {Symptom::kLearningRate,
+       {"The scheduler has ended, or counts other steps than it was made for.",
+        "A warm-up starts at zero and is never advanced.",
+        "The sign of a rate that was computed is wrong."},
+       {"Print the learning rate of each parameter group at each step.",
+        "Check that scheduler.step() is called as often as the scheduler "
+        "expects."}},
+      {Symptom::kNotReset,
+       {"zero_grad() is not called.",
+        "zero_grad() is called on another optimizer or model, or after "
+        "backward()."},
+       {"Call optimizer.zero_grad() after each optimizer.step().",
+        "To accumulate gradients on purpose, step the optimizer less often."}},
+      {Symptom::kLossDetached,
+       {"The loss was detached, or made from numbers: torch.tensor(loss.item())"
+        ", .data, NumPy.",
+        "requires_grad was set on the loss to silence an error.",
+        "The forward pass ran in a block without gradients."},
+       {"Look at grad_fn of the loss: it should not be None.",
+        "Compute the loss from the output of the model with ops of PyTorch "
+        "only."}},
+      {Symptom::kLossBroadcast,
+       {"The output has a last dimension of 1 that the labels lack, or the "
+        "other way round."},
+       {"Remove it by output.squeeze(1), or add it by labels.unsqueeze(1).",
+        "Assert that both shapes are equal before the loss."}},
+      {Symptom::kConstantOutput,
+       {"A softmax over the wrong dimension, or over one of size 1.",
+        "All activations of a layer are inactive, so that only the biases "
+        "after it count.",
+        "The input is overwritten, or multiplied by zero."},
+       {"Compare the outputs of the layers for two samples: find the first "
+        "layer where they are equal.",
+        "For two classes with one output, use a sigmoid with "
+        "binary_cross_entropy_with_logits."}},
+      {Symptom::kWrongMode,
+       {"train() is not called after an evaluation, or eval() before one.",
+        "A pretrained model was loaded, which is in evaluation mode."},
+       {"Call model.train() before training and model.eval() before each "
+        "evaluation.",
+        "To freeze a normalization on purpose, set only that module to "
+        "eval()."}},
+      {Symptom::kRepeatedBatch,
+       {"next(iter(loader)) makes a new iterator in each step.",
+        "The dataset ignores the index that it is given."},
+       {"Iterate over the loader, or keep its iterator.",
+        "Compare two samples of the dataset."}},
+      {Symptom::kAutocast,
+       {"The device type given to autocast is not that of the model.",
+        "PyTorch has no such device here, and has disabled autocast with a "
+        "warning."},
+       {"Pass the type of the model's device to torch.autocast."}},
   };
   return *rows;
 }

@@ -25,6 +25,19 @@ enum class Symptom {
   kInactive,
   kVanishingGradient,
   kLargeGradient,
+  // Conditions of training.
+  kGradientAlwaysZero,
+  kGradientMissing,
+  kNotOptimized,
+  kNoEffect,
+  kLearningRate,
+  kNotReset,
+  kLossDetached,
+  kLossBroadcast,
+  kConstantOutput,
+  kWrongMode,
+  kRepeatedBatch,
+  kAutocast,
 };
 
 struct SymptomAdvice {

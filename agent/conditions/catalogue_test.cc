@@ -57,7 +57,13 @@ TEST(CatalogueTest, HasThePromisedConditionsOnceEach) {
       // Others.
       "abs_max_gt", "abs_max_lt", "abs_mean_gt", "abs_mean_lt",
       "tensor_variance", "tensor_not_changed", "activation_inactive",
-      "expression"};
+      "expression",
+      // Conditions of training.
+      "gradient_always_zero", "gradient_missing", "parameter_not_optimized",
+      "update_without_effect", "learning_rate_not_positive",
+      "gradient_not_reset", "loss_detached", "loss_broadcast",
+      "output_constant", "wrong_mode", "batch_repeated",
+      "autocast_without_effect"};
   EXPECT_EQ(ids, promised);
 }
 
@@ -103,6 +109,19 @@ TEST(CatalogueTest, TargetsAreCategories) {
   EXPECT_EQ(TargetOf(*Find("gradient_vanishing")), Category::kGradient);
   EXPECT_EQ(TargetOf(*Find("activation_range")), Category::kActivation);
   EXPECT_FALSE(TargetOf(*Find("tensor_range")));
+}
+
+TEST(CatalogueTest, NoTensorMatchesAConditionThatTheProgramReports) {
+  for (const Condition& condition : Catalogue()) {
+    if (!condition.reported_by_program()) continue;
+    EXPECT_FALSE(TargetOf(condition)) << condition.id;
+    EXPECT_TRUE(condition.params.empty()) << condition.id;
+    const Predicate predicate = *Compile(condition.id, {});
+    EXPECT_FALSE(predicate.needs().previous) << condition.id;
+    EXPECT_FALSE(predicate.matches_non_finite()) << condition.id;
+  }
+  EXPECT_TRUE(Find("loss_detached")->reported_by_program());
+  EXPECT_FALSE(Find("nan")->reported_by_program());
 }
 
 TEST(CatalogueTest, ErrorsNameTheWrongField) {

@@ -185,7 +185,7 @@ graphdbg_status Agent::StepEnd() {
     recorder->EndStep(step);
   }
   counter_.EndStep();
-  interest_.EndFirstStep();
+  interest_.EndStep();
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
   values_.EndStep(watch_.snapshot(), step, Stepping());
   counter_.RestartOrder();
@@ -259,8 +259,8 @@ absl::Status Agent::Report(const graphdbg_finding& finding) {
   Findings findings = reporter_.NewFindings();
   const ExecutionPoint point{counter_.current_step(), counter_.NextOrder(),
                              /*in_progress=*/false};
-  RETURN_IF_ERROR(AddReported(finding, watch_.OnThisThread(), nodes_, point,
-                              &findings));
+  RETURN_IF_ERROR(
+      AddReported(finding, watch_.OnThisThread(), nodes_, point, &findings));
   if (!findings.empty()) reporter_.Report(std::move(findings));
   return absl::OkStatus();
 }

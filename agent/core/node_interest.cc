@@ -6,6 +6,12 @@
 #include "agent/core/recorder_switch.h"
 
 namespace graphdbg::agent {
+namespace {
+
+// The steps in which faults that are there from the start are found.
+constexpr uint64_t kStepsWithFindings = 10;
+
+}  // namespace
 
 int NodeInterest::Update() {
   MutexLock lock(&mu_);
@@ -44,9 +50,13 @@ int NodeInterest::Update() {
   parts_.values->SetDemand(demand);
   every_node_stops_ = needs.every_node;
   flags_ = off_ ? 0 : flags;
-  const bool ops = !first_step_ended_ || !watch->empty() || needs.every_node ||
-                   needs.tensors || needs.awaited_node != 0 ||
-                   needs.new_nodes || demand.catching || records;
+  // The graph is learned in the first step. Findings of the program itself name
+  // the ops that produced its tensors, most of them in the first few.
+  const uint64_t learned = watch->has_reported() ? kStepsWithFindings : 1;
+  const bool ops = steps_ended_ < learned || watch->tests_values() ||
+                   needs.every_node || needs.tensors ||
+                   needs.awaited_node != 0 || needs.new_nodes ||
+                   demand.catching || records;
   return ops ? GRAPHDBG_LEVEL_OPS : GRAPHDBG_LEVEL_STEPS;
 }
 

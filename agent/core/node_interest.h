@@ -60,8 +60,9 @@ class NodeInterest {
   // Whether every execution is of interest, until further notice. Update
   // follows.
   void FollowAll(bool all) { follows_all_ = all; }
-  // From now on, ops need to be reported only if there is a reason to.
-  void EndFirstStep() { first_step_ended_ = true; }
+  // A step has ended. After the first ones, ops are reported only if there is a
+  // reason to.
+  void EndStep() { ++steps_ended_; }
   // Nothing is of interest from now on. Takes no lock, so a forked child may
   // call it.
   void TurnOff() {
@@ -83,7 +84,7 @@ class NodeInterest {
   std::atomic<uint8_t> required_flags_{0};
   std::atomic<bool> every_node_stops_{false};
   std::atomic<bool> follows_all_{false};
-  std::atomic<bool> first_step_ended_{false};
+  std::atomic<uint64_t> steps_ended_{0};
   std::atomic<bool> off_{false};
 
   Mutex mu_;

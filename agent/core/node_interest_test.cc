@@ -102,7 +102,7 @@ TEST_F(NodeInterestTest, APendingPauseRequiresEveryNode) {
 
 TEST_F(NodeInterestTest, OpsAreReportedOnlyIfThereIsAReasonAfterTheFirstStep) {
   EXPECT_EQ(interest_.Update(), GRAPHDBG_LEVEL_OPS);
-  interest_.EndFirstStep();
+  interest_.EndStep();
   EXPECT_EQ(interest_.Update(), GRAPHDBG_LEVEL_STEPS);
   Watch("a", v1::PAUSE_MODE_NONE);
   EXPECT_EQ(interest_.Update(), GRAPHDBG_LEVEL_OPS);
@@ -110,7 +110,7 @@ TEST_F(NodeInterestTest, OpsAreReportedOnlyIfThereIsAReasonAfterTheFirstStep) {
 
 TEST_F(NodeInterestTest, CatchingAValueRequiresItsNode) {
   Learn(a_);
-  interest_.EndFirstStep();
+  interest_.EndStep();
   requested_.Catch(a_, 0);
   EXPECT_EQ(interest_.Update(), GRAPHDBG_LEVEL_OPS);
   EXPECT_EQ(In(a_), GRAPHDBG_INTEREST_REQUIRED);

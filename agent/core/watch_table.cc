@@ -85,6 +85,7 @@ std::shared_ptr<const WatchSnapshot> WatchTable::SnapshotOf(
     if (it != watchpoints_.end()) some->watchpoints_.insert(*it);
   }
   if (some->empty()) return some;
+  some->tests_values_ = true;
   const uint32_t size = nodes_->size();
   for (uint32_t node = 1; node <= size; ++node) Match(some.get(), node);
   return some;
@@ -160,7 +161,7 @@ void WatchTable::Remove(uint32_t id) {
 
 void WatchTable::AddNode(uint32_t id) {
   MutexLock lock(&mu_);
-  if (current_->empty()) return;
+  if (!current_->tests_values()) return;
   nodes_->Facts(id)->Set(kWatched, Match(current_.get(), id) != nullptr);
 }
 
@@ -168,11 +169,12 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
   auto next = std::make_shared<WatchSnapshot>();
   next->watchpoints_ = watchpoints_;
   for (const auto& [id, watchpoint] : watchpoints_) {
-    next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
     if (!watchpoint->reported_condition.empty()) {
       next->has_reported_ = true;
       continue;
     }
+    next->tests_values_ = true;
+    next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
     const conditions::NodeMatcher& matcher = watchpoint->matcher;
     next->covers_all_ |= matcher.selects_everything() && !matcher.target();
     next->matches_infinities_ |= watchpoint->predicate.matches_infinities();

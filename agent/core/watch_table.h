@@ -62,7 +62,9 @@ class WatchSnapshot {
   bool has_reported() const { return has_reported_; }
 
   bool empty() const { return watchpoints_.empty(); }
-  // Some watchpoint stops the program when it hits.
+  // Some condition is tested on the values of nodes.
+  bool tests_values() const { return tests_values_; }
+  // Some such watchpoint stops the program when it hits.
   bool pauses() const { return pauses_; }
   // Some watchpoint covers every node.
   bool covers_all() const { return covers_all_; }
@@ -75,6 +77,7 @@ class WatchSnapshot {
   friend class WatchTable;
 
   std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_;
+  bool tests_values_ = false;
   bool pauses_ = false;
   bool covers_all_ = false;
   bool matches_infinities_ = false;

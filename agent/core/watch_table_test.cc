@@ -65,6 +65,27 @@ TEST_F(WatchTableTest, NewNodesAreMatchedAsTheyAreDeclared) {
   EXPECT_EQ(IdsOn(Declare("backward/late")), Ids{});
 }
 
+TEST_F(WatchTableTest, ConditionsThatTheProgramReportsCoverNoNode) {
+  const uint32_t a = Declare("a");
+  EXPECT_EQ(wire::ReasonOf(Watch(1, "", "loss_detached").status()),
+            "unsupported_condition");
+  WatchTable reported(&nodes_, /*program_reports=*/true);
+  v1::SetWatchpoint message;
+  message.set_id(1);
+  message.mutable_condition()->set_id("loss_detached");
+  message.set_enabled(true);
+  EXPECT_EQ(*reported.Set(message), 0u);
+  const auto snapshot = reported.snapshot();
+  EXPECT_EQ(snapshot->On(a), nullptr);
+  EXPECT_TRUE(snapshot->has_reported());
+  EXPECT_FALSE(snapshot->tests_values());
+  EXPECT_FALSE(snapshot->empty());
+  ASSERT_EQ(snapshot->OnReported("loss_detached").size(), 1u);
+  EXPECT_TRUE(snapshot->OnReported("wrong_mode").empty());
+  reported.Remove(1);
+  EXPECT_FALSE(reported.snapshot()->has_reported());
+}
+
 TEST_F(WatchTableTest, ChangesAndRemovalsTakeEffectOnAllNodes) {
   const uint32_t a = Declare("a");
   EXPECT_TRUE(Watch(1, "").ok());

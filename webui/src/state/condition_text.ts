@@ -97,8 +97,9 @@ function limitText({ condition, params }: Hit, measure: string): string {
   return ` ${splitRelation(name)?.relation} ${formatParam(name, value)}`;
 }
 
-// The measured values and their limits: "3 NaN", "abs_max 1240 > 1000".
+// The measured values and their limits: "3 NaN", "abs_max 1240 > 1000"; or what the job has found.
 export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getState().byId): string {
+  if (hit.message !== null) return hit.message;
   const params = catalogue.get(hit.condition)?.params ?? [];
   const entries = Object.entries(hit.actual);
   const counts = entries.filter(([name, value]) => name in words.countNames && value !== 0);

@@ -5,10 +5,10 @@ import type { WatchSelection } from '../index/coverage';
 import { targetOf } from './condition_text';
 import { useJob } from './job_store';
 
-// Null for conditions on any tensor, and for all conditions until the catalogue is loaded.
-function categoryOf(condition: string): Category | null {
+// Null for conditions on any tensor or on none, and for all conditions until the catalogue is loaded.
+export function categoryOf(condition: string): Category | null {
   const target = targetOf(condition);
-  return target === 'tensor' ? null : target;
+  return target === 'tensor' || target === 'training' ? null : target;
 }
 
 export function selectionOf({ nodes, scopes, patterns, categories, condition }: Watchpoint): WatchSelection {
@@ -17,5 +17,6 @@ export function selectionOf({ nodes, scopes, patterns, categories, condition }: 
 
 export function watchSelections(): WatchSelection[] {
   const { watchpoints } = useJob.getState().model;
-  return watchpoints.filter((watchpoint) => watchpoint.enabled).map(selectionOf);
+  const onTensors = ({ enabled, condition }: Watchpoint) => enabled && targetOf(condition.id) !== 'training';
+  return watchpoints.filter(onTensors).map(selectionOf);
 }

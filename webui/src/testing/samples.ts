@@ -72,6 +72,7 @@ export function sampleHit(change: Partial<Hit> = {}): Hit {
     absorbed: false,
     source: null,
     error: null,
+    message: null,
     time: '2026-01-01T00:00:00Z',
     ...change,
   };

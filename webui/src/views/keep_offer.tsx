@@ -4,6 +4,7 @@
 import { useMemo, useState } from 'react';
 import type { Watchpoint } from '../api/types';
 import { coversNode } from '../index/coverage';
+import { targetOf } from '../state/condition_text';
 import { hasEnded } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { keepingOf, keeps, type Keeping } from '../state/keeping';
@@ -23,7 +24,8 @@ export type Keeper =
 // An enabled watchpoint that covers the node and records what is wanted, or else a disabled
 // one that was added only for this purpose.
 function keeperOf(watchpoints: readonly Watchpoint[], what: Keeping, covers: (of: Watchpoint) => boolean) {
-  const fits = watchpoints.filter((each) => keeps(what, each.condition) && covers(each));
+  const ofTensors = watchpoints.filter((each) => targetOf(each.condition.id) !== 'training');
+  const fits = ofTensors.filter((each) => keeps(what, each.condition) && covers(each));
   const on = fits.find(({ enabled }) => enabled);
   return on ?? fits.find(({ condition }) => keepingOf(condition) === what) ?? null;
 }

@@ -16,6 +16,7 @@ import { useConditions, useNodePreview } from '../state/queries';
 import { useScopes } from '../state/scopes';
 import { previewSelection } from '../state/selection_preview';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
+import { categoryOf } from '../state/watch_selections';
 import { addWatchpoint, changeWatchpoint, listsOf, specOf, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -168,9 +169,9 @@ export function WatchForm({ form, onCheck }: Props) {
     return <Notice title={words.conditionsNotLoaded} tone="error">{describe(conditions.error)}</Notice>;
   }
   if (conditions.data === undefined) return <Notice title={words.loadingConditions} busy />;
-  const offered = conditions.data.conditions.filter(
-    (other) => (other.id !== ALIAS && canBeChecked(other, ranks)) || other.id === from?.condition.id,
-  );
+  const fits = (other: Condition) =>
+    other.id !== ALIAS && canBeChecked(other, ranks) && (onCheck === undefined || other.target !== 'training');
+  const offered = conditions.data.conditions.filter((other) => fits(other) || other.id === from?.condition.id);
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title={words.noConditions} />;
 
@@ -227,7 +228,7 @@ export function WatchForm({ form, onCheck }: Props) {
 
   // The user's own ticks are in the tree already.
   const own = kind === 'ticked' || (kind === 'kept' && ticked !== null);
-  const category = condition.target === 'tensor' ? null : condition.target;
+  const category = categoryOf(condition.id);
   const described = own || typeof to === 'string' ? null : { ...listsOf(to), target: category };
 
   return (

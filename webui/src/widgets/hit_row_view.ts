@@ -107,7 +107,7 @@ export class HitRowView {
       this.element.setAttribute('aria-selected', `${line.selected}`);
     }
     if (sameHit(line, last)) return;
-    this.element.title = line.hit.node;
+    this.element.title = line.hit.message === null ? line.hit.node : `${line.hit.node}\n${line.hit.message}`;
     this.element.replaceChildren(...hitParts(line));
   }
 }

@@ -13,6 +13,7 @@ export const targetNames: Record<Condition['target'], string> = {
   weight: 'all weights',
   gradient: 'all gradients',
   activation: 'all activations',
+  training: 'the training',
 };
 export const categoryNames: Record<Category, string> = {
   weight: 'all weights',

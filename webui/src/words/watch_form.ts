@@ -12,6 +12,7 @@ export const groups: Record<Condition['target'], string> = {
   weight: 'Weights',
   gradient: 'Gradients',
   activation: 'Activations',
+  training: 'Training that does not learn',
 };
 export const statistics = 'Statistics';
 
@@ -32,6 +33,7 @@ export const noneYet: Record<Condition['target'], string> = {
   weight: 'No weights yet; new ones will be watched.',
   gradient: 'No gradients yet; new ones will be watched.',
   activation: 'No activations yet; new ones will be watched.',
+  training: 'The job itself tests this condition.',
 };
 export const pauseAtOp = 'pause at op';
 export const pauseAtEndOfStep = 'pause at end of step';
