@@ -32,10 +32,24 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "train_evaluation": ("wrong_mode", "forward/scale", "model(x)", "eval() is missing"),
 }
 # Each shows a symptom of a faulty training and is none.
-SOUND = (
-    "gan warmup accumulation lbfgs full_batch low_rank teacher averaging experts evaluation frozen_norm by_hand "
-    "pairwise regression perfect autocast"
-).split()
+SOUND = [
+    "gan",
+    "warmup",
+    "accumulation",
+    "lbfgs",
+    "full_batch",
+    "low_rank",
+    "teacher",
+    "averaging",
+    "experts",
+    "evaluation",
+    "frozen_norm",
+    "by_hand",
+    "pairwise",
+    "regression",
+    "perfect",
+    "autocast",
+]
 
 
 def run_of(debug_run: Any, script: str, name: str, *options: str) -> Any:

@@ -1,4 +1,5 @@
 """Trainings that run without an error and do not learn. Argument: the fault."""
+
 import sys
 
 import torch
@@ -88,6 +89,6 @@ for step in range(12):
     optimizer.step()
     if fault == "train_evaluation" and step % 4 == 3:
         with torch.no_grad():
-            for x, y in loader:
+            for x, _ in loader:
                 model(x)
 print("done")

@@ -1,4 +1,5 @@
 """Sound trainings that show symptoms of faulty ones. Argument: which one."""
+
 import copy
 import sys
 
@@ -107,7 +108,7 @@ def teacher():
         optimizer.zero_grad()
         (F.cross_entropy(student(x), y) + F.mse_loss(student(x), target)).backward()
         optimizer.step()
-        for a, b in zip(mean.parameters(), student.parameters()):
+        for a, b in zip(mean.parameters(), student.parameters(), strict=True):
             a.lerp_(b.detach(), 0.1)
 
 

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from .client import ApiError, Client, Json
 from .errors import USAGE, CliError
 
-
 RECOMMENDED = "recommended"
 NOT_TRAINING = "not_training"
 

@@ -206,6 +206,4 @@ class Hooks:
 
     def report(self, condition: str, tensor: Any, message: str, file: str | None, line: int) -> bool:
         node = self._graph.node_of_tensor(tensor)
-        return node != 0 and _c_api.report_finding(
-            self._library, self._agent, condition, node, message, file, line
-        )
+        return node != 0 and _c_api.report_finding(self._library, self._agent, condition, node, message, file, line)

@@ -47,7 +47,9 @@ def follow_contexts(check: Callable[[], Autocast]) -> None:
     make, enter, leave = autocast.__init__, autocast.__enter__, autocast.__exit__
 
     @functools.wraps(make)
-    def watched_init(self: Any, device_type: Any, dtype: Any = None, enabled: bool = True, *args: Any, **kwargs: Any) -> None:
+    def watched_init(
+        self: Any, device_type: Any, dtype: Any = None, enabled: bool = True, *args: Any, **kwargs: Any
+    ) -> None:
         make(self, device_type, dtype, enabled, *args, **kwargs)
         self._graphdbg_requested = enabled
 

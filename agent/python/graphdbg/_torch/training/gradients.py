@@ -112,10 +112,7 @@ class ZeroGradients(Check):
         names = [self._models.name_of(each) for each in reversed(found)]
         subject = f"all {len(found)} parameters" if len(found) == len(parameters) else and_others(names)
         message = f"the gradient of {subject} is exactly zero in {PATIENCE} successive steps"
-        self.report(
-            "gradient_always_zero", message, [nearest], line=self._models.forward_of(nearest), key=id(nearest)
-        )
-
+        self.report("gradient_always_zero", message, [nearest], line=self._models.forward_of(nearest), key=id(nearest))
 
     def _is_unexpected(self, parameter: Any, zero: set[int]) -> bool:
         """Parts of a library's module may well have no influence, such as attention to a single key."""

@@ -12,10 +12,37 @@ from .check import PATIENCE, Check, Counts, Report, trained
 # How many nodes of autograd's graph are looked at, from the loss on.
 _NODES = 64
 # Nodes that a loss is made of. The model is beyond the first that is none of them.
-_OF_LOSSES = (
-    "Abs Add BinaryCrossEntropy Clamp Clone Div Exp Expand Huber L1Loss Log LogSoftmax Mean Mse Mul Neg "
-    "NllLoss Pow Rsub SmoothL1 Softmax SoftMargin Sqrt Squeeze Sub Sum Unsqueeze View Where"
-).split()
+_OF_LOSSES = [
+    "Abs",
+    "Add",
+    "BinaryCrossEntropy",
+    "Clamp",
+    "Clone",
+    "Div",
+    "Exp",
+    "Expand",
+    "Huber",
+    "L1Loss",
+    "Log",
+    "LogSoftmax",
+    "Mean",
+    "Mse",
+    "Mul",
+    "Neg",
+    "NllLoss",
+    "Pow",
+    "Rsub",
+    "SmoothL1",
+    "Softmax",
+    "SoftMargin",
+    "Sqrt",
+    "Squeeze",
+    "Sub",
+    "Sum",
+    "Unsqueeze",
+    "View",
+    "Where",
+]
 
 
 class Loss(Check):
@@ -43,7 +70,9 @@ class Loss(Check):
 
         if isinstance(root, torch.nn.Parameter):
             return
-        message = "the backward pass starts at a tensor that was computed from no parameter: it was detached, or made new"
+        message = (
+            "the backward pass starts at a tensor that was computed from no parameter: it was detached, or made new"
+        )
         self._report_at(root, "loss_detached", message, line)
 
     def _look_at(self, root: Any, line: Line | None) -> None:
@@ -57,7 +86,9 @@ class Loss(Check):
                 )
                 self._report_at(root, "loss_broadcast", message, line)
             if _normalizes_one(node):
-                message = "softmax is over a dimension of size 1, so that its result is the same whatever the model computes"
+                message = (
+                    "softmax is over a dimension of size 1, so that its result is the same whatever the model computes"
+                )
                 self._report_at(root, "output_constant", message, line)
 
     def _report_at(self, root: Any, condition: str, message: str, line: Line | None) -> None:
@@ -136,4 +167,4 @@ def _normalizes_one(node: Any) -> bool:
         return False
     # Dimensions from the end are stored as unsigned numbers.
     dimension = dimension - (1 << 64) if dimension >= 1 << 63 else dimension
-    return -len(shape) <= dimension < len(shape) and shape[dimension] == 1
+    return bool(-len(shape) <= dimension < len(shape) and shape[dimension] == 1)

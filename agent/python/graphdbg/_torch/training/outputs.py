@@ -41,7 +41,7 @@ class Outputs(Check):
             return
         if self._constant.add(call.module, bool(outputs_equal)) >= PATIENCE:
             message = (
-                f"the output of {type(call.module).__name__} is the same for all samples in {PATIENCE} successive calls, "
+                f"the output of {type(call.module).__name__} is the same for all samples in {PATIENCE} calls, "
                 "although its inputs differ"
             )
             tensors = [output, *list(call.module.parameters())[:1]]
@@ -54,7 +54,12 @@ def _batches(values: Sequence[Any]) -> Iterator[Any]:
 
     for value in values:
         if isinstance(value, torch.Tensor):
-            if type(value) is torch.Tensor and value.dim() >= 1 and value.shape[0] >= 2 and value.layout is torch.strided:
+            if (
+                type(value) is torch.Tensor
+                and value.dim() >= 1
+                and value.shape[0] >= 2
+                and value.layout is torch.strided
+            ):
                 yield value
         elif isinstance(value, Mapping):
             yield from _batches(list(value.values()))

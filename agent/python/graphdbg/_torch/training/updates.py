@@ -102,7 +102,9 @@ class LostUpdates(Check):
             yield from moving
             return
         self._next = self._next + _EACH_STEP if self._next + _EACH_STEP < len(moving) else 0
-        chosen = {id(parameter): (parameter, rate) for parameter, rate in islice(moving, self._next, self._next + _EACH_STEP)}
+        chosen = {
+            id(parameter): (parameter, rate) for parameter, rate in islice(moving, self._next, self._next + _EACH_STEP)
+        }
         chosen.update((id(p), (p, rate)) for p, rate in moving if self._lost.of(p))
         yield from chosen.values()
 
