@@ -130,6 +130,10 @@ absl::StatusOr<int64_t> Version(const Database& db) {
         absl::StrCat(db.file(), " is the database of another program"));
   }
   ASSIGN_OR_RETURN(const int64_t version, db.Number("PRAGMA user_version"));
+  if (version < 0) {
+    return absl::DataLossError(absl::StrCat(
+        db.file(), " is damaged: its tables have version ", version));
+  }
   if (version <= kVersion) return version;
   return absl::FailedPreconditionError(absl::StrCat(
       db.file(), " was written by a newer graphdbg (tables of version ",

@@ -58,6 +58,20 @@ TEST_F(StoreTest, LeavesAFileOfANewerVersionAlone) {
   EXPECT_EQ(Content(file()), content);
 }
 
+TEST_F(StoreTest, LeavesAFileWithAnImpossibleVersionAlone) {
+  Open();
+  {
+    auto db = Database::Open(file());
+    ASSERT_TRUE(db.ok());
+    ASSERT_TRUE(db->Run("PRAGMA user_version = -1912602622").ok());
+  }
+  const std::string content = Content(file());
+  const std::string line = Refusal();
+  EXPECT_NE(line.find("damaged"), std::string::npos) << line;
+  EXPECT_NE(line.find(file()), std::string::npos) << line;
+  EXPECT_EQ(Content(file()), content);
+}
+
 TEST_F(StoreTest, LeavesAnotherProgramsDatabaseAlone) {
   {
     auto db = Database::Open(file());

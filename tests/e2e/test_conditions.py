@@ -70,3 +70,16 @@ def test_losses_stay_the_same_with_every_kind_of_condition(debug_run) -> None:
     watched = watch(debug_run, "tensor_all_zero,sd_gt:1e-3,expr:l2 > 0 || zero_count > 1,tensor_range:max_min_gt=0.1")
     assert watched.result["hits"]
     assert watched.stdout == plain.stdout
+
+
+def test_the_recommended_set_is_watched_by_its_name(debug_run) -> None:
+    command = [sys.executable, str(HOSTS / "deep_sigmoid.py")]
+    run = debug_run("--no-wait", "--break-on", "recommended,max_gt:1e9", "--on-hit", "terminate", command=command)
+    assert run.result["status"] == "terminated"
+    assert "gradient_vanishing" in {hit["condition"] for hit in run.result["hits"]}
+
+
+def test_an_unknown_condition_lists_the_known_ones_and_the_sets(debug_run) -> None:
+    run = debug_run("--no-wait", "--break-on", "nonsense", command=COMMAND)
+    assert run.code == 2
+    assert "not_training and recommended" in run.stderr

@@ -44,6 +44,24 @@ test("a gradient that vanishes is found by the recommended set", async ({ page, 
   await page.screenshot({ path: screenshot("5-a-gradient-vanishes") });
 });
 
+test("a loss that broadcasts its labels is found without a threshold", async ({ page, server }) => {
+  const url = await server.start();
+  server.job("regression", [host("not_training.py"), "broadcast"]);
+  await openJob(page, url, "not_training.py");
+  await button(page, "Stop if it does not learn").click();
+  await expect(page.getByRole("switch", { name: /Loss broadcasts the labels/ })).toBeVisible();
+  await button(page, "Continue").click();
+  await expect(state(page)).toHaveText(/by a watchpoint/i, STOP);
+  const found = page.getByRole("listbox", { name: "Hits" }).getByRole("option", { name: /Loss broadcasts the labels/ });
+  await expect(found).toHaveCount(1);
+  await expect(found).toContainText("outputs of shape [16, 1] with labels of shape [16]");
+  await found.click();
+  await expect(page.getByRole("region", { name: "Source" })).toContainText("y.float()) ** 2");
+  await page.getByRole("tab", { name: "Advice" }).click();
+  await expect(values(page)).toContainText("output.squeeze(1)");
+  await page.screenshot({ path: screenshot("13-a-loss-broadcasts-its-labels") });
+});
+
 test("a weight is compared with itself a step before, over a reload", async ({ page, browser, server }) => {
   const url = await server.start();
   server.job("digits", [host("digits_cnn.py")]);

@@ -57,6 +57,10 @@ describe('a condition', () => {
 describe('what was measured', () => {
   const text = (changes: Parameters<typeof sampleHit>[0]) => actualText(sampleHit(changes), CATALOGUE);
 
+  it('is what the job says, for a condition that it tests itself', () => {
+    expect(text({ condition: 'wrong_mode', message: 'train() is missing', actual: {} })).toBe('train() is missing');
+  });
+
   it('is told without counts of zero', () => {
     expect(text({ actual: { nan_count: 3, inf_count: 0 } })).toBe('3 NaN');
     expect(text({ actual: { pos_inf_count: 1, neg_inf_count: 2 } })).toBe('1 +Inf, 2 -Inf');

@@ -22,6 +22,12 @@ export function targetOf(id: string): Condition['target'] {
   return useCatalogue.getState().byId.get(id)?.target ?? 'tensor';
 }
 
+// The conditions that a job tests itself, in the catalogue's order.
+export function trainingConditions(): string[] {
+  const rows = [...useCatalogue.getState().byId.values()];
+  return rows.filter(({ target }) => target === 'training').map(({ id }) => id);
+}
+
 // Describes the nodes that a watchpoint covers.
 export function targetText(watchpoint: Omit<WatchpointSpec, 'pause' | 'enabled'>): string {
   const parts = [

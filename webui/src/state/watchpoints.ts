@@ -7,7 +7,7 @@ import { undo } from '../words/common';
 import * as counts from '../words/counts';
 import * as words from '../words/watch';
 import { describe } from './describe';
-import { conditionText, targetText } from './condition_text';
+import { conditionText, targetText, trainingConditions } from './condition_text';
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
 import { offerTakeOver } from './lease';
@@ -138,6 +138,26 @@ export async function addRecommended(): Promise<void> {
     });
   } catch (error) {
     reportFailure(words.recommendedNotAdded, error, () => void addRecommended());
+  }
+}
+
+// Adds the watchpoints for training that does not learn.
+export async function watchTraining(): Promise<void> {
+  const watched = new Set(useJob.getState().model.watchpoints.map(({ condition }) => condition.id));
+  const made: number[] = [];
+  try {
+    for (const id of trainingConditions().filter((condition) => !watched.has(condition))) {
+      const condition = { id, params: {} };
+      made.push((await createWatchpoint({ condition, ...listsOf({ kind: 'everything' }), pause: 'step', enabled: true })).id);
+    }
+    showToast({
+      kind: 'info',
+      title: words.watchesTraining,
+      detail: made.length === 0 ? words.alreadyAdded : words.added(counts.watchpoints(made.length)),
+      ...(made.length > 0 ? { action: { label: undo, run: () => void removeAll(made) } } : {}),
+    });
+  } catch (error) {
+    reportFailure(words.notAdded, error, () => void watchTraining());
   }
 }
 

@@ -12,7 +12,7 @@ import { sendCommand, useJob } from '../state/job_store';
 import { navigate, patchRoute, selectedRank, useRouter } from '../state/router';
 import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
-import { addRecommended, watchForOverflow } from '../state/watchpoints';
+import { addRecommended, watchForOverflow, watchTraining } from '../state/watchpoints';
 import { selectNodeFirst } from '../words/common';
 import { giveBack as giveBackLabel, notController } from '../words/access';
 import { commandNames } from '../words/control';
@@ -111,6 +111,12 @@ function watchCommands(node: string | null): Command[] {
       group: groups.watch,
       reason: forbidden,
       run: () => void watchForOverflow({ kind: 'everything' }),
+    },
+    {
+      title: words.stopIfNotLearning,
+      group: groups.watch,
+      reason: info?.framework === 'pytorch' ? forbidden : words.onlyPyTorch,
+      run: () => void watchTraining(),
     },
   ];
 }

@@ -4,12 +4,12 @@ import { Copy, Eye, Pencil, Plus, Sparkles, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react';
 import type { Watchpoint } from '../api/types';
 import { compactCount } from '../base/format';
-import { targetText, useConditionText } from '../state/condition_text';
+import { targetOf, targetText, useConditionText } from '../state/condition_text';
 import { countByWatchpoint } from '../state/hit_index';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
-import { addRecommended, removeWatchpoint, switchWatchpoint, watchForOverflow } from '../state/watchpoints';
+import { addRecommended, removeWatchpoint, switchWatchpoint, watchForOverflow, watchTraining } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
@@ -88,7 +88,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
           ) : (
             <>
               <span title={words.pauseHints[watchpoint.pause]}>{words.pauseNames[watchpoint.pause]}</span>
-              {` · ${nodes(watchpoint.node_count)} · `}
+              {targetOf(watchpoint.condition.id) === 'training' ? ' · ' : ` · ${nodes(watchpoint.node_count)} · `}
               <span className="mono" title={target}>
                 {target}
               </span>
@@ -104,6 +104,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
 
 function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean }) {
   const unavailable = useReasonAgainstWatching();
+  const testsTraining = useJob(({ model }) => model.info?.framework === 'pytorch');
   if (ended) return <Notice icon={Eye} title={words.noWatchpoints}>{words.noneSet}</Notice>;
   return (
     <Notice icon={Eye} title={words.noWatchpoints}>
@@ -127,6 +128,15 @@ function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean })
           disabledReason={unavailable}
           onClick={() => void watchForOverflow({ kind: 'everything' })}
         />
+        {testsTraining && (
+          <Button
+            label={words.stopIfNotLearning}
+            small
+            hint={words.stopIfNotLearningHint}
+            disabledReason={unavailable}
+            onClick={() => void watchTraining()}
+          />
+        )}
         <Button label={words.addWatchpoint} icon={Plus} small disabledReason={unavailable} onClick={() => openWatchForm(null)} />
       </span>
     </Notice>

@@ -14,6 +14,8 @@ export const addWatchpoint = 'Add watchpoint…';
 export const addRecommended = 'Add recommended watchpoints';
 export const alreadyAdded = 'Already added.';
 export const stopAtFirstNan = 'Stop at the first NaN or infinity';
+export const stopIfNotLearning = 'Stop if the training does not learn';
+export const onlyPyTorch = 'Only PyTorch programs in Python test that.';
 export const maximizePanel = 'Maximize node panel';
 export const copyLink = 'Copy link to this view';
 

@@ -45,6 +45,10 @@ export const addRecommended = 'Add recommended set';
 export const recommendedHint = 'NaN, exploding and vanishing gradients, unchanged weights and more';
 export const stopAtFirstNan = 'Stop at the first NaN';
 export const stopAtFirstNanHint = 'Adds a watchpoint for NaN or infinity on everything';
+export const stopIfNotLearning = 'Stop if it does not learn';
+export const stopIfNotLearningHint =
+  'Missing or zero gradients, parameters in no optimizer, wrong modes, labels that broadcast and more';
+export const watchesTraining = 'Training that does not learn';
 export const addWatchpoint = 'Add watchpoint';
 
 // Watchpoints that only make the job keep data.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -11,6 +12,8 @@ from ..user_code import Line, line_of
 from .check import PATIENCE, Check, ModelCall, Report
 
 _TENSORS = 4
+# Batches that are remembered until a model is called.
+_DELIVERIES = 16
 _ELEMENTS = 64
 
 Digest = tuple[Any, ...]
@@ -29,7 +32,7 @@ class Batches(Check):
 
     def __init__(self, report: Report) -> None:
         super().__init__(report)
-        self._delivered: list[_Delivery] = []
+        self._delivered: deque[_Delivery] = deque(maxlen=_DELIVERIES)
         # By dataset: its last batch, and how many successive steps have had it.
         self._last: dict[int, tuple[Digest, int]] = {}
 
@@ -42,7 +45,8 @@ class Batches(Check):
             self._delivered.append(_Delivery(id(iterator._dataset), digest, line_of(sys._getframe(1))))
 
     def model_called(self, call: ModelCall) -> None:
-        delivered, self._delivered = self._delivered, []
+        delivered = list(self._delivered)
+        self._delivered.clear()
         # Evaluations may well look at the same batch each time.
         if not call.trains or not call.module.training:
             return

@@ -76,7 +76,7 @@ class Counts:
 
     def is_undecided(self) -> bool:
         """Whether a symptom has been seen that may still become a finding."""
-        return any(count < PATIENCE for _, count in self._counts.values())
+        return any(count < PATIENCE and subject() is not None for subject, count in self._counts.values())
 
 
 class ModelCall(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,37 +13,11 @@ from .check import PATIENCE, Check, Counts, Report, trained
 # How many nodes of autograd's graph are looked at, from the loss on.
 _NODES = 64
 # Nodes that a loss is made of. The model is beyond the first that is none of them.
-_OF_LOSSES = [
-    "Abs",
-    "Add",
-    "BinaryCrossEntropy",
-    "Clamp",
-    "Clone",
-    "Div",
-    "Exp",
-    "Expand",
-    "Huber",
-    "L1Loss",
-    "Log",
-    "LogSoftmax",
-    "Mean",
-    "Mse",
-    "Mul",
-    "Neg",
-    "NllLoss",
-    "Pow",
-    "Rsub",
-    "SmoothL1",
-    "Softmax",
-    "SoftMargin",
-    "Sqrt",
-    "Squeeze",
-    "Sub",
-    "Sum",
-    "Unsqueeze",
-    "View",
-    "Where",
-]
+_OF_LOSSES = re.compile(
+    "Abs|Add|BinaryCrossEntropy(WithLogits)?|Clamp|Clone|Div|Exp|Expand|HuberLoss|Log|LogSigmoid|LogSoftmax|Mean|MseLoss|"
+    "Mul|Neg|NllLoss(2D)?|Pow|Rsub|Sigmoid|SmoothL1Loss|SoftMarginLoss|Softmax|Softplus|Sqrt|Squeeze|Sub|Sum|Unsqueeze|"
+    "View|Where"
+)
 
 
 class Loss(Check):
@@ -120,9 +95,14 @@ def _nodes_of_loss(root: Any) -> Iterator[Any]:
         node = waiting.pop()
         yield node
         for following, _ in node.next_functions:
-            if following is not None and following not in seen and following.name().startswith(tuple(_OF_LOSSES)):
+            if following is not None and following not in seen and _OF_LOSSES.fullmatch(_op_of(following)):
                 seen.add(following)
                 waiting.append(following)
+
+
+def _op_of(node: Any) -> str:
+    """Such as "Sub" for SubBackward0."""
+    return str(node.name()).rstrip("0123456789").removesuffix("Backward")
 
 
 def _shape_of(node: Any) -> tuple[int, ...] | None:
@@ -138,18 +118,21 @@ def _shape_of(node: Any) -> tuple[int, ...] | None:
 
 def _compared_shapes(node: Any) -> tuple[tuple[int, ...], list[int], tuple[int, ...]] | None:
     """The shapes of outputs, labels and their difference, if [N] met [N, 1]."""
-    name = node.name()
-    if not name.startswith(("Sub", "Rsub", "Expand")):
+    op = _op_of(node)
+    if op not in ("Sub", "Rsub", "Expand"):
         return None
     result = _shape_of(node)
     inputs = [following for following, _ in node.next_functions]
     if result is None or len(result) != 2 or result[0] != result[1] or result[0] < 2:
         return None
     # The labels have no gradient. An expansion is that of a loss function.
-    if not name.startswith("Expand") and None not in inputs:
+    if op != "Expand" and None not in inputs:
         return None
-    sizes = getattr(node, "_saved_self_sym_sizes", None) if name.startswith("Expand") else None
     differentiated = next((following for following in inputs if following is not None), None)
+    # `outputs[:, None] - labels` is meant to compare each with each.
+    if differentiated is None or _op_of(differentiated) == "Unsqueeze":
+        return None
+    sizes = getattr(node, "_saved_self_sym_sizes", None) if op == "Expand" else None
     outputs = tuple(int(size) for size in sizes) if sizes else _shape_of(differentiated)
     count = result[0]
     if outputs == (count, 1):
@@ -160,10 +143,11 @@ def _compared_shapes(node: Any) -> tuple[tuple[int, ...], list[int], tuple[int, 
 
 
 def _normalizes_one(node: Any) -> bool:
-    if not node.name().startswith(("Softmax", "LogSoftmax")):
+    if _op_of(node) not in ("Softmax", "LogSoftmax"):
         return False
     shape, dimension = _shape_of(node), getattr(node, "_saved_dim", None)
-    if not shape or dimension is None:
+    # A batch of one sample may well be compared with itself.
+    if shape is None or max(shape, default=1) == 1 or dimension is None:
         return False
     # Dimensions from the end are stored as unsigned numbers.
     dimension = dimension - (1 << 64) if dimension >= 1 << 63 else dimension

@@ -5,12 +5,14 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
+from ..user_code import Line
 from .check import PATIENCE, Check, Counts, ModelCall, Report, trained
 
 
 class _Called(NamedTuple):
-    # The last call.
-    call: ModelCall
+    module: Any
+    # Of the last call.
+    line: Line | None
     # Any call was in training mode.
     in_training: bool
 
@@ -35,9 +37,10 @@ class Modes(Check):
         if not sensitive:
             return
         if call.trains:
-            in_training = module.training or any(each.training for each in sensitive)
             before = self._called.get(id(module))
-            self._called[id(module)] = _Called(call, in_training or (before is not None and before.in_training))
+            in_training = module.training or any(each.training for each in sensitive)
+            in_training = in_training or (before is not None and before.in_training)
+            self._called[id(module)] = _Called(module, call.line, in_training)
         elif any(id(parameter) in self._trained for parameter in module.parameters()):
             active = module.training and any(each.training for each in sensitive)
             # Between two steps a loop may look at one batch; an evaluation looks at several.
@@ -60,8 +63,7 @@ class Modes(Check):
         self._trained |= own
         self._evaluated = Counts()
         called, self._called = self._called, {}
-        for call, in_training in called.values():
-            module = call.module
+        for module, line, in_training in called.values():
             first = next((parameter for parameter in module.parameters() if id(parameter) in own), None)
             if first is not None and self._frozen.add(module, not in_training) >= PATIENCE:
                 kind = type(self._sensitive_in(module)[0]).__name__
@@ -69,7 +71,7 @@ class Modes(Check):
                     f"{type(module).__name__} trains in evaluation mode, in which {kind} does not train: "
                     "train() is missing"
                 )
-                self.report("wrong_mode", message, [first], line=call.line, key=(id(module), "training"))
+                self.report("wrong_mode", message, [first], line=line, key=(id(module), "training"))
 
     def _sensitive_in(self, module: Any) -> list[Any]:
         found = self._sensitive.get(module)

@@ -48,7 +48,6 @@ class TrainingObserver:
 
     def __init__(self, hooks: TrainingHooks) -> None:
         self._hooks = hooks
-        self._thread: int | None = None
         # Data loaders and autocast, which cannot be left alone again.
         self._follows = False
         self._inside = False
@@ -56,6 +55,7 @@ class TrainingObserver:
 
     def reset(self) -> None:
         """Forgets the job."""
+        self._thread: int | None = None
         report = Report(self._hooks)
         self._models, self._readout = Models(), Readout()
         self._optimized = Optimized(report, self._models)
@@ -121,6 +121,8 @@ class TrainingObserver:
             return
         self._run(lambda check: check.after_step(optimizer))
         self._readout.poll()
+        # A model that has raised an exception has not returned.
+        self._call = None
         now = perf_counter()
         self._credit = min(_MAX_CREDIT, self._credit + _SHARE * (now - self._step_began) - self._spent)
         self._step_began, self._spent = now, 0.0
@@ -186,7 +188,7 @@ class TrainingObserver:
         self._inside = True
         depth = self._hooks.enter_ignored()
         try:
-            with torch.no_grad(), torch.autocast("cpu", enabled=False):
+            with torch.no_grad():
                 yield
         finally:
             self._hooks.leave_ignored(depth)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..user_code import Line
 from .check import PATIENCE, Check, Counts, ModelCall, Report
 from .readout import Readout
 
@@ -33,19 +34,21 @@ class Outputs(Check):
         if inputs_equal is None or batch is None or inputs_equal.device != batch.device:
             return
         results = [inputs_equal, _samples_equal(batch)]
-        self._readout.read(results, lambda values: self._observe(call, batch, values))
+        # Without the history, which would keep the pass in memory.
+        values_of = batch.detach()
+        self._readout.read(results, lambda values: self._observe(call.module, call.line, values_of, values))
 
-    def _observe(self, call: ModelCall, output: Any, values: list[float]) -> None:
+    def _observe(self, module: Any, line: Line | None, output: Any, values: list[float]) -> None:
         inputs_equal, outputs_equal = values
         if inputs_equal:
             return
-        if self._constant.add(call.module, bool(outputs_equal)) >= PATIENCE:
+        if self._constant.add(module, bool(outputs_equal)) >= PATIENCE:
             message = (
-                f"the output of {type(call.module).__name__} is the same for all samples in {PATIENCE} calls, "
+                f"the output of {type(module).__name__} is the same for all samples in {PATIENCE} calls, "
                 "although its inputs differ"
             )
-            tensors = [output, *list(call.module.parameters())[:1]]
-            self.report("output_constant", message, tensors, line=call.line, key=id(call.module))
+            tensors = [output, *list(module.parameters())[:1]]
+            self.report("output_constant", message, tensors, line=line, key=id(module))
 
 
 def _batches(values: Sequence[Any]) -> Iterator[Any]:

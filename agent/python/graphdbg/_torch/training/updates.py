@@ -129,7 +129,7 @@ class LostUpdates(Check):
             rises = each.rate > self._rates.get(key, each.rate)
             self._rates[key] = each.rate
             moves = gradient > self._largest * _ROUNDINGS * _rounding_of(each.parameter)
-            if moves and not rises and self._lost.add(each.parameter, not changed) == PATIENCE:
+            if self._lost.add(each.parameter, moves and not rises and not changed) == PATIENCE:
                 lost.append(each)
         if lost:
             self._report_lost(lost)
