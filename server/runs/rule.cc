@@ -80,7 +80,8 @@ absl::StatusOr<std::pair<Rule::Aggregate, uint32_t>> Rule::ParseReduction(
   const size_t open = text.find('(');
   const size_t close = text.rfind(')');
   if (open != text.npos && close == text.size() - 1 && close > open) {
-    const auto function = absl::StripAsciiWhitespace(text.substr(0, open));
+    const auto function =
+        absl::StripAsciiWhitespace(absl::string_view(text).substr(0, open));
     const std::string name(absl::StripAsciiWhitespace(
         absl::string_view(text).substr(open + 1, close - open - 1)));
     for (const auto& [known, aggregate] : kAggregates) {
