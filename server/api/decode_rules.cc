@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "proto/wire/status_macros.h"
 #include "server/model/enum_names.h"
 
 namespace graphdbg::api {
@@ -51,6 +52,7 @@ model::RuleSelection ReadSelection(BodyReader& body) {
   return selection;
 }
 
+// Without RefuseOthers.
 model::RuleSpec ReadRule(BodyReader& body) {
   model::RuleSpec rule;
   const auto name = body.Text("name");
@@ -76,21 +78,53 @@ model::RuleSpec ReadRule(BodyReader& body) {
       body.Integer("for", 1, kMaxObservations).value_or(1));
   rule.cool_down = static_cast<uint32_t>(
       body.Integer("cool_down", 0, kMaxObservations).value_or(rule.cool_down));
+  return rule;
+}
+
+model::LiveRule ReadLiveRule(BodyReader& body) {
+  model::LiveRule rule;
+  rule.spec = ReadRule(body);
+  if (auto actions = Choices<model::RuleAction>(body, "actions")) {
+    rule.actions = std::move(*actions);
+  }
   body.RefuseOthers();
   return rule;
+}
+
+// Readers of the rules; empty if there are none, or an error.
+std::vector<BodyReader> RuleReaders(BodyReader& body) {
+  auto readers = body.Objects("rules");
+  if (!readers) return {};
+  if (readers->empty() || readers->size() > kMaxRules) {
+    body.Fail("rules", "must be a list of 1 to 64 rules");
+    return {};
+  }
+  return *std::move(readers);
 }
 
 }  // namespace
 
 std::vector<model::RuleSpec> ReadRules(BodyReader& body) {
   std::vector<model::RuleSpec> rules;
-  auto readers = body.Objects("rules");
-  if (!readers) return rules;
-  if (readers->empty() || readers->size() > kMaxRules) {
-    body.Fail("rules", "must be a list of 1 to 64 rules");
-    return rules;
+  for (BodyReader& reader : RuleReaders(body)) {
+    rules.push_back(ReadRule(reader));
+    reader.RefuseOthers();
   }
-  for (BodyReader& reader : *readers) rules.push_back(ReadRule(reader));
+  return rules;
+}
+
+absl::StatusOr<std::vector<model::LiveRule>> DecodeLiveRules(
+    std::string_view text) {
+  ASSIGN_OR_RETURN(const ReceivedJson json, ParseObject(text));
+  absl::Status status;
+  BodyReader body(json, "", status);
+  std::vector<model::LiveRule> rules;
+  for (BodyReader& reader : RuleReaders(body)) {
+    rules.push_back(ReadLiveRule(reader));
+  }
+  if (rules.empty()) body.Fail("rules", "is missing");
+  body.RefuseOthers();
+  RETURN_IF_ERROR(status);
   return rules;
 }
 

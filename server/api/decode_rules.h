@@ -2,8 +2,10 @@
 #ifndef SERVER_API_DECODE_RULES_H_
 #define SERVER_API_DECODE_RULES_H_
 
+#include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "server/api/body_reader.h"
 #include "server/model/rules.h"
 
@@ -11,6 +13,10 @@ namespace graphdbg::api {
 
 // Reads the field "rules"; empty if it is absent. An empty list is an error.
 std::vector<model::RuleSpec> ReadRules(BodyReader& body);
+
+// The body of POST /jobs/{job}/rules.
+absl::StatusOr<std::vector<model::LiveRule>> DecodeLiveRules(
+    std::string_view text);
 
 }  // namespace graphdbg::api
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/conditions/catalogue.h"
+#include "server/api/encode_run.h"
 #include "server/model/enum_names.h"
 
 namespace graphdbg::api {
@@ -420,6 +421,9 @@ Json Encode(const model::Event& event, int64_t time_unix_nano) {
       break;
     case model::Event::Type::kHit:
       json["hit"] = OrNull(event.hit);
+      break;
+    case model::Event::Type::kFinding:
+      json["finding"] = OrNull(event.finding);
       break;
     case model::Event::Type::kWatchpoint:
       json["watchpoint"] = OrNull(event.watchpoint);

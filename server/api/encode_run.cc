@@ -80,20 +80,7 @@ Json EncodeDifference(const model::Difference& difference) {
           {"there", EncodeValue(difference, difference.there)}};
 }
 
-Json EncodeFinding(const model::Finding& finding) {
-  Json values = Json::object();
-  for (const auto& [name, value] : finding.values) values[name] = Number(value);
-  return {
-      {"rule", finding.rule},
-      {"rank", finding.rank ? Json(*finding.rank) : Json()},
-      {"tensor", NullIfEmpty(finding.tensor)},
-      {"mode", finding.mode ? Json(model::ToString(*finding.mode)) : Json()},
-      {"step", finding.step},
-      {"values", std::move(values)},
-      {"message", finding.message}};
-}
-
-Json EncodeRule(const model::RuleReport& report) {
+Json EncodeReport(const model::RuleReport& report) {
   return {{"rule", report.rule},
           {"observations", report.observations},
           {"unknown", report.unknown},
@@ -105,6 +92,43 @@ Json List(const std::vector<T>& values, Encoder encode) {
   Json list = Json::array();
   for (const T& value : values) list.push_back(encode(value));
   return list;
+}
+
+Json EncodeSelection(const model::RuleSelection& selection) {
+  const std::pair<const char*, const std::vector<std::string>&> lists[] = {
+      {"collections", selection.collections}, {"include", selection.include},
+      {"exclude", selection.exclude},         {"op_types", selection.op_types},
+      {"nodes", selection.nodes},             {"scopes", selection.scopes},
+      {"patterns", selection.patterns}};
+  Json json = Json::object();
+  for (const auto& [name, list] : lists) {
+    if (!list.empty()) json[name] = list;
+  }
+  if (!selection.categories.empty()) {
+    json["categories"] = List(selection.categories,
+                              [](auto each) { return model::ToString(each); });
+  }
+  return json;
+}
+
+Json EncodeState(const model::LiveRuleState& state) {
+  const model::RuleSpec& spec = state.rule.spec;
+  const auto name_of = [](auto value) { return model::ToString(value); };
+  Json reduce = Json::object();
+  for (const auto& [name, text] : spec.reduce) reduce[name] = text;
+  return {{"name", spec.name},
+          {"when", spec.when},
+          {"select", EncodeSelection(spec.selection)},
+          {"series", List(spec.series, name_of)},
+          {"reduce", std::move(reduce)},
+          {"for", spec.hold},
+          {"cool_down", spec.cool_down},
+          {"actions", List(state.rule.actions, name_of)},
+          {"state", model::ToString(state.state)},
+          {"observations", state.report.observations},
+          {"unknown", state.report.unknown},
+          {"finding_count", state.report.findings},
+          {"error", NullIfEmpty(state.error)}};
 }
 
 }  // namespace
@@ -156,8 +180,9 @@ Json Encode(const model::CheckReport& report) {
                         })},
           {"hit_count", report.hit_count},
           {"not_recorded", report.not_recorded},
-          {"findings", List(report.findings, EncodeFinding)},
-          {"rules", List(report.rules, EncodeRule)},
+          {"findings", List(report.findings,
+                            [](const auto& each) { return Encode(each); })},
+          {"rules", List(report.rules, EncodeReport)},
           {"error", NullIfEmpty(report.error)}};
 }
 
@@ -171,6 +196,24 @@ Json Encode(const model::Divergence& divergence) {
           {"only_there_count", divergence.only_there_count},
           {"first", first ? EncodeDifference(*first) : Json()},
           {"next", List(divergence.next, EncodeDifference)}};
+}
+
+Json Encode(const model::Finding& finding) {
+  Json values = Json::object();
+  for (const auto& [name, value] : finding.values) values[name] = Number(value);
+  return {
+      {"rule", finding.rule},
+      {"rank", finding.rank ? Json(*finding.rank) : Json()},
+      {"tensor", NullIfEmpty(finding.tensor)},
+      {"mode", finding.mode ? Json(model::ToString(*finding.mode)) : Json()},
+      {"step", finding.step},
+      {"values", std::move(values)},
+      {"message", finding.message}};
+}
+
+Json Encode(const std::vector<model::LiveRuleState>& rules) {
+  Json list = List(rules, EncodeState);
+  return {{"rules", std::move(list)}};
 }
 
 Json Encode(const model::JobRecording& recording) {

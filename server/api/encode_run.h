@@ -2,6 +2,8 @@
 #ifndef SERVER_API_ENCODE_RUN_H_
 #define SERVER_API_ENCODE_RUN_H_
 
+#include <vector>
+
 #include "server/api/json.h"
 #include "server/model/divergence.h"
 #include "server/model/recording.h"
@@ -16,6 +18,8 @@ Json Encode(const model::RunHistory& history);
 Json Encode(const model::CheckReport& report);
 Json Encode(const model::Divergence& divergence);
 Json Encode(const model::JobRecording& recording);
+Json Encode(const model::Finding& finding);
+Json Encode(const std::vector<model::LiveRuleState>& rules);
 
 }  // namespace graphdbg::api
 

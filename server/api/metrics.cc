@@ -61,6 +61,11 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
                     std::string(model::ToString(state)), "\"} ", count, "\n");
   }
   Single(text, "graphdbg_hits", "gauge", "Hits of all jobs.", hits);
+  if (services.rules != nullptr) {
+    Single(text, "graphdbg_findings_total", "counter",
+           "What rules have found in live jobs.",
+           services.rules->finding_count());
+  }
   Head(text, "graphdbg_http_responses_total", "counter",
        "HTTP responses by status class.");
   for (size_t i = 1; i < http.responses.size(); ++i) {

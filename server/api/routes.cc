@@ -27,6 +27,9 @@ const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
 const std::string kRecording = kJob + "/recording";
 const std::string kRun = kBase + "/runs/{run}";
 const std::string kCheck = kRun + "/checks/{check}";
+const std::string kRules = "/rules";
+const std::string kRule = "/rules/{rule}";
+const std::string kFindings = "/findings";
 
 std::vector<Route> RoutesOfRuns() {
   constexpr Access kView = Access::kView;
@@ -58,6 +61,10 @@ std::vector<Route> RoutesOfRuns() {
       {"POST", kRun + "/checks", kControl, {}, StartCheck, kLargeBody},
       {"GET", kCheck, kView, {}, GetCheck},
       {"DELETE", kCheck, kControl, {}, EndCheck},
+      {"GET", kRun + kRules, kView, {}, ListRunRules},
+      {"POST", kRun + kRules, kControl, {}, AddRunRules, kLargeBody},
+      {"DELETE", kRun + kRule, kControl, {}, DeleteRunRule},
+      {"GET", kRun + kFindings, kView, {"rule", "limit"}, ListRunFindings},
   };
 }
 
@@ -170,6 +177,10 @@ std::vector<Route> MakeRoutes() {
       {"POST", kJob + "/tensor/catch", kControl, {}, CatchTensors, kLargeBody},
       {"GET", kRecording, kView, {}, GetRecording},
       {"PUT", kRecording, kControl, {}, SetRecording, kLargeBody},
+      {"GET", kJob + kRules, kView, {}, ListJobRules},
+      {"POST", kJob + kRules, kControl, {}, AddJobRules, kLargeBody},
+      {"DELETE", kJob + kRule, kControl, {}, DeleteJobRule},
+      {"GET", kJob + kFindings, kView, {"rule", "limit"}, ListJobFindings},
       {"GET",
        kJob + "/tensor/statistics",
        kView,

@@ -16,6 +16,7 @@
 #include "server/jobs/interfaces.h"
 #include "server/jobs/runs.h"
 #include "server/model/storage.h"
+#include "server/rules/live_rules.h"
 
 namespace graphdbg::api {
 
@@ -55,6 +56,8 @@ struct Services {
       open_model;
   // Null if the server has no recorded runs.
   jobs::RunDirectory* runs = nullptr;
+  // Null if there are no recorded runs.
+  rules::LiveRules* rules = nullptr;
   // Null if memory is not limited.
   std::shared_ptr<MemoryBudget> memory = nullptr;
 };

@@ -24,6 +24,7 @@
 #include "server/model/job.h"
 #include "server/model/neighbours.h"
 #include "server/model/recording.h"
+#include "server/model/rules.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
 
@@ -107,6 +108,11 @@ class Job {
   // Switches the recording of all ranks between two steps. Waits until all
   // agree; errors as JobRecordings::Set.
   virtual Task<model::JobRecording> SetRecording(model::RecordingSpec spec) = 0;
+
+  // Publishes what a rule has found in the job's recording.
+  virtual StatusTask PublishFinding(model::Finding finding) = 0;
+  virtual StatusTask PublishLog(uint32_t rank, std::string level,
+                                std::string message) = 0;
 };
 
 // Receives every event of every job, in order per job. Called on the job's

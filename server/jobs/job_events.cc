@@ -70,6 +70,13 @@ void JobEvents::PublishHit(uint32_t rank, model::Hit hit) {
   Publish(std::move(event));
 }
 
+void JobEvents::PublishFinding(model::Finding finding) {
+  model::Event event =
+      EventOf(model::Event::Type::kFinding, finding.rank.value_or(0));
+  event.finding = std::move(finding);
+  Publish(std::move(event));
+}
+
 void JobEvents::PublishWatchpoint(uint32_t id,
                                   std::optional<model::Watchpoint> watchpoint) {
   model::Event event = EventOf(model::Event::Type::kWatchpoint);

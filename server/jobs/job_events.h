@@ -12,6 +12,7 @@
 #include "server/jobs/event_bus.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
+#include "server/model/rules.h"
 #include "server/model/watch.h"
 
 namespace graphdbg::jobs {
@@ -37,6 +38,7 @@ class JobEvents {
   void PublishCommandResult(uint32_t rank, const CommandResult& result);
   void PublishGraph(uint32_t rank, uint64_t node_count);
   void PublishHit(uint32_t rank, model::Hit hit);
+  void PublishFinding(model::Finding finding);
   // `watchpoint` is absent if it was removed.
   void PublishWatchpoint(uint32_t id,
                          std::optional<model::Watchpoint> watchpoint);

@@ -310,6 +310,22 @@ Task<model::JobRecording> LiveJob::SetRecording(model::RecordingSpec spec) {
       });
 }
 
+StatusTask LiveJob::PublishFinding(model::Finding finding) {
+  return OnStrand<absl::Status>([this, finding = std::move(finding)] {
+    events_.PublishFinding(finding);
+    return absl::OkStatus();
+  });
+}
+
+StatusTask LiveJob::PublishLog(uint32_t rank, std::string level,
+                               std::string message) {
+  return OnStrand<absl::Status>(
+      [this, rank, level = std::move(level), message = std::move(message)] {
+        events_.PublishLog(rank, level, message);
+        return absl::OkStatus();
+      });
+}
+
 StatusTask LiveJob::Retire(std::function<void()> removed) {
   return StartOnStrand<absl::Status>(
       [removed = std::move(removed)](LiveJob& job, Done complete) {

@@ -101,6 +101,9 @@ class LiveJob final : public Job,
   StatusTask CatchTensors(std::string node, uint32_t rank) override;
   Task<model::JobRecording> GetRecording() override;
   Task<model::JobRecording> SetRecording(model::RecordingSpec spec) override;
+  StatusTask PublishFinding(model::Finding finding) override;
+  StatusTask PublishLog(uint32_t rank, std::string level,
+                        std::string message) override;
 
   // --- For the directory; any thread ----------------------------------------
 

@@ -8,6 +8,7 @@
 #define SERVER_JOBS_RUNS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,12 +20,28 @@
 
 namespace graphdbg::jobs {
 
+// Rules that are evaluated as a run grows, until this is destroyed.
+class FollowedRules {
+ public:
+  virtual ~FollowedRules() = default;
+
+  // What has been evaluated so far. Done once the run has ended and all of it
+  // was evaluated. Any thread.
+  virtual model::CheckReport Report() const = 0;
+};
+
+// Called with each finding, in order of the steps of a rank, on a thread of the
+// run. Must not block.
+using FindingSink = std::function<void(const model::Finding&)>;
+
 // A run on disk. Reading it changes nothing in it.
 class RecordedRun {
  public:
   virtual ~RecordedRun() = default;
 
   virtual const std::string& id() const = 0;
+  // Its directory, as an absolute path.
+  virtual const std::string& path() const = 0;
   // `whole` includes what requires the graph: the counts of hits, and the last
   // op of ranks whose process died.
   virtual Task<model::Run> Describe(bool whole) = 0;
@@ -54,6 +71,13 @@ class RecordedRun {
   virtual Task<model::CheckReport> GetCheck(std::string id) = 0;
   // Ends the check, if it still runs, and forgets it.
   virtual StatusTask EndCheck(std::string id) = 0;
+
+  // Evaluates rules over everything that is recorded, and then over each step
+  // soon after it has ended. INVALID_ARGUMENT names the field of a rule.
+  virtual Task<std::shared_ptr<FollowedRules>> Follow(
+      std::vector<model::RuleSpec> rules, FindingSink found) = 0;
+  // The findings that were recorded while the job ran: JSON, one to a line.
+  virtual Task<std::string> Findings() = 0;
 };
 
 // The runs in the directories that the server was started with.

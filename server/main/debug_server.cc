@@ -23,6 +23,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "proto/wire/status_macros.h"
+#include "server/api/encode_run.h"
 #include "server/api/event_buffer.h"
 #include "server/api/routes.h"
 #include "server/audit/audit_log.h"
@@ -41,6 +42,7 @@
 #include "server/main/running_file.h"
 #include "server/main/version.h"
 #include "server/mindspore/mindspore_frontend.h"
+#include "server/rules/live_rules.h"
 #include "server/runs/run_directory.h"
 #include "server/store/store.h"
 
@@ -181,6 +183,8 @@ class DebugServer::Impl {
   std::unique_ptr<api::EventBuffer> events_;
   // Null if there are no recorded runs.
   std::unique_ptr<recorded::RunDirectory> runs_;
+  // Null if there are no runs.
+  std::shared_ptr<rules::LiveRules> rules_;
   std::unique_ptr<imports::ModelImport> imports_;
   std::optional<api::Services> services_;
   std::unique_ptr<http::Server> http_;
@@ -309,6 +313,13 @@ absl::Status DebugServer::Impl::OpenRuns() {
                         absl::StrCat("--runs: ", runs.status().message()));
   }
   runs_ = *std::move(runs);
+  rules::LiveRules::Options rule_options;
+  rule_options.encode = [](const model::Finding& finding) {
+    return api::Dump(api::Encode(finding));
+  };
+  rule_options.log = log_;
+  rules_ = std::make_shared<rules::LiveRules>(jobs_io_.get_executor(),
+                                              std::move(rule_options));
   return absl::OkStatus();
 }
 
@@ -346,6 +357,7 @@ void DebugServer::Impl::CreateServices() {
                                  std::move(bytes));
           },
       .runs = runs_.get(),
+      .rules = rules_.get(),
       .memory = memory_,
   });
 }

@@ -24,7 +24,7 @@ constexpr EnumName<Event::Type> kEventTypes[] = {
     {Event::Type::kGraph, "graph"},   {Event::Type::kHit, "hit"},
     {Event::Type::kTensor, "tensor"}, {Event::Type::kWatchpoint, "watchpoint"},
     {Event::Type::kLog, "log"},       {Event::Type::kCommand, "command"},
-    {Event::Type::kServer, "server"}};
+    {Event::Type::kFinding, "finding"}, {Event::Type::kServer, "server"}};
 constexpr EnumName<NodeKind> kNodeKinds[] = {
     {NodeKind::kScope, "scope"},         {NodeKind::kOp, "op"},
     {NodeKind::kParameter, "parameter"}, {NodeKind::kBuffer, "buffer"},
@@ -79,6 +79,9 @@ constexpr EnumName<SeriesPart> kSeriesParts[] = {
     {SeriesPart::kRank, "rank"},
     {SeriesPart::kTensor, "tensor"},
     {SeriesPart::kMode, "mode"}};
+constexpr EnumName<RuleAction> kRuleActions[] = {{RuleAction::kPause, "pause"},
+                                                  {RuleAction::kStop, "stop"},
+                                                  {RuleAction::kLog, "log"}};
 constexpr EnumName<DivergenceMethod> kDivergenceMethods[] = {
     {DivergenceMethod::kStatistics, "statistics"},
     {DivergenceMethod::kDigest, "digest"}};
@@ -161,6 +164,11 @@ std::span<const EnumName<CheckState>> EnumNames() {
 template <>
 std::span<const EnumName<SeriesPart>> EnumNames() {
   return kSeriesParts;
+}
+
+template <>
+std::span<const EnumName<RuleAction>> EnumNames() {
+  return kRuleActions;
 }
 
 template <>

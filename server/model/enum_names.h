@@ -61,6 +61,8 @@ std::span<const EnumName<Evidence>> EnumNames();
 template <>
 std::span<const EnumName<SeriesPart>> EnumNames();
 template <>
+std::span<const EnumName<RuleAction>> EnumNames();
+template <>
 std::span<const EnumName<DivergenceMethod>> EnumNames();
 template <>
 std::span<const EnumName<RecordingState>> EnumNames();

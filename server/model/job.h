@@ -175,6 +175,7 @@ struct Event {
     kWatchpoint,
     kLog,
     kCommand,
+    kFinding,
     // Concerns the server, not a job; `job` is empty.
     kServer
   };
@@ -188,6 +189,8 @@ struct Event {
   std::optional<Job> job_info;
   // kHit.
   std::optional<Hit> hit;
+  // kFinding.
+  std::optional<Finding> finding;
   // kWatchpoint: the watchpoint after the change; only the id if it was
   // removed.
   std::optional<Watchpoint> watchpoint;

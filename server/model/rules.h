@@ -46,6 +46,22 @@ struct RuleSpec {
   uint32_t cool_down = 10;
 };
 
+// The reaction of a live job to a finding.
+enum class RuleAction {
+  // Pauses the job after the step that it is at.
+  kPause,
+  // Terminates the job.
+  kStop,
+  // Publishes a log line.
+  kLog,
+};
+
+// A rule that is evaluated while the run is recorded.
+struct LiveRule {
+  RuleSpec spec;
+  std::vector<RuleAction> actions;
+};
+
 struct Finding {
   std::string rule;
   // Absent if the series comprises several.

@@ -185,6 +185,15 @@ struct CheckReport {
   std::string error;
 };
 
+// A live rule and what became of it.
+struct LiveRuleState {
+  LiveRule rule;
+  // Running until the run has ended and all of it was evaluated.
+  CheckState state = CheckState::kRunning;
+  RuleReport report;
+  std::string error;
+};
+
 }  // namespace graphdbg::model
 
 #endif  // SERVER_MODEL_RUN_H_

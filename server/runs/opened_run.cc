@@ -1,5 +1,9 @@
 #include "server/runs/opened_run.h"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,6 +27,8 @@ using std::chrono::steady_clock;
 // to which ranks of slower hosts may still be added.
 constexpr std::chrono::milliseconds kFollowInterval(500);
 constexpr std::chrono::milliseconds kEndedInterval(5'000);
+// Rules look more often, because a finding may pause the job.
+constexpr std::chrono::milliseconds kRulesInterval(100);
 
 absl::Status ReadOnly() {
   return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
@@ -199,6 +205,12 @@ class OpenedRun::View final : public jobs::Job {
   jobs::Task<model::JobRecording> SetRecording(model::RecordingSpec) override {
     return Refused<model::JobRecording>();
   }
+  jobs::StatusTask PublishFinding(model::Finding) override {
+    return RefusedStatus();
+  }
+  jobs::StatusTask PublishLog(uint32_t, std::string, std::string) override {
+    return RefusedStatus();
+  }
 
  private:
   static graph::GraphView ViewOf(RunSource& source) {
@@ -209,11 +221,26 @@ class OpenedRun::View final : public jobs::Job {
   const std::optional<uint64_t> step_;
 };
 
-OpenedRun::OpenedRun(std::string id, std::unique_ptr<RunSource> source,
+// The rules are not followed any more once their user destroys this.
+class RuleHandle final : public jobs::FollowedRules {
+ public:
+  explicit RuleHandle(std::shared_ptr<RuleFollower> rules)
+      : rules_(std::move(rules)) {}
+  ~RuleHandle() override { rules_->Cancel(); }
+
+  model::CheckReport Report() const override { return rules_->Report(); }
+
+ private:
+  const std::shared_ptr<RuleFollower> rules_;
+};
+
+OpenedRun::OpenedRun(std::string id, std::string path,
+                     std::unique_ptr<RunSource> source,
                      boost::asio::any_io_executor executor,
                      boost::asio::any_io_executor check_executor,
                      std::shared_ptr<const std::atomic<bool>> stopped)
     : id_(std::move(id)),
+      path_(std::move(path)),
       check_executor_(std::move(check_executor)),
       stopped_(std::move(stopped)),
       strand_(std::move(executor)),
@@ -356,6 +383,59 @@ jobs::StatusTask OpenedRun::EndCheck(std::string id) {
         check->Cancel();
         checks_.erase(id);
         return absl::OkStatus();
+      });
+}
+
+jobs::Task<std::shared_ptr<jobs::FollowedRules>> OpenedRun::Follow(
+    std::vector<model::RuleSpec> rules, jobs::FindingSink found) {
+  using Result = absl::StatusOr<std::shared_ptr<jobs::FollowedRules>>;
+  return OnStrand<Result>([this, rules = std::move(rules),
+                           found = std::move(found)](
+                              RunSource& source) mutable -> Result {
+    ASSIGN_OR_RETURN(auto follower, RuleFollower::Compile(std::move(rules),
+                                                          std::move(found)));
+    // Selections are checked, too.
+    ASSIGN_OR_RETURN(NewSteps steps, follower->Take(source));
+    boost::asio::co_spawn(
+        strand_, Feed(follower, std::make_shared<NewSteps>(std::move(steps))),
+        boost::asio::detached);
+    return std::make_shared<RuleHandle>(std::move(follower));
+  });
+}
+
+boost::asio::awaitable<void> OpenedRun::Feed(
+    std::shared_ptr<RuleFollower> rules, std::shared_ptr<NewSteps> steps) {
+  const auto self = shared_from_this();
+  boost::asio::steady_timer timer(strand_);
+  while (!rules->cancelled() && !*stopped_) {
+    const bool idle = steps->ranks.empty();
+    if (idle) {
+      rules->SetDone(!source_->alive());
+      timer.expires_after(kRulesInterval);
+      co_await timer.async_wait(boost::asio::use_awaitable);
+    } else {
+      auto evaluate = [rules, steps] {
+        rules->Evaluate(*steps);
+        return true;
+      };
+      auto evaluated = jobs::CallOn<bool>(check_executor_, std::move(evaluate));
+      co_await std::move(evaluated);
+    }
+    source_->Refresh();
+    refreshed_ = steady_clock::now();
+    auto next = rules->Take(*source_);
+    if (!next.ok()) {
+      rules->Fail(next.status());
+      co_return;
+    }
+    *steps = *std::move(next);
+  }
+}
+
+jobs::Task<std::string> OpenedRun::Findings() {
+  return OnStrand<absl::StatusOr<std::string>>(
+      [](RunSource& source) -> absl::StatusOr<std::string> {
+        return source.ReadFindings();
       });
 }
 

@@ -15,6 +15,7 @@
 
 #include "server/jobs/runs.h"
 #include "server/runs/background_check.h"
+#include "server/runs/rule_follower.h"
 #include "server/runs/run_source.h"
 
 namespace graphdbg::recorded {
@@ -27,13 +28,14 @@ class OpenedRun final : public jobs::RecordedRun,
 
   // Requests run on `executor`, checks and comparisons on `check_executor`.
   // Comparisons end once `stopped` is true.
-  OpenedRun(std::string id, std::unique_ptr<RunSource> source,
+  OpenedRun(std::string id, std::string path, std::unique_ptr<RunSource> source,
             boost::asio::any_io_executor executor,
             boost::asio::any_io_executor check_executor,
             std::shared_ptr<const std::atomic<bool>> stopped);
   ~OpenedRun() override;
 
   const std::string& id() const override { return id_; }
+  const std::string& path() const override { return path_; }
   jobs::Task<model::Run> Describe(bool whole) override;
   std::shared_ptr<jobs::Job> At(std::optional<uint64_t> step) override;
   jobs::Task<model::StepPage> Steps(model::StepQuery query) override;
@@ -45,6 +47,9 @@ class OpenedRun final : public jobs::RecordedRun,
   jobs::Task<std::string> StartCheck(model::CheckSpec spec) override;
   jobs::Task<model::CheckReport> GetCheck(std::string id) override;
   jobs::StatusTask EndCheck(std::string id) override;
+  jobs::Task<std::shared_ptr<jobs::FollowedRules>> Follow(
+      std::vector<model::RuleSpec> rules, jobs::FindingSink found) override;
+  jobs::Task<std::string> Findings() override;
 
  private:
   class View;
@@ -60,8 +65,13 @@ class OpenedRun final : public jobs::RecordedRun,
   absl::StatusOr<std::shared_ptr<BackgroundCheck>> FindCheck(
       const std::string& id) const;
   jobs::Task<ComparedRank> CopyRank(uint32_t rank);
+  // Evaluates these steps and those that follow, until the rules are not
+  // followed any more. On the strand.
+  boost::asio::awaitable<void> Feed(std::shared_ptr<RuleFollower> rules,
+                                    std::shared_ptr<NewSteps> steps);
 
   const std::string id_;
+  const std::string path_;
   const boost::asio::any_io_executor check_executor_;
   const std::shared_ptr<const std::atomic<bool>> stopped_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;

@@ -61,6 +61,10 @@ class Recording final : public RunSource, private graph::Annotations {
       const model::CheckSpec& spec) override;
   absl::StatusOr<std::shared_ptr<RuleCheck>> PrepareRules(
       const model::CheckSpec& spec) override;
+  absl::StatusOr<NewSteps> TakeNewSteps(
+      const std::vector<model::RuleSpec>& rules, bool together,
+      FollowedSteps* followed) override;
+  std::string ReadFindings() const override;
   absl::StatusOr<ComparedRank> CopyForComparison(uint32_t rank) override;
 
  private:

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/error.h"
+#include "server/runs/new_steps.h"
 #include "server/runs/run_source.h"
 
 namespace graphdbg::recorded {
@@ -13,12 +14,21 @@ namespace {
 // The memory that a series takes besides its windows, in numbers of 8 bytes.
 constexpr uint64_t kSeriesOverhead = 16;
 
+absl::Status NoRules() {
+  return Error(absl::StatusCode::kUnimplemented, "no_rules",
+               "rules are evaluated over recordings of graphdbg only");
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<RuleCheck>> RunSource::PrepareRules(
     const model::CheckSpec&) {
-  return Error(absl::StatusCode::kUnimplemented, "no_rules",
-               "rules are evaluated over recordings of graphdbg only");
+  return NoRules();
+}
+
+absl::StatusOr<NewSteps> RunSource::TakeNewSteps(
+    const std::vector<model::RuleSpec>&, bool, FollowedSteps*) {
+  return NoRules();
 }
 
 RuleCheck::RuleCheck(std::vector<Rule> rules) : rules_(std::move(rules)) {
@@ -54,6 +64,7 @@ void RuleCheck::AddTask(uint64_t steps, std::function<void(RuleCheck&)> task) {
 }
 
 void RuleCheck::AddFinding(size_t rule, model::Finding finding) {
+  if (on_finding_) on_finding_(finding);
   absl::MutexLock lock(&mu_);
   if (++reports_[rule].findings <= kMaxFindings) {
     findings_.emplace_back(rule, std::move(finding));

@@ -37,6 +37,11 @@ class RuleCheck final : public BackgroundCheck {
   // comprises several.
   bool joins_ranks() const;
 
+  // Called before Start. `found` is called with each finding, by the thread that
+  // evaluates.
+  void OnFinding(std::function<void(const model::Finding&)> found) {
+    on_finding_ = std::move(found);
+  }
   // Called before Start. The task calls StepDone `steps` times.
   void AddTask(uint64_t steps, std::function<void(RuleCheck&)> task);
   model::CheckReport Report() const override ABSL_LOCKS_EXCLUDED(mu_);
@@ -52,6 +57,7 @@ class RuleCheck final : public BackgroundCheck {
   explicit RuleCheck(std::vector<Rule> rules);
 
   const std::vector<Rule> rules_;
+  std::function<void(const model::Finding&)> on_finding_;
   std::atomic<uint64_t> states_{0};
 
   mutable absl::Mutex mu_;

@@ -152,17 +152,16 @@ class RuleTask::StepOfRank {
   std::map<std::pair<uint16_t, uint8_t>, Marks> marks_;
 };
 
-RuleTask::RuleTask(RuleCheck& check, std::vector<RuleRank> ranks,
-                   std::shared_ptr<const SelectedTensors> tensors)
+RuleTask::RuleTask(RuleCheck& check)
     : check_(check),
-      ranks_(std::move(ranks)),
-      tensors_(std::move(tensors)),
       progress_(check.rules().size()),
       values_(RuleMeasureNames().size(), kUnknown) {}
 
-void RuleTask::Run() {
+void RuleTask::Run(const std::vector<RuleRank>& ranks,
+                   std::shared_ptr<const SelectedTensors> tensors) {
+  tensors_ = std::move(tensors);
   std::vector<std::span<const StepEntry>> rest;
-  for (const RuleRank& rank : ranks_) rest.emplace_back(rank.entries);
+  for (const RuleRank& rank : ranks) rest.emplace_back(rank.entries);
   for (;;) {
     std::optional<uint64_t> step;
     for (const auto& entries : rest) {
@@ -171,17 +170,19 @@ void RuleTask::Run() {
       }
     }
     if (!step || check_.cancelled()) break;
-    for (size_t i = 0; i < ranks_.size(); ++i) {
+    for (size_t i = 0; i < ranks.size(); ++i) {
       if (rest[i].empty() || rest[i][0].step != *step) continue;
       const auto entries = FirstStep(rest[i]);
-      ObserveStep(ranks_[i], entries);
+      ObserveStep(ranks[i], entries);
       rest[i] = rest[i].subspan(entries.size());
       check_.StepDone();
     }
     FinishStep(*step);
   }
   for (size_t i = 0; i < progress_.size(); ++i) {
-    check_.AddObservations(i, progress_[i].observations, progress_[i].unknown);
+    Progress& progress = progress_[i];
+    check_.AddObservations(i, std::exchange(progress.observations, 0),
+                           std::exchange(progress.unknown, 0));
   }
 }
 

@@ -35,14 +35,16 @@ struct RuleRank {
   uint64_t steps() const;
 };
 
-// Used by one thread.
+// Used by one thread at a time.
 class RuleTask {
  public:
   // Findings are added to `check`, which must outlive this.
-  RuleTask(RuleCheck& check, std::vector<RuleRank> ranks,
-           std::shared_ptr<const SelectedTensors> tensors);
+  explicit RuleTask(RuleCheck& check);
 
-  void Run();
+  // Evaluates the steps of `ranks`, which follow those of earlier calls. The
+  // graph may have grown since then.
+  void Run(const std::vector<RuleRank>& ranks,
+           std::shared_ptr<const SelectedTensors> tensors);
 
  private:
   // Identifies a series. Properties that its observations do not have in common
@@ -64,6 +66,7 @@ class RuleTask {
     absl::flat_hash_map<SeriesId, RuleSeries> series;
     // Sums over the observations of the current step.
     absl::flat_hash_map<SeriesId, std::vector<Rule::Sums>> sums;
+    // In the current call of Run.
     uint64_t observations = 0;
     uint64_t unknown = 0;
   };
@@ -80,8 +83,7 @@ class RuleTask {
                        uint32_t slot, uint8_t mode);
 
   RuleCheck& check_;
-  const std::vector<RuleRank> ranks_;
-  const std::shared_ptr<const SelectedTensors> tensors_;
+  std::shared_ptr<const SelectedTensors> tensors_;
   std::vector<Progress> progress_;
   // One value for each measure of rules.
   std::vector<double> values_;

@@ -142,7 +142,8 @@ class RunDirectoryImpl final : public RunDirectory {
     found.emplace(
         id, Run{path.string(),
                 std::make_shared<OpenedRun>(
-                    id, SourceOf(id, folder, memory_), threads_.get_executor(),
+                    id, path.string(), SourceOf(id, folder, memory_),
+                    threads_.get_executor(),
                     check_threads_.get_executor(), stopped_)});
   }
 

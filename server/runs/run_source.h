@@ -21,6 +21,8 @@ namespace graphdbg::recorded {
 
 class Check;
 class RuleCheck;
+struct FollowedSteps;
+struct NewSteps;
 
 // Not thread safe.
 class RunSource {
@@ -75,6 +77,14 @@ class RunSource {
   // NOT_FOUND "unknown_rank"; UNIMPLEMENTED "no_rules".
   virtual absl::StatusOr<std::shared_ptr<RuleCheck>> PrepareRules(
       const model::CheckSpec& spec);
+  // The steps that were completed since the last call with this `followed`, for
+  // rules that were compiled before. `together`: the rules compare ranks.
+  // Errors as PrepareRules.
+  virtual absl::StatusOr<NewSteps> TakeNewSteps(
+      const std::vector<model::RuleSpec>& rules, bool together,
+      FollowedSteps* followed);
+  // The text of findings.jsonl; empty if there is none.
+  virtual std::string ReadFindings() const { return ""; }
   // The data that FindDivergence needs. NOT_FOUND "unknown_rank"; UNIMPLEMENTED
   // "not_comparable".
   virtual absl::StatusOr<ComparedRank> CopyForComparison(uint32_t rank) = 0;

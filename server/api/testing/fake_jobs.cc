@@ -206,6 +206,14 @@ jobs::Task<model::JobRecording> FakeJob::SetRecording(
   co_return recording;
 }
 
+jobs::StatusTask FakeJob::PublishFinding(model::Finding) {
+  co_return absl::OkStatus();
+}
+
+jobs::StatusTask FakeJob::PublishLog(uint32_t, std::string, std::string) {
+  co_return absl::OkStatus();
+}
+
 std::shared_ptr<FakeJob> FakeDirectory::Add(const std::string& id) {
   auto job = std::make_shared<FakeJob>(id);
   absl::MutexLock lock(&mu_);

@@ -59,6 +59,9 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::JobRecording> GetRecording() override;
   jobs::Task<model::JobRecording> SetRecording(
       model::RecordingSpec spec) override;
+  jobs::StatusTask PublishFinding(model::Finding finding) override;
+  jobs::StatusTask PublishLog(uint32_t rank, std::string level,
+                              std::string message) override;
 
   model::Job info;
   // The job is busy: only LastKnown returns.

@@ -1,0 +1,202 @@
+#include "server/rules/live_rules.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/runs/layout.h"
+#include "proto/wire/status_macros.h"
+#include "server/base/error.h"
+#include "server/rules/append_line.h"
+
+namespace graphdbg::rules {
+
+using model::LiveRule;
+using model::LiveRuleState;
+using model::RuleAction;
+
+LiveRules::LiveRules(boost::asio::any_io_executor executor, Options options)
+    : options_(std::move(options)), strand_(std::move(executor)) {}
+
+jobs::Task<std::vector<LiveRuleState>> LiveRules::Add(
+    std::shared_ptr<jobs::RecordedRun> run, std::shared_ptr<jobs::Job> job,
+    std::vector<LiveRule> rules) {
+  std::vector<model::RuleSpec> specs;
+  for (const LiveRule& rule : rules) specs.push_back(rule.spec);
+  const auto set = std::make_shared<Set>();
+  set->rules = std::move(rules);
+  CO_RETURN_IF_ERROR(Reserve(run->id(), set));
+  auto found = [weak = weak_from_this(),
+                target = std::make_shared<const Target>(
+                    Target{run->id(), run->path(), std::move(job)})](
+                   const model::Finding& finding) {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    boost::asio::co_spawn(self->strand_, self->React(target, finding),
+                          boost::asio::detached);
+  };
+  auto followed = co_await run->Follow(std::move(specs), std::move(found));
+  if (!followed.ok()) {
+    Drop(run->id(), set);
+    co_return followed.status();
+  }
+  {
+    absl::MutexLock lock(&mu_);
+    set->followed = *std::move(followed);
+  }
+  co_return List(run->id());
+}
+
+const LiveRule* LiveRules::FindRule(
+    const std::vector<std::shared_ptr<Set>>& sets, const std::string& name) {
+  for (const auto& set : sets) {
+    for (const LiveRule& rule : set->rules) {
+      if (rule.spec.name == name) return &rule;
+    }
+  }
+  return nullptr;
+}
+
+absl::Status LiveRules::Reserve(const std::string& run,
+                                std::shared_ptr<Set> set) {
+  absl::MutexLock lock(&mu_);
+  std::vector<std::shared_ptr<Set>>& sets = sets_[run];
+  size_t count = set->rules.size();
+  for (const auto& each : sets) count += each->rules.size();
+  if (count > kMaxRules) {
+    return Error(absl::StatusCode::kResourceExhausted, "too_many_rules",
+                 absl::StrCat("a run has at most ", kMaxRules, " rules"));
+  }
+  for (size_t i = 0; i < set->rules.size(); ++i) {
+    const std::string& name = set->rules[i].spec.name;
+    const auto is_same = [&name](const LiveRule& rule) {
+      return rule.spec.name == name;
+    };
+    const auto end = set->rules.begin() + static_cast<std::ptrdiff_t>(i);
+    if (FindRule(sets, name) != nullptr ||
+        std::any_of(set->rules.begin(), end, is_same)) {
+      return WithField(
+          Error(absl::StatusCode::kAlreadyExists, "rule_exists",
+                absl::StrCat("there is a rule '", name, "' already")),
+          absl::StrCat("rules[", i, "].name"));
+    }
+  }
+  sets.push_back(std::move(set));
+  return absl::OkStatus();
+}
+
+void LiveRules::Drop(const std::string& run, const std::shared_ptr<Set>& set) {
+  absl::MutexLock lock(&mu_);
+  const auto sets = sets_.find(run);
+  if (sets == sets_.end()) return;
+  std::erase(sets->second, set);
+  if (sets->second.empty()) sets_.erase(sets);
+}
+
+std::vector<LiveRuleState> LiveRules::List(const std::string& run) const {
+  absl::MutexLock lock(&mu_);
+  std::vector<LiveRuleState> states;
+  const auto sets = sets_.find(run);
+  if (sets == sets_.end()) return states;
+  for (const auto& set : sets->second) {
+    if (set->followed == nullptr) continue;
+    const model::CheckReport report = set->followed->Report();
+    for (const LiveRule& rule : set->rules) {
+      LiveRuleState state{rule, report.state, {}, report.error};
+      for (const model::RuleReport& each : report.rules) {
+        if (each.rule == rule.spec.name) state.report = each;
+      }
+      states.push_back(std::move(state));
+    }
+  }
+  return states;
+}
+
+absl::Status LiveRules::Remove(const std::string& run,
+                               const std::string& rule) {
+  absl::MutexLock lock(&mu_);
+  const auto sets = sets_.find(run);
+  if (sets != sets_.end()) {
+    for (auto set = sets->second.begin(); set != sets->second.end(); ++set) {
+      const size_t erased =
+          std::erase_if((*set)->rules, [&rule](const LiveRule& each) {
+            return each.spec.name == rule;
+          });
+      if (erased == 0) continue;
+      // The last one ends the evaluation.
+      if ((*set)->rules.empty()) sets->second.erase(set);
+      if (sets->second.empty()) sets_.erase(sets);
+      return absl::OkStatus();
+    }
+  }
+  return Error(absl::StatusCode::kNotFound, "unknown_rule",
+               absl::StrCat("there is no rule '", rule, "'"));
+}
+
+uint64_t LiveRules::finding_count() const {
+  absl::MutexLock lock(&mu_);
+  return finding_count_;
+}
+
+std::optional<std::vector<RuleAction>> LiveRules::ActionsOf(
+    const std::string& run, const std::string& rule) const {
+  absl::MutexLock lock(&mu_);
+  const auto sets = sets_.find(run);
+  if (sets == sets_.end()) return std::nullopt;
+  const LiveRule* const found = FindRule(sets->second, rule);
+  if (found == nullptr) return std::nullopt;
+  return found->actions;
+}
+
+boost::asio::awaitable<void> LiveRules::React(
+    std::shared_ptr<const Target> target, model::Finding finding) {
+  const auto self = shared_from_this();
+  const auto actions = ActionsOf(target->run, finding.rule);
+  if (!actions) co_return;
+  {
+    absl::MutexLock lock(&mu_);
+    ++finding_count_;
+  }
+  const absl::Status written =
+      AppendLine(target->path + "/" + runs::kFindingsFile,
+                 options_.encode(finding), runs::kMaxFindingsBytes);
+  if (!written.ok()) {
+    options_.log(absl::StrCat("warning: a finding of rule '", finding.rule,
+                              "' is not kept: ",
+                              std::string(written.message())));
+  }
+  if (target->job == nullptr) co_return;
+  // The job may have been removed meanwhile.
+  (co_await target->job->PublishFinding(finding)).IgnoreError();
+  for (const RuleAction action : *actions) {
+    co_await Perform(action, *target->job, finding);
+  }
+}
+
+boost::asio::awaitable<void> LiveRules::Perform(RuleAction action,
+                                                jobs::Job& job,
+                                                const model::Finding& finding) {
+  if (action == RuleAction::kLog) {
+    const std::string line = absl::StrCat("rule '", finding.rule, "' in step ",
+                                          finding.step, ": ", finding.message);
+    (co_await job.PublishLog(finding.rank.value_or(0), "warning", line))
+        .IgnoreError();
+    options_.log(absl::StrCat("job ", job.id(), ": ", line));
+    co_return;
+  }
+  model::ControlRequest request;
+  request.verb = action == RuleAction::kPause ? model::ControlVerb::kPause
+                                              : model::ControlVerb::kTerminate;
+  request.client = absl::StrCat("rule ", finding.rule);
+  const auto sent = co_await job.Control(std::move(request));
+  // A job that is paused, or has ended, needs no command.
+  if (sent.ok() || ReasonOf(sent.status()) == "invalid_state") co_return;
+  options_.log(absl::StrCat("warning: job ", job.id(), ": rule '", finding.rule,
+                            "' cannot ",
+                            std::string(model::ToString(action)), " it: ",
+                            std::string(sent.status().message())));
+}
+
+}  // namespace graphdbg::rules

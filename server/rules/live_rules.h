@@ -1,0 +1,99 @@
+// Rules that are evaluated while jobs run, over what the jobs record.
+#ifndef SERVER_RULES_LIVE_RULES_H_
+#define SERVER_RULES_LIVE_RULES_H_
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/strand.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "server/jobs/interfaces.h"
+#include "server/jobs/runs.h"
+#include "server/model/rules.h"
+#include "server/model/run.h"
+
+namespace graphdbg::rules {
+
+// Thread-safe. Findings are appended to findings.jsonl in the run's directory,
+// published as events of the job, and answered with the rule's actions.
+class LiveRules : public std::enable_shared_from_this<LiveRules> {
+ public:
+  // More rules of a run are refused.
+  static constexpr size_t kMaxRules = 64;
+
+  struct Options {
+    // A finding as a line of findings.jsonl, without its end.
+    std::function<std::string(const model::Finding&)> encode;
+    // A line for the user. Any thread.
+    std::function<void(std::string_view)> log;
+  };
+
+  // `executor` writes the findings and sends the commands.
+  LiveRules(boost::asio::any_io_executor executor, Options options);
+
+  // Evaluates the rules over what `run` has recorded and will record. `job` is
+  // the job that records; without one, actions have no effect. ALREADY_EXISTS
+  // "rule_exists"; RESOURCE_EXHAUSTED "too_many_rules"; INVALID_ARGUMENT names
+  // the field, such as "rules[2].when".
+  jobs::Task<std::vector<model::LiveRuleState>> Add(
+      std::shared_ptr<jobs::RecordedRun> run, std::shared_ptr<jobs::Job> job,
+      std::vector<model::LiveRule> rules);
+  // The rules of a run, in the order in which they were added.
+  std::vector<model::LiveRuleState> List(const std::string& run) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Its findings stay. NOT_FOUND "unknown_rule".
+  absl::Status Remove(const std::string& run, const std::string& rule)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // The number of findings since the server was started.
+  uint64_t finding_count() const ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  // Rules that were added at once, and are evaluated together.
+  struct Set {
+    std::vector<model::LiveRule> rules;
+    // Null while they are being compiled.
+    std::shared_ptr<jobs::FollowedRules> followed;
+  };
+  // Where findings go.
+  struct Target {
+    std::string run;
+    std::string path;
+    std::shared_ptr<jobs::Job> job;
+  };
+
+  absl::Status Reserve(const std::string& run, std::shared_ptr<Set> set)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  void Drop(const std::string& run, const std::shared_ptr<Set>& set)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  static const model::LiveRule* FindRule(
+      const std::vector<std::shared_ptr<Set>>& sets, const std::string& name);
+  // The rule's actions; absent if it was removed.
+  std::optional<std::vector<model::RuleAction>> ActionsOf(
+      const std::string& run, const std::string& rule) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+  boost::asio::awaitable<void> React(std::shared_ptr<const Target> target,
+                                     model::Finding finding);
+  boost::asio::awaitable<void> Perform(model::RuleAction action, jobs::Job& job,
+                                       const model::Finding& finding);
+
+  const Options options_;
+  // Keeps findings in their order.
+  const boost::asio::strand<boost::asio::any_io_executor> strand_;
+  mutable absl::Mutex mu_;
+  std::map<std::string, std::vector<std::shared_ptr<Set>>> sets_
+      ABSL_GUARDED_BY(mu_);
+  uint64_t finding_count_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace graphdbg::rules
+
+#endif  // SERVER_RULES_LIVE_RULES_H_
