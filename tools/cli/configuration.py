@@ -7,14 +7,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from graphdbg._config import ConfigurationError, Watchpoint, load
+from graphdbg._config import Configuration, ConfigurationError, Watchpoint, load
 from graphdbg._config.job import APPLIED, file_of
 
 from . import report
 from .break_on import check_condition, parse_condition
 from .client import Client, Json
 from .errors import USAGE, CliError
+
+if TYPE_CHECKING:
+    from .live_rules import LiveRule
 
 
 @dataclass
@@ -24,11 +28,13 @@ class JobConfiguration:
     Attributes:
         environment: Variables to add to the job's environment.
         watchpoints: Watchpoints to set before the first step.
+        rules: Rules to evaluate while the job runs.
         file: The file, or "" if there is none.
     """
 
     environment: dict[str, str] = field(default_factory=dict)
     watchpoints: Sequence[Watchpoint] = ()
+    rules: Sequence[LiveRule] = ()
     file: str = ""
 
 
@@ -62,8 +68,33 @@ def read(option: Path | None) -> JobConfiguration:
         report.log(note)
     # The job does not apply the file a second time.
     return JobConfiguration(
-        variables | {"GRAPHDBG_CONFIG": file, APPLIED: file}, configuration.watchpoints, configuration.file
+        variables | {"GRAPHDBG_CONFIG": file, APPLIED: file},
+        configuration.watchpoints,
+        _rules(configuration),
+        configuration.file,
     )
+
+
+def _rules(configuration: Configuration) -> list[LiveRule]:
+    entries = configuration.values.get("rules")
+    if not entries:
+        return []
+    from graphdbg.rules import RuleError, rule_of
+    from graphdbg.rules.actions import actions_of
+
+    from .live_rules import LiveRule
+
+    rules: dict[str, LiveRule] = {}
+    for number, entry in enumerate(entries):
+        place = f"{configuration.file}: rules[{number}]"
+        try:
+            rule = rule_of(entry, place)
+            if rule.name in rules:
+                raise RuleError(f"{place}.name: there is a rule '{rule.name}' already")
+            rules[rule.name] = LiveRule(rule, actions_of(entry, place))
+        except RuleError as error:
+            raise CliError(str(error), USAGE) from None
+    return list(rules.values())
 
 
 def watchpoint_bodies(configuration: JobConfiguration, pause: str, client: Client) -> list[Json]:

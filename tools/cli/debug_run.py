@@ -29,9 +29,10 @@ _EXIT_REPORT_SECONDS = 5.0
 def debug(command: Sequence[str], options: RunOptions) -> Json:
     """Runs `command` to its end and returns the result object."""
     with run_directory() as directory:
-        server = ServerProcess(directory, options.port, temporary=True)
+        recorded = RecordedRun(options.record, os.environ | _environment(options), needed=_has_rules(options))
+        server = ServerProcess(directory, options.port, temporary=True, runs=recorded.for_rules())
         try:
-            result = _Run(command, options, server).follow()
+            result = _Run(command, options, server, recorded).follow()
             options.on_result(result)
             if options.hold:
                 hold_page(server)
@@ -42,7 +43,9 @@ def debug(command: Sequence[str], options: RunOptions) -> Json:
 
 
 class _Run:
-    def __init__(self, command: Sequence[str], options: RunOptions, server: ServerProcess) -> None:
+    def __init__(
+        self, command: Sequence[str], options: RunOptions, server: ServerProcess, recorded: RecordedRun
+    ) -> None:
         self._options = options
         self._server = server
         self._client = server.client
@@ -51,9 +54,9 @@ class _Run:
         self._watchpoints += watchpoint_bodies(options.configuration, pause, self._client)
         options.announce(server.url)
         self._began = time.monotonic()
-        environment = _environment(options)
-        self._recorded = RecordedRun(options.record, os.environ | environment)
-        self._process = JobProcess(command, server, environment | self._recorded.variables())
+        self._recorded = recorded
+        self._actions = FindingActions()
+        self._process = JobProcess(command, server, _environment(options) | recorded.variables())
         # By id, in the order in which the jobs appeared.
         self._jobs: dict[str, JobFollower] = {}
         self._server_lost = False
@@ -71,7 +74,9 @@ class _Run:
         for job in self._fetch_jobs():
             follower = self._jobs.get(job["id"])
             if follower is None:
-                follower = self._jobs[job["id"]] = JobFollower(self._client, self._options, self._watchpoints, job)
+                follower = self._jobs[job["id"]] = JobFollower(
+                    self._client, self._options, self._watchpoints, job, self._actions
+                )
             try:
                 follower.update(job)
             except ApiError:
@@ -105,6 +110,7 @@ class _Run:
         self._await_exit_reports()
         followers = list(self._jobs.values())
         jobs = [follower.job for follower in followers]
+        self._finish_rules(followers)
         if not jobs:
             report.log_not_debugged(exit_code)
         killed = self._process.killed_by()
@@ -123,9 +129,20 @@ class _Run:
             "metrics": {name: value for job in jobs for name, value in job.get("metrics", {}).items()},
             "artifacts": [],
             "debugged": bool(jobs),
-            "findings": [],
+            "findings": [finding for follower in followers for finding in follower.rules.findings],
             "jobs": [job_summary(job) for job in jobs],
         }
+
+    def _finish_rules(self, followers: Sequence[JobFollower]) -> None:
+        for follower in followers:
+            try:
+                if not self._server_lost:
+                    follower.rules.finish()
+            except ApiError:
+                raise
+            except CliError:
+                self._check_server()
+        self._actions.close()
 
     def _exception(self, jobs: Sequence[Json]) -> Json | None:
         """The first exception that ended a job, or else the command."""
@@ -144,6 +161,10 @@ class _Run:
                 return
             time.sleep(_POLL_SECONDS)
             self._poll_jobs()
+
+
+def _has_rules(options: RunOptions) -> bool:
+    return bool(options.configuration.rules)
 
 
 def _environment(options: RunOptions) -> dict[str, str]:

@@ -12,6 +12,8 @@ from . import report
 from .break_on import add_watchpoint
 from .client import ApiError, Client, Json, quote
 from .configuration import JobConfiguration
+from .finding_actions import FindingActions
+from .live_rules import LiveRules
 
 OnHit = Literal["pause", "continue", "terminate"]
 OnError = Literal["pause", "continue"]
@@ -48,9 +50,12 @@ class RunOptions:
 class JobFollower:
     """Starts a job with its watchpoints, reports its hits, and terminates it when that is due."""
 
-    def __init__(self, client: Client, options: RunOptions, watchpoints: Sequence[Json], job: Json) -> None:
+    def __init__(
+        self, client: Client, options: RunOptions, watchpoints: Sequence[Json], job: Json, actions: FindingActions
+    ) -> None:
         """`watchpoints` are requests to make them; `job` is the job as the server has reported it first."""
         self.job = job
+        self.rules = LiveRules(options.configuration.rules, client, job["id"], actions)
         self._client = client
         self._options = options
         self._watchpoints = watchpoints
@@ -79,6 +84,7 @@ class JobFollower:
         """Handles the job's newest state."""
         self.job = job
         self._log_new_hits()
+        self.rules.update()
         if not self._started and "control" not in job.get("allowed", ["control"]):
             self._started = True
             report.log("GRAPHDBG_ALLOW lacks control: the job can only be looked at, without --break-on and --steps")

@@ -6,6 +6,11 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from . import report
+
+# The directory of runs if none is named.
+_DEFAULT = "runs"
+
 
 class RecordedRun:
     """The recording of a job that is about to start.
@@ -14,13 +19,18 @@ class RecordedRun:
     time, the first one that is new is taken.
     """
 
-    def __init__(self, option: str | Path | None, environment: Mapping[str, str]) -> None:
+    def __init__(self, option: str | Path | None, environment: Mapping[str, str], needed: bool = False) -> None:
         """
         Args:
             option: The directory of runs that the user has asked for, if any.
             environment: The job's environment, which may name one as well.
+            needed: Rules look at the recording, so there is one whether or not a user has asked for it.
         """
         directory = option or environment.get("GRAPHDBG_RECORD") or _configured(environment)
+        self._needed = needed
+        if needed and not directory:
+            directory = _DEFAULT
+            report.log(f"the rules look at a recording of the job, which is below {_DEFAULT}/ (--record DIR)")
         # The job may change its working directory.
         self._directory = Path(directory).absolute() if directory else None
         self._before = self._runs()
@@ -28,6 +38,13 @@ class RecordedRun:
     def variables(self) -> dict[str, str]:
         """The variables that the job's environment needs."""
         return {"GRAPHDBG_RECORD": str(self._directory)} if self._directory else {}
+
+    def for_rules(self) -> list[Path]:
+        """The directories of runs that the server needs for rules. They exist."""
+        if not self._needed or self._directory is None:
+            return []
+        self._directory.mkdir(parents=True, exist_ok=True)
+        return [self._directory]
 
     def directory(self) -> str | None:
         """The directory of the run, once there is one."""

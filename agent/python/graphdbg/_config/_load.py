@@ -13,8 +13,6 @@ from . import _document, _environment, _sagemaker, _validate
 from ._problem import Problem
 from ._schema import schema
 
-# Keys of features that this version does not have.
-_NOT_ACTED_ON = ("rules",)
 # The keys that the agent reads from GRAPHDBG_RECORD_SETTINGS, as JSON.
 _FOR_AGENT = ("record", "save", "reductions", "collections", "watchpoints")
 # Linux has no longer variables than 128 KiB.
@@ -95,12 +93,9 @@ class Configuration:
 
     def notes(self) -> list[str]:
         """One line for each kind of settings that are valid but not acted on."""
-        keys = [key for key in _NOT_ACTED_ON if key in self.values]
-        if self.values.get("step_on", "optimizer") != "optimizer":
-            keys.append(f"step_on: {self.values['step_on']}")
         notes = []
-        if keys:
-            notes.append(f"{self.file}: read but not acted on by this version: {', '.join(keys)}")
+        if self.values.get("step_on", "optimizer") != "optimizer":
+            notes.append(f"{self.file}: read but not acted on by this version: step_on: {self.values['step_on']}")
         if self.without_effect:
             notes.append(f"{self.file}: has no counterpart in graphdbg: {', '.join(self.without_effect)}")
         return notes

@@ -1,0 +1,65 @@
+"""What is done when a rule of a live job fires."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .definition import RuleError
+
+# Done by the server, which steers the job.
+IN_JOB = ("pause", "stop", "log")
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The actions of a rule.
+
+    Attributes:
+        in_job: Some of "pause", "stop" and "log".
+        webhooks: Addresses to which the finding is posted as JSON.
+        commands: Programs with their arguments, which get the finding as JSON on standard input.
+    """
+
+    in_job: tuple[str, ...] = ()
+    webhooks: tuple[str, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
+
+
+def actions_of(entry: Mapping[str, Any], place: str) -> Actions:
+    """The actions of a rule as the configuration writes it.
+
+    Args:
+        entry: The rule's keys.
+        place: Where it is, for errors: "job.yaml: rules[2]".
+
+    Raises:
+        RuleError: An action is unknown, or not available in this version.
+    """
+    in_job: list[str] = []
+    webhooks: list[str] = []
+    commands: list[tuple[str, ...]] = []
+    for number, action in enumerate(entry.get("actions") or ()):
+        where = f"{place}.actions[{number}]"
+        if isinstance(action, str):
+            if action not in IN_JOB:
+                raise RuleError(f"{where}: '{action}' is none of {', '.join(IN_JOB)}")
+            in_job.append(action)
+            continue
+        if not isinstance(action, Mapping) or len(action) != 1:
+            raise RuleError(f"{where}: expected one of {', '.join(IN_JOB)}, or one of webhook and command")
+        [(kind, value)] = action.items()
+        if kind == "webhook":
+            webhooks.append(str(value))
+        elif kind == "command":
+            commands.append(_words(value, where))
+        else:
+            raise RuleError(f"{where}: {kind} is not available in this version")
+    return Actions(tuple(in_job), tuple(webhooks), tuple(commands))
+
+
+def _words(value: Any, where: str) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise RuleError(f"{where}: expected a program and its arguments as a list of texts")
+    return tuple(map(str, value))
