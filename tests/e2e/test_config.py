@@ -89,7 +89,7 @@ def test_every_key_is_accepted_and_kept(tmp_path: Path) -> None:
     assert configuration.values["rules"][0]["params"] == {"threshold": 1e-8}
     assert [each.line for each in configuration.watchpoints] == [4, 5, 6, 7]
     (note,) = configuration.notes()
-    assert note.endswith("read but not acted on by this version: rules")
+    assert note.endswith("read but not acted on by this version: rules[1].actions[1]: record")
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_check_command_lists_all_errors(tmp_path: Path) -> None:
 def test_check_command_accepts_valid_files(tmp_path: Path) -> None:
     found = config("check", write(tmp_path, EVERY_KEY))
     assert found.returncode == 0
-    assert "read but not acted on by this version: rules\n" in found.stdout
+    assert "read but not acted on by this version: rules[1].actions[1]: record\n" in found.stdout
     assert found.stdout.endswith("job.yaml: valid\n")
     assert config("check", str(tmp_path / "none.yaml")).returncode == 1
 

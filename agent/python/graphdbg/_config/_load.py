@@ -93,12 +93,25 @@ class Configuration:
 
     def notes(self) -> list[str]:
         """One line for each kind of settings that are valid but not acted on."""
-        notes = []
+        keys = _record_actions(self.values)
         if self.values.get("step_on", "optimizer") != "optimizer":
-            notes.append(f"{self.file}: read but not acted on by this version: step_on: {self.values['step_on']}")
+            keys.append(f"step_on: {self.values['step_on']}")
+        notes = []
+        if keys:
+            notes.append(f"{self.file}: read but not acted on by this version: {', '.join(keys)}")
         if self.without_effect:
             notes.append(f"{self.file}: has no counterpart in graphdbg: {', '.join(self.without_effect)}")
         return notes
+
+
+def _record_actions(values: Mapping[str, Any]) -> list[str]:
+    """The keys of actions that this version does not have."""
+    return [
+        f"rules[{rule}].actions[{number}]: record"
+        for rule, entry in enumerate(values.get("rules") or ())
+        for number, action in enumerate(entry.get("actions") or ())
+        if isinstance(action, Mapping) and "record" in action
+    ]
 
 
 def _finite(value: Any) -> Any:

@@ -12,9 +12,11 @@ from .errors import CommandRefusedError, InvalidRequestError, WaitTimeoutError
 from .events import EventStream
 from .graph import Graph
 from .http import HttpClient, Json, quote
-from .models import Comparison, HistoryPoint, Hit, JobInfo, RankRecording, Statistics, Watchpoint
+from .models import Comparison, HistoryPoint, Hit, JobInfo, LiveRule, RankRecording, Statistics, Watchpoint
 
 if TYPE_CHECKING:
+    from graphdbg.rules.finding import Finding
+
     from .arrays import Array
 
 # Other texts are expressions.
@@ -248,6 +250,67 @@ class Job:
     def recording(self) -> list[RankRecording]:
         """The current recording of each rank, by rank."""
         return _recordings(self._http.get(f"{self._path}/recording"))
+
+    # ---- rules
+
+    def add_rule(
+        self,
+        name: str,
+        when: str,
+        *,
+        select: Mapping[str, Sequence[str]] | None = None,
+        series: Sequence[str] | None = None,
+        reduce: Mapping[str, str] | None = None,
+        hold: int = 1,
+        cool_down: int = 10,
+        actions: Sequence[str] = (),
+    ) -> LiveRule:
+        """Evaluates a rule over what the job has recorded, and then over each step soon after it has ended.
+
+        Args:
+            name: Its name in findings.
+            when: The expression, such as "value > 10 * mean_before(value, 20)".
+            select: Lists of names by `collections`, `include`, `exclude`, `op_types`, `nodes`, `scopes`, `patterns`
+                or `categories`. Default: every tensor.
+            series: What distinguishes two series: some of "rank", "tensor", "mode". Default: all.
+            reduce: Values over the observations of a step, such as "max(l2)", by name.
+            hold: Observations in a row for which `when` must be true.
+            cool_down: Observations without a match before the rule is reported again.
+            actions: What a finding does: some of "pause" (after the step that the job is at), "stop" and "log".
+
+        Raises:
+            ApiError: `code` is "not_recorded" if the job records nothing; "run_not_here" if the server does not read
+                the directory (`graphdbg start --runs DIR`); "rule_exists".
+            InvalidRequestError: The rule is invalid; `field` names what.
+        """
+        given = {"select": select, "series": series, "reduce": reduce}
+        rule: Json = {
+            "name": name,
+            "when": when,
+            "for": hold,
+            "cool_down": cool_down,
+            "actions": list(actions),
+            **{key: value for key, value in given.items() if value is not None},
+        }
+        answer = self._http.post(f"{self._path}/rules", {"rules": [rule]})
+        return next(each for each in map(LiveRule.from_json, answer["rules"]) if each.name == name)
+
+    def rules(self) -> list[LiveRule]:
+        """The rules of the job, in the order in which they were added."""
+        return [LiveRule.from_json(each) for each in self._http.get(f"{self._path}/rules")["rules"]]
+
+    def remove_rule(self, rule: LiveRule | str) -> None:
+        """Ends the evaluation of a rule. Its findings stay."""
+        name = rule if isinstance(rule, str) else rule.name
+        self._http.delete(f"{self._path}/rules/{quote(name)}")
+
+    def findings(self, rule: LiveRule | str | None = None) -> list[Finding]:
+        """What rules have found in this job, in the order in which it was found; at most the last 10,000."""
+        from graphdbg.rules.finding import Finding
+
+        name = rule.name if isinstance(rule, LiveRule) else rule
+        answer = self._http.get(f"{self._path}/findings", **({"rule": name} if name else {}))
+        return [Finding.from_json(each) for each in answer["findings"]]
 
     # ---- watchpoints and hits
 

@@ -130,6 +130,35 @@ class RankRecording:
 
 
 @dataclass(frozen=True)
+class LiveRule:
+    """A rule that is evaluated while its job runs, over what the job records.
+
+    Attributes:
+        name: Its name, unique in the run.
+        when: The expression.
+        actions: Some of "pause", "stop" and "log".
+        state: "running" until the run has ended and all of it was evaluated, then "done"; "failed".
+        observations: The number of observations so far.
+        unknown: Those that do not match because what they need was not recorded.
+        finding_count: The number of findings.
+        error: Why it cannot be evaluated any more, if it failed.
+    """
+
+    name: str
+    when: str
+    actions: tuple[str, ...]
+    state: str
+    observations: int
+    unknown: int
+    finding_count: int
+    error: str | None
+
+    @classmethod
+    def from_json(cls, data: Json) -> LiveRule:
+        return _make(cls, data, actions=tuple(data["actions"]))
+
+
+@dataclass(frozen=True)
 class Rank:
     """One process of a job.
 

@@ -35,7 +35,7 @@ def actions_of(entry: Mapping[str, Any], place: str) -> Actions:
         place: Where it is, for errors: "job.yaml: rules[2]".
 
     Raises:
-        RuleError: An action is unknown, or not available in this version.
+        RuleError: An action is unknown. `record` is, but has no effect in this version.
     """
     in_job: list[str] = []
     webhooks: list[str] = []
@@ -54,8 +54,8 @@ def actions_of(entry: Mapping[str, Any], place: str) -> Actions:
             webhooks.append(str(value))
         elif kind == "command":
             commands.append(_words(value, where))
-        else:
-            raise RuleError(f"{where}: {kind} is not available in this version")
+        elif kind != "record":
+            raise RuleError(f"{where}: there is no action {kind}")
     return Actions(tuple(in_job), tuple(webhooks), tuple(commands))
 
 

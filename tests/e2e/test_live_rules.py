@@ -1,0 +1,267 @@
+"""Rules that are evaluated while real PyTorch jobs run, and what is done about their findings."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import graphdbg
+import pytest
+from conftest import GRAPHDBG, PYTHON, Finished, Server, clean_environment, wait_until
+from graphdbg.client import ApiError, Job
+
+# The loss explodes in step 30.
+EXPLODES = """
+import torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+for step in range(1, 41):
+    optimizer.zero_grad()
+    target = torch.full((8, 1), 1e4 if step >= 30 else 1.0)
+    torch.nn.functional.mse_loss(model(torch.randn(8, 4)), target).backward()
+    optimizer.step()
+print("trained")
+"""
+# Takes a step each few milliseconds until it is asked to end.
+TRAINS = """
+import os, sys, time, torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+while not os.path.exists(sys.argv[1]):
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(torch.randn(8, 4)), torch.zeros(8, 1)).backward()
+    optimizer.step()
+    time.sleep(0.005)
+"""
+LOSS = {"collections": ["losses"]}
+# Two processes without any communication, whose weights part in step 5.
+PARTS = """
+import os, torch
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(1, 9):
+    optimizer.zero_grad()
+    data = torch.full((8, 4), 2.0 if step >= 5 and os.environ["RANK"] == "1" else 1.0)
+    torch.nn.functional.mse_loss(model(data), torch.zeros(8, 1)).backward()
+    optimizer.step()
+"""
+
+
+@pytest.fixture
+def hook() -> Iterator[tuple[str, list[Any]]]:
+    """A webhook that answers the first call with an error, and what it has received."""
+    received: list[Any] = []
+    calls = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            calls.append(body)
+            if len(calls) > 1:
+                received.append(body)
+            self.send_response(204 if len(calls) > 1 else 503)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/hook", received
+        server.shutdown()
+
+
+def write_config(tmp_path: Path, rules: list[dict[str, Any]]) -> str:
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({"rules": rules}))
+    return str(file)
+
+
+def afterwards(run: str, *options: str) -> list[dict[str, Any]]:
+    """The findings of `graphdbg rules`."""
+    command = [GRAPHDBG, "rules", run, "--json", *options]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, env=clean_environment())
+    assert ended.returncode in (0, 1), ended.stderr
+    findings: list[dict[str, Any]] = json.loads(ended.stdout)["findings"]
+    return findings
+
+
+def plain(findings: list[dict[str, Any]]) -> list[str]:
+    """Findings in an order that does not depend on who found them, without the job."""
+    return sorted(json.dumps({**each, "job": None}, sort_keys=True) for each in findings)
+
+
+def test_findings_are_delivered_and_equal_those_of_the_recording(
+    debug_run: Callable[..., Finished], tmp_path: Path, hook: tuple[str, list[Any]]
+) -> None:
+    address, received = hook
+    kept = tmp_path / "kept.json"
+    copy = [sys.executable, "-c", f"import sys; open({str(kept)!r}, 'w').write(sys.stdin.read())"]
+    config = write_config(
+        tmp_path,
+        [
+            {
+                "name": "explodes",
+                "select": LOSS,
+                "when": "value > 100 * prev(value, 1)",
+                "actions": ["log", {"webhook": address}, {"command": copy}],
+            },
+            {"name": "many", "when": "count > 0", "cool_down": 0},
+            {"name": "slow", "series": ["rank"], "when": "step_seconds > 1000 * mean_before(step_seconds, 5)"},
+        ],
+    )
+    (tmp_path / "train.py").write_text(EXPLODES)
+    run = debug_run(
+        "--no-wait", "--record", str(tmp_path / "runs"), "--config", config, command=[PYTHON, str(tmp_path / "train.py")]
+    )
+    assert (run.code, run.stdout) == (0, "trained\n"), run.stderr
+    findings = run.result["findings"]
+    (explodes,) = [each for each in findings if each["rule"] == "explodes"]
+    assert (explodes["step"], explodes["tensor"], explodes["rank"]) == (30, "forward/mse_loss:0", 0)
+    assert "rule explodes fired in step 30 on rank 0 at forward/mse_loss:0: value > 100 * prev(value, 1)" in run.stderr
+    assert received == [explodes]
+    assert json.loads(kept.read_text()) == explodes
+
+    recorded = run.result["run"]
+    assert plain(findings) == plain(afterwards(recorded, "--config", config))
+    lines = Path(recorded, "findings.jsonl").read_text().splitlines()
+    assert plain([json.loads(line) for line in lines]) == plain(findings)
+
+
+def test_a_rule_stops_the_job(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
+    config = write_config(
+        tmp_path, [{"name": "fifth", "select": LOSS, "when": "step >= 5", "actions": ["stop"]}]
+    )
+    (tmp_path / "train.py").write_text(TRAINS)
+    run = debug_run(
+        "--no-wait",
+        "--record",
+        str(tmp_path / "runs"),
+        "--config",
+        config,
+        command=[PYTHON, str(tmp_path / "train.py"), str(tmp_path / "end")],
+    )
+    assert run.result["status"] == "terminated"
+    assert [each["step"] for each in run.result["findings"]] == [5]
+
+
+def test_rules_need_no_directory(debug_run: Callable[..., Finished], tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = write_config(tmp_path, [{"rule": "exploding_tensor"}, {"rule": "all_zero", "select": {"include": ["xyz"]}}])
+    (tmp_path / "train.py").write_text(EXPLODES)
+    run = debug_run("--no-wait", "--config", config, command=[PYTHON, str(tmp_path / "train.py")])
+    assert run.code == 0, run.stderr
+    assert run.result["findings"] == []
+    assert Path(run.result["run"]).parent == tmp_path / "runs"
+    assert "rule all_zero: nothing that it selects was recorded" in run.stderr
+
+
+def test_wrong_rules_are_refused_before_the_job_starts(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
+    for rules, expected in [
+        ([{"when": "valu > 1"}], 'rules[0].when: column 1: unknown statistic "valu"'),
+        ([{"rule": "all_zero"}], "rules[0]"),
+        ([{"rule": "exploding_tensor"}] * 2, "rules[1].name: there is a rule 'exploding_tensor' already"),
+    ]:
+        run = debug_run("--config", write_config(tmp_path, rules), command=[PYTHON, "-c", "print('started')"])
+        assert run.code == 2 and expected in run.stderr, run.stderr
+        assert run.stdout == ""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    (tmp_path / "runs").mkdir()
+    server = Server(tmp_path / "data", f"--runs={tmp_path / 'runs'}")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def job(server: Server, tmp_path: Path, start_job: Any) -> Job:
+    (tmp_path / "train.py").write_text(TRAINS)
+    command = [sys.executable, str(tmp_path / "train.py"), str(tmp_path / "end")]
+    start_job(command, server.job_environment(GRAPHDBG_JOB="train", GRAPHDBG_WAIT="0"))
+    server.wait_for_state("train", "running")
+    return graphdbg.connect(server.addresses["http_address"], data_dir=server.data_dir).job("train")
+
+
+def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: Path) -> None:
+    with pytest.raises(ApiError) as nothing:
+        job.add_rule("later", "step > 1")
+    assert nothing.value.code == "not_recorded"
+    assert (job.rules(), job.findings()) == ([], [])
+    job.record(str(tmp_path / "elsewhere"))
+    wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
+    with pytest.raises(ApiError) as elsewhere:
+        job.add_rule("later", "step > 1")
+    assert elsewhere.value.code == "run_not_here" and "elsewhere" in str(elsewhere.value)
+    job.record(on=False)
+    wait_until("the recording ends", lambda: job.recording()[0].state == "off")
+
+    job.record(str(tmp_path / "runs"))
+    wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
+    for rule, code in [(("a", "steps > 1"), "invalid_field"), (("", "step > 1"), "invalid_field")]:
+        with pytest.raises(ApiError) as wrong:
+            job.add_rule(*rule)
+        assert wrong.value.code == code
+    later = job.refresh().step + 50
+    rule = job.add_rule("later", f"step > {later}", select=LOSS, actions=["pause"])
+    assert (rule.name, rule.actions, rule.state) == ("later", ("pause",), "running")
+    with pytest.raises(ApiError) as twice:
+        job.add_rule("later", "step > 1")
+    assert twice.value.code == "rule_exists"
+    server.wait_for_state("train", "paused", pause_reason="user")
+    (finding,) = job.findings()
+    assert (finding.rule, finding.step, finding.tensor) == ("later", later + 1, "forward/mse_loss:0")
+    assert finding.values["step"] == later + 1
+    (rule,) = job.rules()
+    assert rule.finding_count == 1 and rule.observations > 0
+    assert b"graphdbg_findings_total 1" in server.client.download("/metrics")
+
+    # A removed rule finds nothing more, and what it has found stays.
+    job.remove_rule("later")
+    assert job.rules() == [] and len(job.findings()) == 1
+    with pytest.raises(ApiError) as gone:
+        job.remove_rule("later")
+    assert gone.value.code == "unknown_rule"
+    # Its name is free again. What was recorded before is evaluated, too.
+    first = int(server.client.get(f"/runs/{os.path.basename(job.recording()[0].directory or '')}")["first_step"])
+    job.add_rule("later", "step > 0", select=LOSS)
+    wait_until("the recording is evaluated", lambda: len(job.findings()) == 2)
+    assert job.findings()[-1].step in (first, first + 1)
+    job.continue_()
+    (tmp_path / "end").touch()
+    server.wait_for_state("train", "finished")
+    wait_until("all is evaluated", lambda: all(each.state == "done" for each in job.rules()))
+
+
+def test_rules_compare_ranks(server: Server, tmp_path: Path, start_job: Any) -> None:
+    (tmp_path / "train.py").write_text(PARTS)
+    for rank in ("0", "1"):
+        environment = server.job_environment(
+            GRAPHDBG_JOB="pair", GRAPHDBG_RANK=rank, GRAPHDBG_WORLD_SIZE="2", RANK=rank, GRAPHDBG_RECORD=str(tmp_path / "runs")
+        )
+        start_job([sys.executable, str(tmp_path / "train.py")], environment)
+    server.wait_for_state("pair", "paused", pause_reason="start")
+    client = graphdbg.connect(server.addresses["http_address"], data_dir=server.data_dir)
+    job = client.job("pair")
+    job.add_rule(
+        "replicas",
+        "hi - lo > 1e-6 * hi",
+        select={"collections": ["weights"]},
+        series=["tensor"],
+        reduce={"hi": "max(l2)", "lo": "min(l2)"},
+    )
+    job.continue_()
+    server.wait_for_state("pair", "finished")
+    wait_until("all is evaluated", lambda: all(each.state == "done" for each in job.rules()))
+    assert {(each.step, each.tensor, each.rank) for each in job.findings()} == {(5, "forward/weight:0", None)}
