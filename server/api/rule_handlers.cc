@@ -12,6 +12,7 @@
 #include "server/api/handlers.h"
 #include "server/api/json_reading.h"
 #include "server/base/error.h"
+#include "server/base/string_views.h"
 
 namespace graphdbg::api {
 namespace {
@@ -100,10 +101,10 @@ Answer Findings(const http::Request& request, RunPtr run) {
   CO_ASSIGN_OR_RETURN(const std::string text, co_await run->Findings());
   Json list = Json::array();
   uint64_t count = 0;
-  const std::vector<std::string_view> lines = absl::StrSplit(text, '\n');
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     // The file may be damaged.
-    const auto finding = ParseJson(*line, "a finding");
+    const auto finding = ParseJson(ToStd(*line), "a finding");
     if (!finding.ok() || !finding->is_object()) continue;
     if (!rule.empty() && finding->value("rule", ReceivedJson()) != rule) {
       continue;

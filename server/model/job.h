@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/model/rules.h"
 #include "server/model/storage.h"
 #include "server/model/watch.h"
 

@@ -9,6 +9,7 @@
 #include "proto/runs/layout.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
+#include "server/model/enum_names.h"
 #include "server/rules/append_line.h"
 
 namespace graphdbg::rules {
