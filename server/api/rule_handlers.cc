@@ -36,6 +36,9 @@ jobs::Task<RunPtr> RunOf(const Services& services, const JobPtr& job) {
       std::find_if(recording.ranks.begin(), recording.ranks.end(),
                    [](const auto& rank) { return !rank.directory.empty(); });
   if (recorded == recording.ranks.end()) {
+    const std::string run =
+        services.rules == nullptr ? "" : services.rules->RunOf(job->id());
+    if (!run.empty()) co_return co_await services.runs->Find(run);
     co_return Error(absl::StatusCode::kFailedPrecondition, "not_recorded",
                     absl::StrCat("rules look at what is recorded, and job '",
                                  job->id(),

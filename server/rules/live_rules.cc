@@ -28,6 +28,7 @@ jobs::Task<std::vector<LiveRuleState>> LiveRules::Add(
   for (const LiveRule& rule : rules) specs.push_back(rule.spec);
   const auto set = std::make_shared<Set>();
   set->rules = std::move(rules);
+  const std::string job_id = job == nullptr ? "" : job->id();
   CO_RETURN_IF_ERROR(Reserve(run->id(), set));
   auto found = [weak = weak_from_this(),
                 target = std::make_shared<const Target>(
@@ -46,6 +47,7 @@ jobs::Task<std::vector<LiveRuleState>> LiveRules::Add(
   {
     absl::MutexLock lock(&mu_);
     set->followed = *std::move(followed);
+    if (!job_id.empty()) runs_of_jobs_[job_id] = run->id();
   }
   co_return List(run->id());
 }
@@ -134,6 +136,12 @@ absl::Status LiveRules::Remove(const std::string& run,
   }
   return Error(absl::StatusCode::kNotFound, "unknown_rule",
                absl::StrCat("there is no rule '", rule, "'"));
+}
+
+std::string LiveRules::RunOf(const std::string& job) const {
+  absl::MutexLock lock(&mu_);
+  const auto found = runs_of_jobs_.find(job);
+  return found == runs_of_jobs_.end() ? "" : found->second;
 }
 
 uint64_t LiveRules::finding_count() const {

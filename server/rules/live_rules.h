@@ -53,6 +53,9 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   // Its findings stay. NOT_FOUND "unknown_rule".
   absl::Status Remove(const std::string& run, const std::string& rule)
       ABSL_LOCKS_EXCLUDED(mu_);
+  // The run to whose rules this job was added last; empty if there is none. It
+  // is known after the job has ended, too.
+  std::string RunOf(const std::string& job) const ABSL_LOCKS_EXCLUDED(mu_);
   // The number of findings since the server was started.
   uint64_t finding_count() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -91,6 +94,8 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   mutable absl::Mutex mu_;
   std::map<std::string, std::vector<std::shared_ptr<Set>>> sets_
       ABSL_GUARDED_BY(mu_);
+  // By the id of the job.
+  std::map<std::string, std::string> runs_of_jobs_ ABSL_GUARDED_BY(mu_);
   uint64_t finding_count_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

@@ -263,9 +263,12 @@ boost::asio::awaitable<R> OpenedRun::OnStrand(Work work) {
 void OpenedRun::RefreshNowAndThen() {
   const auto now = steady_clock::now();
   const auto interval = source_->alive() ? kFollowInterval : kEndedInterval;
-  if (refreshed_ && now - *refreshed_ < interval) return;
+  if (!refreshed_ || now - *refreshed_ >= interval) Refresh();
+}
+
+void OpenedRun::Refresh() {
   source_->Refresh();
-  refreshed_ = now;
+  refreshed_ = steady_clock::now();
 }
 
 jobs::Task<model::Run> OpenedRun::Describe(bool whole) {
@@ -394,6 +397,8 @@ jobs::Task<std::shared_ptr<jobs::FollowedRules>> OpenedRun::Follow(
                               RunSource& source) mutable -> Result {
     ASSIGN_OR_RETURN(auto follower, RuleFollower::Compile(std::move(rules),
                                                           std::move(found)));
+    // Whether the run has ended is judged by its present state.
+    Refresh();
     // Selections are checked, too.
     ASSIGN_OR_RETURN(NewSteps steps, follower->Take(source));
     boost::asio::co_spawn(
@@ -409,8 +414,8 @@ boost::asio::awaitable<void> OpenedRun::Feed(
   boost::asio::steady_timer timer(strand_);
   while (!rules->cancelled() && !*stopped_) {
     const bool idle = steps->ranks.empty();
+    rules->SetDone(idle && !source_->alive());
     if (idle) {
-      rules->SetDone(!source_->alive());
       timer.expires_after(kRulesInterval);
       co_await timer.async_wait(boost::asio::use_awaitable);
     } else {
@@ -421,8 +426,7 @@ boost::asio::awaitable<void> OpenedRun::Feed(
       auto evaluated = jobs::CallOn<bool>(check_executor_, std::move(evaluate));
       co_await std::move(evaluated);
     }
-    source_->Refresh();
-    refreshed_ = steady_clock::now();
+    Refresh();
     auto next = rules->Take(*source_);
     if (!next.ok()) {
       rules->Fail(next.status());

@@ -60,6 +60,7 @@ class OpenedRun final : public jobs::RecordedRun,
   boost::asio::awaitable<R> OnStrand(Work work);
   // On the strand.
   void RefreshNowAndThen();
+  void Refresh();
   absl::StatusOr<std::shared_ptr<const model::GraphFile>> GraphIndex(
       const std::string& graph);
   absl::StatusOr<std::shared_ptr<BackgroundCheck>> FindCheck(

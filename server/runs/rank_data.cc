@@ -67,8 +67,13 @@ void RankData::ReadInfo() {
 void RankData::Refresh() {
   // The rank ends while this looks, or before: so this comes first.
   if (!info_.ended) ReadInfo();
+  const bool was_alive = HoldsRing();
   log_.Refresh();
-  alive_ = !info_.ended && log_.ring_file() && log_.ring_file()->IsLocked();
+  alive_ = !info_.ended && (was_alive || HoldsRing());
+}
+
+bool RankData::HoldsRing() const {
+  return log_.ring_file() && log_.ring_file()->IsLocked();
 }
 
 void RankData::RefreshIndex() { index_.Update(log_); }

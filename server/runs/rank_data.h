@@ -89,6 +89,8 @@ class RankData {
 
  private:
   void ReadInfo();
+  // Whether a process has the ring open.
+  bool HoldsRing() const;
   std::optional<uint64_t> StepNear(uint64_t first, uint64_t count,
                                    bool last) const;
   // Adds the damage that a status describes.

@@ -14,18 +14,18 @@ from typing import Any
 
 import graphdbg
 import pytest
-from conftest import GRAPHDBG, PYTHON, Finished, Server, clean_environment, wait_until
-from graphdbg.client import ApiError, Job
+from conftest import GRAPHDBG, Finished, Server, clean_environment, wait_until
+from graphdbg.client import ApiError, InvalidRequestError, Job
 
-# The loss explodes in step 30.
-EXPLODES = """
+# The loss jumps in step 30.
+JUMPS = """
 import torch
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
 for step in range(1, 41):
     optimizer.zero_grad()
-    target = torch.full((8, 1), 1e4 if step >= 30 else 1.0)
+    target = torch.full((8, 1), 30.0 if step >= 30 else 1.0)
     torch.nn.functional.mse_loss(model(torch.randn(8, 4)), target).backward()
     optimizer.step()
 print("trained")
@@ -83,7 +83,8 @@ def hook() -> Iterator[tuple[str, list[Any]]]:
 
 def write_config(tmp_path: Path, rules: list[dict[str, Any]]) -> str:
     file = tmp_path / "job.json"
-    file.write_text(json.dumps({"rules": rules}))
+    # Every step, whatever it costs.
+    file.write_text(json.dumps({"rules": rules, "record": {"overhead": 1}}))
     return str(file)
 
 
@@ -111,7 +112,7 @@ def test_findings_are_delivered_and_equal_those_of_the_recording(
         tmp_path,
         [
             {
-                "name": "explodes",
+                "name": "jumps",
                 "select": LOSS,
                 "when": "value > 100 * prev(value, 1)",
                 "actions": ["log", {"webhook": address}, {"command": copy}],
@@ -120,17 +121,17 @@ def test_findings_are_delivered_and_equal_those_of_the_recording(
             {"name": "slow", "series": ["rank"], "when": "step_seconds > 1000 * mean_before(step_seconds, 5)"},
         ],
     )
-    (tmp_path / "train.py").write_text(EXPLODES)
+    (tmp_path / "train.py").write_text(JUMPS)
     run = debug_run(
-        "--no-wait", "--record", str(tmp_path / "runs"), "--config", config, command=[PYTHON, str(tmp_path / "train.py")]
+        "--no-wait", "--record", str(tmp_path / "runs"), "--config", config, command=[sys.executable, str(tmp_path / "train.py")]
     )
     assert (run.code, run.stdout) == (0, "trained\n"), run.stderr
     findings = run.result["findings"]
-    (explodes,) = [each for each in findings if each["rule"] == "explodes"]
-    assert (explodes["step"], explodes["tensor"], explodes["rank"]) == (30, "forward/mse_loss:0", 0)
-    assert "rule explodes fired in step 30 on rank 0 at forward/mse_loss:0: value > 100 * prev(value, 1)" in run.stderr
-    assert received == [explodes]
-    assert json.loads(kept.read_text()) == explodes
+    (jumps,) = [each for each in findings if each["rule"] == "jumps"]
+    assert (jumps["step"], jumps["tensor"], jumps["rank"]) == (30, "forward/mse_loss:0", 0)
+    assert "rule jumps fired in step 30 on rank 0 at forward/mse_loss:0: value > 100 * prev(value, 1)" in run.stderr
+    assert received == [jumps]
+    assert json.loads(kept.read_text()) == jumps
 
     recorded = run.result["run"]
     assert plain(findings) == plain(afterwards(recorded, "--config", config))
@@ -149,7 +150,7 @@ def test_a_rule_stops_the_job(debug_run: Callable[..., Finished], tmp_path: Path
         str(tmp_path / "runs"),
         "--config",
         config,
-        command=[PYTHON, str(tmp_path / "train.py"), str(tmp_path / "end")],
+        command=[sys.executable, str(tmp_path / "train.py"), str(tmp_path / "end")],
     )
     assert run.result["status"] == "terminated"
     assert [each["step"] for each in run.result["findings"]] == [5]
@@ -158,8 +159,8 @@ def test_a_rule_stops_the_job(debug_run: Callable[..., Finished], tmp_path: Path
 def test_rules_need_no_directory(debug_run: Callable[..., Finished], tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     config = write_config(tmp_path, [{"rule": "exploding_tensor"}, {"rule": "all_zero", "select": {"include": ["xyz"]}}])
-    (tmp_path / "train.py").write_text(EXPLODES)
-    run = debug_run("--no-wait", "--config", config, command=[PYTHON, str(tmp_path / "train.py")])
+    (tmp_path / "train.py").write_text(JUMPS)
+    run = debug_run("--no-wait", "--config", config, command=[sys.executable, str(tmp_path / "train.py")])
     assert run.code == 0, run.stderr
     assert run.result["findings"] == []
     assert Path(run.result["run"]).parent == tmp_path / "runs"
@@ -172,7 +173,7 @@ def test_wrong_rules_are_refused_before_the_job_starts(debug_run: Callable[..., 
         ([{"rule": "all_zero"}], "rules[0]"),
         ([{"rule": "exploding_tensor"}] * 2, "rules[1].name: there is a rule 'exploding_tensor' already"),
     ]:
-        run = debug_run("--config", write_config(tmp_path, rules), command=[PYTHON, "-c", "print('started')"])
+        run = debug_run("--config", write_config(tmp_path, rules), command=[sys.executable, "-c", "print('started')"])
         assert run.code == 2 and expected in run.stderr, run.stderr
         assert run.stdout == ""
 
@@ -209,10 +210,10 @@ def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: 
 
     job.record(str(tmp_path / "runs"))
     wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
-    for rule, code in [(("a", "steps > 1"), "invalid_field"), (("", "step > 1"), "invalid_field")]:
-        with pytest.raises(ApiError) as wrong:
-            job.add_rule(*rule)
-        assert wrong.value.code == code
+    for name, when, field in [("a", "steps > 1", "when"), ("", "step > 1", "name")]:
+        with pytest.raises(InvalidRequestError) as wrong:
+            job.add_rule(name, when)
+        assert wrong.value.field == f"rules[0].{field}"
     later = job.refresh().step + 50
     rule = job.add_rule("later", f"step > {later}", select=LOSS, actions=["pause"])
     assert (rule.name, rule.actions, rule.state) == ("later", ("pause",), "running")
@@ -254,6 +255,7 @@ def test_rules_compare_ranks(server: Server, tmp_path: Path, start_job: Any) -> 
     server.wait_for_state("pair", "paused", pause_reason="start")
     client = graphdbg.connect(server.addresses["http_address"], data_dir=server.data_dir)
     job = client.job("pair")
+    wait_until("both ranks record", lambda: len([each for each in job.recording() if each.directory]) == 2)
     job.add_rule(
         "replicas",
         "hi - lo > 1e-6 * hi",

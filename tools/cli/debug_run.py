@@ -11,6 +11,7 @@ from .break_on import watchpoints_of
 from .client import ApiError, Json
 from .configuration import watchpoint_bodies
 from .errors import CliError
+from .finding_actions import FindingActions
 from .job_follower import JobFollower, OnHit, RunOptions, job_summary, split_absorbed
 from .job_process import JobProcess, job_name, signals_to
 from .kept_jobs import keep_job
