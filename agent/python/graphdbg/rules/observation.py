@@ -70,9 +70,9 @@ class Observation(ABC):
     def inputs(self) -> dict[str, Statistics | None]:
         """The inputs of the op by name, NODE:SLOT, with their last statistics in this step; None: not recorded."""
 
-    def pass_key(self) -> tuple[int, str, int]:
-        """Step, mode and pass: the same for all observations of one pass."""
-        return self.step, self.mode, self.pass_
+    def phase(self) -> tuple[int, str]:
+        """Step and mode: the same for all passes of a training step, and for all of an evaluation within it."""
+        return self.step, self.mode
 
 
 def is_finite(statistics: Any) -> bool:

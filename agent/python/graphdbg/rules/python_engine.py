@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .python_rule import PythonRule
 
-_NO_VALUES = "values were not saved: record the collection at the level tensors"
+_NO_VALUES = "values were not saved: record the collection at the level tensors, or all of them with when_full: block"
 
 
 def evaluate_class(

@@ -20,15 +20,15 @@ Matrix = Counter[tuple[int, int]]
 
 @dataclass
 class _State:
-    """The pass in progress, and its counts by label and prediction."""
+    """The step or evaluation in progress, and its counts by label and prediction."""
 
     pairing: Pairing = field(default_factory=Pairing)
-    of_pass: tuple[int, str, int] | None = None
+    phase: tuple[int, str] | None = None
     matrix: Matrix = field(default_factory=Counter)
 
 
 class Confusion(Rule):
-    """Looks at the confusion matrix of each pass: of a training step, or of a whole evaluation.
+    """Looks at confusion matrices: of each training step, and of each evaluation.
 
     All counts are relative to how often a class was predicted. Classes that were never predicted
     have no such share; one that has samples and no correct prediction is a finding.
@@ -58,9 +58,9 @@ class Confusion(Rule):
 
     def observe(self, state: _State, now: Observation) -> tuple[Any, Finding | None]:
         found = None
-        if state.of_pass != now.pass_key():
+        if state.phase != now.phase():
             found = self.finish(state)
-            state.of_pass, state.matrix = now.pass_key(), Counter()
+            state.phase, state.matrix = now.phase(), Counter()
         pair = state.pairing.add(now)
         if pair is not None:
             state.matrix.update(count_pairs(*pair))
@@ -69,7 +69,7 @@ class Confusion(Rule):
     def finish(self, state: _State) -> Finding | None:
         most = self.values["category_no"]
         kept = {pair: count for pair, count in state.matrix.items() if not most or max(pair) < most}
-        return self._decided(state.of_pass[0], kept) if state.of_pass and kept else None
+        return self._decided(state.phase[0], kept) if state.phase and kept else None
 
     def _decided(self, step: int, matrix: dict[tuple[int, int], int]) -> Finding | None:
         predicted: Counter[int] = Counter()

@@ -24,7 +24,7 @@ _MOST_CLASSES = 1 << 31
 
 @dataclass
 class Pairing:
-    """The labels or predictions whose counterpart has not been observed yet."""
+    """The labels or predictions whose counterpart has not been observed yet. Both are of the same pass."""
 
     labels: Array | None = None
     predictions: Array | None = None
@@ -41,8 +41,10 @@ class Pairing:
         Returns:
             Labels and predicted classes, whole numbers of shape (n,), without labels below 0.
         """
-        if self.of_pass != now.pass_key():
-            self.labels, self.predictions, self.of_pass = None, None, now.pass_key()
+        now_of_pass = (*now.phase(), now.pass_)
+        if self.of_pass != now_of_pass:
+            # Were it not for this, labels that were dropped would shift all later pairs.
+            self.labels, self.predictions, self.of_pass = None, None, now_of_pass
         if LABELS in now.collections:
             self.labels = now.value()
         elif PREDICTIONS in now.collections:

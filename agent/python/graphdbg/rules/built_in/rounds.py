@@ -36,19 +36,19 @@ class Round:
 
 @dataclass
 class Rounds:
-    """The round in progress. An evaluation is over when training continues, or another pass begins."""
+    """The round in progress. An evaluation is over when training continues."""
 
     train: Mean = field(default_factory=Mean)
     evaluation: Mean = field(default_factory=Mean)
-    evaluated: tuple[int, str, int] | None = None
+    evaluated: tuple[int, str] | None = None
     has_evaluation: bool = False
 
     def add(self, now: Observation, loss: float) -> Round | None:
         """Adds a loss, and returns the round that is over with it, if there is one."""
-        finished = self.finish() if self.evaluated not in (None, now.pass_key()) else None
+        finished = self.finish() if self.evaluated not in (None, now.phase()) else None
         if now.mode == "eval":
             self.has_evaluation = True
-            self.evaluated = now.pass_key()
+            self.evaluated = now.phase()
             self.evaluation.add(loss)
         elif now.mode == "train":
             self.train.add(loss)
