@@ -201,5 +201,7 @@ def _summary(result: RuleResult) -> str:
     if result.observations is not None and result.observations == result.unknown:
         reason = visible(result.missing) or "too few, or what it needs was not recorded"
         return f"{name}: undecided for all {result.observations} observations: {reason}"
+    if result.missing and not result.count:
+        return f"{name}: undecided: {visible(result.missing)}"
     listed = f", the first {len(result.findings)} listed" if len(result.findings) < result.count else ""
     return f"{name}: {result.count} finding{'' if result.count == 1 else 's'}{listed}"

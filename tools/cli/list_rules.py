@@ -31,8 +31,9 @@ def _lines(rule: Listed) -> list[str]:
         return [*lines, f"    cannot be used: {rule.error}"]
     lines.append(f"    {rule.title}")
     for param in rule.params:
-        default = "required" if param.default is None else f"default {json.dumps(param.default)}"
-        lines.append(f"    {param.name}: {param.help + ': ' if param.help else ''}{param.accepts}, {default}")
+        default = "" if param.default is None else f", default {json.dumps(param.default)}"
+        default = ", required" if param.required else default
+        lines.append(f"    {param.name}: {param.help + ': ' if param.help else ''}{param.accepts}{default}")
     lines += [f"    cause?  {cause}" for cause in rule.advice.causes[:1]]
     lines += [f"    try     {step}" for step in rule.advice.next[:1]]
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 from pathlib import Path
 from typing import Any, ClassVar
@@ -333,3 +334,21 @@ def test_the_first_non_finite_value_is_followed_to_its_inputs(tmp_path: Path) ->
     assert (found.tensor, found.step, "origin: the inputs were finite" in found.message) == ("forward/b:0", 3, True)
     (found,) = run.check({"rule": "first_non_finite", "select": {"nodes": ["forward/c"]}}, ranks=[0])
     assert "propagated from forward/b:0" in found.message
+
+
+def test_the_example_of_the_page_works(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "rules.md").read_text()
+    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "my_rules.py"
+    file.write_text(example)
+    rank = SyntheticRank(tmp_path / "run", 0, 1, "run")
+    rank.nodes.append(Node("forward/input", 3, kind=5))
+    for step, zeros in enumerate((1, 2, 3), 1):
+        rank.add(mark(BEGIN_KIND, step))
+        rank.save(step, 1, numpy.array([0] * zeros + [7] * (4 - zeros)))
+        rank.add(mark(END_KIND, step))
+    rank.collections["inputs"] = [(1, 0)]
+    run = open_run(tmp_path / "run", rank)
+    (found,) = run.check(load_file(file)["token_ratio"])
+    assert (found.step, found.message) == (3, "75 % of the batch")
+    assert found.values == {"share": 75.0, "largest": 50.0}

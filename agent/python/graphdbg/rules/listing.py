@@ -25,7 +25,8 @@ class ListedParam:
     name: str
     accepts: str
     default: Any
-    help: str
+    required: bool = False
+    help: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def listed(own: Classes) -> list[Listed]:
 
 
 def _expression(rule: BuiltIn | Compound) -> Listed:
-    params = tuple(ListedParam(name, _accepts(value), value, "") for name, value in rule.params.items())
+    params = tuple(ListedParam(name, _accepts(value), value) for name, value in rule.params.items())
     needs_selection = isinstance(rule, BuiltIn) and rule.select is None
     return Listed(rule.id, rule.title, "built-in", needs_selection, params, ADVICE[rule.id])
 
@@ -74,7 +75,10 @@ def _class(rule: type[Rule], origin: str) -> Listed:
         rule.title,
         origin,
         rule.select is None,
-        tuple(ListedParam(name, param.describe(), param.default, param.help) for name, param in params.items()),
+        tuple(
+            ListedParam(name, param.describe(), param.default, param.default is None, param.help)
+            for name, param in params.items()
+        ),
         Advice(tuple(rule.causes), tuple(rule.next)),
     )
 
