@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import graphdbg
 import pytest
-from conftest import PACKAGE, clean_environment
+from conftest import GRAPHDBG, PACKAGE, clean_environment
 
 pytest.importorskip("duckdb")
 
@@ -166,3 +168,71 @@ def test_runs_are_compared(recorded: Callable[[str], graphdbg.runs.Run]) -> None
     last = {"params": {"other": other["params"]["other"]}, "select": {"collections": ["losses"]}}
     (found,) = run.check({"rule": "similar_across_runs", **last}, steps=(7, 9))
     assert found.step == 7 and found.tensor in run.collections()["losses"].tensors
+
+
+MY_RULES = """
+import graphdbg
+
+class Largest(graphdbg.Rule):
+    id, title = "largest", "The loss is large"
+    params = {"limit": graphdbg.Param(float, 2, min=0)}
+    select = graphdbg.Select(collections=["losses"])
+    causes = ["It is the first step."]
+
+    def observe(self, state, now):
+        loss = now.statistics.mean
+        return state, self.finding(f"{loss:.3g}", loss=loss) if loss > self.values["limit"] else None
+
+class Broken(graphdbg.Rule):
+    id, title = "broken", "It raises"
+
+    def observe(self, state, now):
+        return 1 / (now.step - 3), None
+"""
+
+
+def rules_command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [GRAPHDBG, "rules", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_the_command_evaluates_rules_of_a_file(
+    recorded: Callable[[str], graphdbg.runs.Run], tmp_path: Path
+) -> None:
+    run = recorded("sound").path
+    file, config = tmp_path / "my_rules.py", tmp_path / "job.yaml"
+    file.write_text(MY_RULES)
+    config.write_text("rules:\n- {rule: largest, params: {limit: 1000000}}\n- {when: l2 < 0}\n")
+    done = rules_command(run, "--rules-from", file)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[1].split()[:4] == ["1", "0", "train", "largest"]
+    assert "largest: 2 findings\ngraphdbg:   cause?  It is the first step." in done.stderr
+    assert f"broken was switched off: ZeroDivisionError: division by zero ({file}:18)" in done.stderr
+    done = rules_command(run, "--rules-from", file, "--rule", "broken", "--json")
+    assert done.returncode == 1
+    (rule,) = json.loads(done.stdout)["rules"]
+    assert rule["finding_count"] == 0 and rule["error"].startswith("ZeroDivisionError")
+    done = rules_command(run, "--rules-from", file, "--config", config, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["findings"] == []
+    file.write_text(MY_RULES.replace('id, title = "broken"', 'id, title = "Broken One"'))
+    done = rules_command(run, "--rules-from", file)
+    assert done.returncode == 2 and f"{file}: class Broken: id: expected lower case" in done.stderr
+
+
+def test_the_command_lists_rules(tmp_path: Path) -> None:
+    file = tmp_path / "my_rules.py"
+    file.write_text(MY_RULES)
+    done = rules_command("--list", "--rules-from", file)
+    assert done.returncode == 0
+    assert "largest (file)\n    The loss is large\n    limit: a number of at least 0, default 2.0\n" in done.stdout
+    assert "unchanged_tensor (needs a selection of tensors)" in done.stdout
+    rules = {rule["id"]: rule for rule in json.loads(rules_command("--list", "--json").stdout)["rules"]}
+    assert set(RULES) < set(rules) and rules["overfit"]["advice"]["causes"]
+    done = rules_command()
+    assert done.returncode == 2 and "missing RUN, or --list" in done.stderr
