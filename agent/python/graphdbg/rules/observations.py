@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphdbg.runs.rank import Rank
     from graphdbg.runs.run import Run
 
-_RECORDS_AT_ONCE = 200_000
+_RECORDS_AT_ONCE = 50_000
 _INTENTIONAL_INFINITIES = 4
 # The fields that both records of an execution have in common.
 _EXECUTION = ("step", "exec_order", "node", "slot", "mode", "pass", "iteration")
@@ -86,7 +86,7 @@ def _is_within(step: int, limits: Range) -> bool:
 
 
 def _parts(run: Run, ranks: Sequence[Rank], limits: Range) -> Iterator[tuple[int, int | None, int, int]]:
-    """Ranges of steps, both inclusive, of some 200,000 records each, and how many steps are before their ends."""
+    """Ranges of steps, both inclusive, of some 50,000 records each, and how many steps are before their ends."""
     steps = [step for step in run.steps(complete=False) if _is_within(step, limits)]
     every = max(1, len(run.steps(complete=False)))
     records = max(1, sum(rank.end_position for rank in ranks))
@@ -135,9 +135,10 @@ class _Reader:
         order = _in_order(records[wanted], places[wanted])
         chosen, where = records[wanted][order], places[wanted][order]
         entries = []
-        for record, at, execution in zip(chosen, where.tolist(), _executions(chosen, where), strict=True):
-            statistics = None if record["kind"] == SAVED_KIND else record
-            entries.append((self._place(at, record), Records(statistics, saved.get(execution))))
+        kinds, executions = chosen["kind"].tolist(), _executions(chosen, where)
+        for record, kind, execution in zip(chosen, kinds, executions, strict=True):
+            statistics = None if kind == SAVED_KIND else record
+            entries.append((self._place(execution), Records(statistics, saved.get(execution) if saved else None)))
         kept = [entry for entry in entries if not self._needs.tensors or entry[1].has_value]
         skipped = int((~is_saved).sum()) - int((~is_saved[wanted]).sum())
         return Block(kept, skipped, len(entries) - len(kept), *progress)
@@ -153,12 +154,13 @@ class _Reader:
             wanted[numpy.flatnonzero(is_saved)[alone]] = True
         return wanted
 
-    def _place(self, at: int, record: Array) -> Place:
-        rank, node, slot = self._selected[at].rank, int(record["node"]), int(record["slot"])
+    def _place(self, execution: tuple[int, ...]) -> Place:
+        at, step, _, node, slot, mode, pass_, _ = execution
+        rank = self._selected[at].rank
         name = self._names.get((at, node, slot))
         if name is None:
             name = self._names[at, node, slot] = f"{rank.nodes.name(node)}:{slot}"
-        return Place(rank.number, name, int(record["step"]), mode_name(int(record["mode"])), int(record["pass"]))
+        return Place(rank.number, name, step, mode_name(mode), pass_)
 
 
 def _in_order(records: Array, places: Array) -> Array:
@@ -170,7 +172,7 @@ def _in_order(records: Array, places: Array) -> Array:
 
 
 def _executions(records: Array, places: Array) -> list[tuple[int, ...]]:
-    """What distinguishes the executions of records, for each."""
+    """What distinguishes the executions of records, for each: its rank's place, and the fields of _EXECUTION."""
     return list(zip(places.tolist(), *(records[name].tolist() for name in _EXECUTION), strict=True))
 
 

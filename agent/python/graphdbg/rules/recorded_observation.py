@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 from graphdbg.runs.errors import NotRecorded
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from graphdbg.runs.steps import Mark
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where an observation was made: the arguments of Observation."""
 
     rank: int
@@ -32,8 +30,7 @@ class Place:
     pass_: int
 
 
-@dataclass(frozen=True)
-class Records:
+class Records(NamedTuple):
     """The records of one execution of a tensor's op; None: not recorded."""
 
     statistics: Array | None = None

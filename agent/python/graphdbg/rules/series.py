@@ -57,26 +57,27 @@ class SeriesTable:
 
     def __init__(self, rule: PythonRule) -> None:
         self._rule = rule
-        self._series: dict[SeriesKey, Series] = {}
+        series = rule.rule.series
+        self._parts = ("rank" in series, "tensor" in series, "mode" in series)
+        self._series: dict[tuple[int | None, str | None, str | None], Series] = {}
 
     def __iter__(self) -> Iterator[Series]:
         return iter(self._series.values())
 
     def at(self, place: _Place, step: int) -> Series:
         """The series of an observation, with its step."""
-        parts = self._rule.rule.series
-        key = SeriesKey(
-            place.rank if "rank" in parts else None,
-            place.tensor if "tensor" in parts else None,
-            place.mode if "mode" in parts else None,
-        )
-        found = self._series.get(key)
+        by_rank, by_tensor, by_mode = self._parts
+        parts = (place.rank if by_rank else None, place.tensor if by_tensor else None, place.mode if by_mode else None)
+        found = self._series.get(parts)
         if found is None:
-            state = call(self._rule.rule.start, key)
-            found = self._series[key] = Series(key, state, Episodes(self._rule.hold, self._rule.cool_down))
+            found = self._series[parts] = self._started(SeriesKey(*parts))
         if not found.steps or found.steps[-1] != step:
             found.steps.append(step)
         return found
+
+    def _started(self, key: SeriesKey) -> Series:
+        state = call(self._rule.rule.start, key)
+        return Series(key, state, Episodes(self._rule.hold, self._rule.cool_down))
 
     def observe(self, series: Series, now: Observation) -> Finding | None:
         """The finding that an observation begins. Raises NotRecorded, too."""
