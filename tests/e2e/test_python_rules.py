@@ -236,3 +236,20 @@ def test_the_command_lists_rules(tmp_path: Path) -> None:
     assert set(RULES) < set(rules) and rules["overfit"]["advice"]["causes"]
     done = rules_command()
     assert done.returncode == 2 and "missing RUN, or --list" in done.stderr
+
+
+def test_a_rule_host_reads_values_of_the_recording(recorded: Callable[[str], graphdbg.runs.Run]) -> None:
+    run = recorded("faulty")
+    place = {"rank": 0, "tensor": "forward/embedding/input:0", "step": 1, "mode": "train", "pass": 1}
+    requests = [{"rules": [{"rule": "nlp_sequence_ratio"}], "run": run.path}, {"observe": 0, **place}]
+    done = subprocess.run(
+        [GRAPHDBG, "rulehost"],
+        input="".join(json.dumps(request) + "\n" for request in requests),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=clean_environment(),
+    )
+    ready, found = map(json.loads, done.stdout.splitlines())
+    assert ready["ready"][0]["needs"]["tensors"]
+    assert found["finding"]["step"] == 1 and "token 0 takes" in found["finding"]["message"]

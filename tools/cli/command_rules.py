@@ -61,11 +61,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from graphdbg.rules import evaluate, listed, refuse_unobserved
+    from graphdbg.rules import evaluate, listed, load_files, refuse_unobserved
     from graphdbg.runs import open_run
     from graphdbg.runs.summary import find_run
 
-    own = _own(arguments.rules_from or [])
+    own = load_files(arguments.rules_from or [])
     if arguments.list:
         print_rules(listed(own), arguments.json)
         return 0
@@ -89,19 +89,6 @@ def run(arguments: argparse.Namespace) -> int:
     if chosen is not None:
         refuse_unobserved(results)
     return 1 if any(result.findings or result.error for result in results) else 0
-
-
-def _own(files: list[str]) -> Own:
-    """The rules of Python files, by id."""
-    from graphdbg.rules import RuleError, load_file
-
-    found: Own = {}
-    for file in files:
-        for name, rule in load_file(file).items():
-            if name in found:
-                raise RuleError(f"{file}: class {rule.__name__}: {name} is the id of a rule of another file")
-            found[name] = rule
-    return found
 
 
 def _chosen(names: list[str] | None, file: str | None, own: Own) -> list[AnyRule] | None:

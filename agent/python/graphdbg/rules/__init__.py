@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .advice import advice_for
 from .catalogue import BUILT_INS, COMPOUNDS, BuiltIn, Compound
-from .classes import load_file
+from .classes import load_file, load_files
 from .definition import CompoundRule, ExpressionRule, RuleError
 from .evaluation import ENGINES, RuleWarning, evaluate, refuse_unobserved, warn_of_errors
 from .finding import Finding, RuleResult
@@ -45,6 +45,7 @@ __all__ = [
     "evaluate",
     "listed",
     "load_file",
+    "load_files",
     "read_rules",
     "refuse_unobserved",
     "rule_of",

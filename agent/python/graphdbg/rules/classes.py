@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,6 +44,17 @@ def load_file(file: str | Path) -> dict[str, type[Rule]]:
         found[each.id] = each
     if not found:
         raise RuleError(f"{file}: there are no rules; expected classes derived from graphdbg.Rule")
+    return found
+
+
+def load_files(files: Iterable[str | Path]) -> dict[str, type[Rule]]:
+    """The rules of several files, as `load_file`. Raises RuleError, also if two have the same id."""
+    found: dict[str, type[Rule]] = {}
+    for file in files:
+        for name, rule in load_file(file).items():
+            if name in found:
+                raise RuleError(f"{file}: class {rule.__name__}: {name} is the id of a rule of another file")
+            found[name] = rule
     return found
 
 
