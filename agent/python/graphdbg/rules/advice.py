@@ -7,7 +7,7 @@ from graphdbg.client.models import Advice
 from .definition import CompoundRule, ExpressionRule
 from .python_rule import PythonRule
 
-# Of the built-in rules that are expressions; rules in Python have their own.
+# The advice of built-in rules that are expressions; rules in Python have their own.
 ADVICE = {
     "vanishing_gradient": Advice(
         (

@@ -49,7 +49,7 @@ class Compound:
     """A built-in rule that matches where one of several expressions does.
 
     Attributes:
-        id, title, params: As of BuiltIn.
+        id, title, params: The same as in BuiltIn.
         parts: The expressions.
     """
 
@@ -95,7 +95,7 @@ def _loss_stays(params: Mapping[str, Any]) -> str:
 _GRADIENTS = {"collections": ["gradients"]}
 _WEIGHTS = {"collections": ["weights"]}
 _LOSSES = {"collections": ["losses"]}
-# What activations read: the results of ops with weights.
+# Activations read the results of ops with weights.
 _WEIGHTED_OPS = {
     "op_types": ["aten::linear", "aten::addmm", "aten::convolution", "aten::conv1d", "aten::conv2d", "aten::conv3d"],
     "exclude": ["^backward/"],
