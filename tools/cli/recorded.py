@@ -18,9 +18,10 @@ _PROGRESS_EVERY_SECONDS = 0.2
 _BAR_WIDTH = 30
 
 
-def add_run(parser: argparse.ArgumentParser) -> None:
+def add_run(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     parser.add_argument(
         "run_name",
+        nargs="?" if optional else None,
         metavar="RUN",
         help="directory or URL of a run, or its id in $GRAPHDBG_RECORD or ./runs (see `graphdbg runs`)",
     )

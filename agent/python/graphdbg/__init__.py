@@ -6,6 +6,7 @@ program needs no change and does not import this package.
 `run_local` does from Python what `graphdbg run` does from a shell, and `connect`
 returns a client that controls jobs of a running server. `open_run` reads what a job
 recorded, and `save_scalar`, `save_tensor` and `mode` add to it from within the job.
+`Rule`, with `Param`, `Select`, `Needs` and `Finding`, is the base class of own rules.
 `%load_ext graphdbg` adds the cell magic `%%graphdbg` to a notebook.
 """
 
@@ -22,14 +23,24 @@ if TYPE_CHECKING:
     from .client import GraphdbgError as GraphdbgError
     from .client import Job as Job
     from .client import connect as connect
+    from .rules import Finding as Finding
+    from .rules import Needs as Needs
+    from .rules import Param as Param
+    from .rules import Rule as Rule
+    from .rules import Select as Select
     from .runs import open_run as open_run
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Client",
+    "Finding",
     "GraphdbgError",
     "Job",
+    "Needs",
+    "Param",
+    "Rule",
+    "Select",
     "Terminated",
     "__version__",
     "connect",
@@ -46,6 +57,11 @@ _LAZY = {
     "GraphdbgError": "graphdbg.client",
     "Job": "graphdbg.client",
     "connect": "graphdbg.client",
+    "Finding": "graphdbg.rules",
+    "Needs": "graphdbg.rules",
+    "Param": "graphdbg.rules",
+    "Rule": "graphdbg.rules",
+    "Select": "graphdbg.rules",
     "mode": "graphdbg._saving",
     "save_scalar": "graphdbg._saving",
     "save_tensor": "graphdbg._saving",

@@ -34,6 +34,31 @@ class BuiltIn:
     reduce: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Part:
+    """An expression of a compound rule; the attributes are those of BuiltIn."""
+
+    when: Callable[[Mapping[str, Any]], str]
+    select: Mapping[str, list[str]]
+    series: tuple[str, ...] = SERIES_PARTS
+    reduce: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Compound:
+    """A built-in rule that matches where one of several expressions does.
+
+    Attributes:
+        id, title, params: The same as in BuiltIn.
+        parts: The expressions.
+    """
+
+    id: str
+    title: str
+    params: Mapping[str, Parameter]
+    parts: tuple[Part, ...]
+
+
 def _variance(params: Mapping[str, Any]) -> str:
     limits = [("variance >", params["max_threshold"]), ("variance <", params["min_threshold"])]
     parts = [f"{relation} {limit!r}" for relation, limit in limits if limit is not None]
@@ -53,8 +78,28 @@ def _loss_not_decreasing(params: Mapping[str, Any]) -> str:
     return f"{before} - value < {params['diff_percent']!r} / 100 * abs({before})"
 
 
+def _variances_differ(params: Mapping[str, Any]) -> str:
+    return f"hi > {params['threshold']!r} * lo && step <= {params['steps']}"
+
+
+def _gradients_are_narrow(params: Mapping[str, Any]) -> str:
+    # 3.29 standard deviations of a normal distribution are between its 5th and its 95th percentile.
+    return f"3.29 * sd < {params['distribution_range']!r} && count > 1 && step <= {params['steps']}"
+
+
+def _loss_stays(params: Mapping[str, Any]) -> str:
+    loss = _loss_not_decreasing({"num_steps": params["patience"], "diff_percent": 0.1})
+    return f"{loss} && step <= {params['steps']}"
+
+
 _GRADIENTS = {"collections": ["gradients"]}
 _WEIGHTS = {"collections": ["weights"]}
+_LOSSES = {"collections": ["losses"]}
+# Activations read the results of ops with weights.
+_WEIGHTED_OPS = {
+    "op_types": ["aten::linear", "aten::addmm", "aten::convolution", "aten::conv1d", "aten::conv2d", "aten::conv3d"],
+    "exclude": ["^backward/"],
+}
 
 BUILT_INS = {
     rule.id: rule
@@ -113,7 +158,7 @@ BUILT_INS = {
             "A loss does not decrease (percentage of the earlier loss)",
             _loss_not_decreasing,
             {"num_steps": 10, "diff_percent": 0.1},
-            {"collections": ["losses"]},
+            _LOSSES,
         ),
         BuiltIn(
             "gradient_spike",
@@ -138,6 +183,28 @@ BUILT_INS = {
             {"factor": 3, "window": 20},
             {},
             ("rank",),
+        ),
+    )
+}
+
+COMPOUNDS = {
+    rule.id: rule
+    for rule in (
+        Compound(
+            "poor_weight_initialization",
+            "In the first steps, the variances of layers differ much, gradients are close to constant, or the loss "
+            "does not decrease",
+            {"threshold": 10.0, "distribution_range": 0.001, "patience": 5, "steps": 10},
+            (
+                Part(
+                    _variances_differ,
+                    _WEIGHTED_OPS,
+                    ("rank", "mode"),
+                    {"hi": "max(variance)", "lo": "min(variance)"},
+                ),
+                Part(_gradients_are_narrow, _GRADIENTS),
+                Part(_loss_stays, _LOSSES),
+            ),
         ),
     )
 }

@@ -47,6 +47,7 @@ class ExpressionRule:
         reduce: Values over the observations of a step, such as "max(l2)", by name.
         hold: Observations in a row for which `when` must be true.
         cool_down: Observations without a match before the rule is reported again.
+        base: The id of the built-in rule that it is made from; "" if there is none.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ExpressionRule:
     reduce: Mapping[str, str] = field(default_factory=dict)
     hold: int = 1
     cool_down: int = 10
+    base: str = field(default="", compare=False)
 
     def expression(self) -> Part:
         """The parsed expression.
@@ -120,6 +122,11 @@ class ExpressionRule:
             "cool_down": self.cool_down,
         }
 
+    @property
+    def parts(self) -> tuple[ExpressionRule, ...]:
+        """The expressions that it consists of: itself."""
+        return (self,)
+
     def describe(self, values: Mapping[str, float | None]) -> str:
         """The message of a finding with these values."""
         found = ", ".join(
@@ -127,3 +134,21 @@ class ExpressionRule:
         )
         held = f", for {self.hold} observations in a row" if self.hold > 1 else ""
         return f"{self.when}{': ' if found else ''}{found}{held}"
+
+
+@dataclass(frozen=True)
+class CompoundRule:
+    """A rule that matches where any of its parts does.
+
+    Attributes:
+        name: Its name in findings, which all parts have, too.
+        parts: At least one expression.
+    """
+
+    name: str
+    parts: tuple[ExpressionRule, ...]
+
+    def check(self) -> None:
+        """Raises RuleError if a part is invalid."""
+        for part in self.parts:
+            part.check()

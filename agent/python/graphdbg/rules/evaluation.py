@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
-from .definition import ExpressionRule, RuleError
+from .definition import CompoundRule, ExpressionRule, RuleError
 from .duckdb_engine import evaluate_by_sql
-from .finding import RuleResult
+from .finding import MAX_FINDINGS, RuleResult
+from .observations import Range
+from .python_engine import evaluate_class
+from .python_rule import AnyRule, PythonRule
 from .selection import check_collections
 from .sql import Limits
 
 if TYPE_CHECKING:
     from graphdbg.runs.run import Run
+
+
+class RuleWarning(UserWarning):
+    """A rule in Python has raised an exception and was switched off."""
+
 
 ENGINES = ("auto", "log", "duckdb")
 
@@ -26,22 +35,22 @@ Progress = Callable[[int, int], None]
 
 def evaluate(
     run: Run,
-    rules: Sequence[ExpressionRule],
+    rules: Sequence[AnyRule],
     steps: tuple[int | None, int | None] = (None, None),
     ranks: Sequence[int] | None = None,
     engine: str = "auto",
     progress: Progress = lambda done, total: None,
 ) -> list[RuleResult]:
-    """Evaluates rules, in their order.
+    """Evaluates rules, in their order. Rules in Python that raise are switched off; see RuleResult.error.
 
     Args:
         run: The run.
         rules: The rules.
         steps: First and last, both inclusive and either None. Observations before the first are not looked at.
         ranks: Only these; None: all.
-        engine: "log" reads the log with the server's engine, "duckdb" evaluates SQL over the tables of the run, and
-            "auto" chooses the log if it is on this machine and complete.
-        progress: Called with the engine log.
+        engine: For expressions: "log" reads the log with the server's engine, "duckdb" evaluates SQL over the tables
+            of the run, and "auto" chooses the log if it is on this machine and complete.
+        progress: Called with the engine log and for rules in Python.
 
     Raises:
         RuleError: A rule selects a collection that the run does not have, or needs what the engine does not have.
@@ -51,9 +60,47 @@ def evaluate(
         raise GraphdbgError(f"no engine {engine}; there are {', '.join(ENGINES)}", USAGE)
     for rank in ranks or ():
         run.rank(rank)
+    expressions = [part for rule in rules if not isinstance(rule, PythonRule) for part in rule.parts]
+    classes = [rule for rule in rules if isinstance(rule, PythonRule)]
+    _check_collections(run, [*expressions, *classes])
+    by_expression = iter(_evaluate_expressions(run, expressions, steps, ranks, engine, progress) if expressions else ())
+    limits = Range(*steps, ranks or None)
+    return [
+        evaluate_class(run, rule, limits, progress)
+        if isinstance(rule, PythonRule)
+        else _joined(rule, [next(by_expression) for _ in rule.parts])
+        for rule in rules
+    ]
+
+
+def refuse_unobserved(results: Sequence[RuleResult]) -> None:
+    """Raises RuleError for the first rule that selected nothing that was recorded."""
+    for result in results:
+        if result.observations == 0 and not result.error:
+            raise RuleError(f"{result.rule.name}: nothing that it selects was recorded")
+
+
+def warn_of_errors(results: Sequence[RuleResult]) -> None:
+    """Issues a RuleWarning for each rule in Python that was switched off."""
+    for result in results:
+        if result.error:
+            warnings.warn(f"{result.rule.name} was switched off: {result.error}", RuleWarning, stacklevel=4)
+
+
+def _check_collections(run: Run, rules: Sequence[ExpressionRule | PythonRule]) -> None:
     known = list(run.collections()) if any(rule.select.get("collections") for rule in rules) else []
     for rule in rules:
         check_collections(rule, known)
+
+
+def _evaluate_expressions(
+    run: Run,
+    rules: Sequence[ExpressionRule],
+    steps: tuple[int | None, int | None],
+    ranks: Sequence[int] | None,
+    engine: str,
+    progress: Progress,
+) -> list[RuleResult]:
     directory = _directory_with_log(run)
     if engine == "duckdb" or (engine == "auto" and directory is None):
         return evaluate_by_sql(run, rules, Limits(*steps, ranks or None))
@@ -65,11 +112,16 @@ def evaluate(
     return found
 
 
-def refuse_unobserved(results: Sequence[RuleResult]) -> None:
-    """Raises RuleError for the first rule that selected nothing that was recorded."""
-    for result in results:
-        if result.observations == 0:
-            raise RuleError(f"{result.rule.name}: nothing that it selects was recorded")
+def _joined(rule: ExpressionRule | CompoundRule, results: Sequence[RuleResult]) -> RuleResult:
+    """The result of a rule with those of its parts."""
+    if isinstance(rule, ExpressionRule):
+        return results[0]
+    found = sorted((each for result in results for each in result.findings), key=lambda each: each.step)
+    count = sum(result.count for result in results)
+    if found:
+        return RuleResult(rule, found[:MAX_FINDINGS], count, None, None)
+    observations = sum(result.observations or 0 for result in results)
+    return RuleResult(rule, [], 0, observations, sum(result.unknown or 0 for result in results))
 
 
 def _directory_with_log(run: Run) -> Path | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .definition import ExpressionRule
+if TYPE_CHECKING:
+    from .python_rule import AnyRule
 
 # More findings of a rule are only counted.
 MAX_FINDINGS = 1_000
@@ -62,10 +63,14 @@ class RuleResult:
         count: How many there are.
         observations: How many there were; None if they were not counted, because there are findings.
         unknown: Observations that do not match because what they need was not recorded; None as above.
+        error: Why the rule was switched off: the exception that a rule in Python has raised. "" if it was not.
+        missing: What a rule in Python needs and was not recorded; "" if everything was.
     """
 
-    rule: ExpressionRule
+    rule: AnyRule
     findings: list[Finding]
     count: int
     observations: int | None
     unknown: int | None
+    error: str = ""
+    missing: str = ""

@@ -10,16 +10,23 @@ from typing import Any
 from graphdbg._config import ConfigurationError, load
 from graphdbg._config._validate import nearest
 
-from .catalogue import BUILT_INS, BuiltIn
-from .definition import SELECTION_LISTS, SERIES_PARTS, ExpressionRule, RuleError
+from .catalogue import BUILT_INS, COMPOUNDS, BuiltIn, Compound
+from .classes import Classes, find_class, known_ids
+from .definition import SELECTION_LISTS, SERIES_PARTS, CompoundRule, ExpressionRule, RuleError
+from .python_rule import AnyRule, PythonRule, selection
+from .rule import Rule
 
 _KEYS = ("rule", "name", "params", "select", "series", "reduce", "when", "for", "cool_down", "actions")
 _KEY = re.compile(r"[\w.]+: ")
 _MOST_OBSERVATIONS = 1_000_000_000
 
 
-def read_rules(file: str | Path) -> list[ExpressionRule]:
+def read_rules(file: str | Path, own: Classes | None = None) -> list[AnyRule]:
     """The rules of a configuration file, in their order.
+
+    Args:
+        file: The file.
+        own: Further rules by id, such as those of `load_file`.
 
     Raises:
         RuleError: The file cannot be read, has errors, or has no rules.
@@ -30,26 +37,27 @@ def read_rules(file: str | Path) -> list[ExpressionRule]:
         raise RuleError(str(error)) from None
     if not values.get("rules"):
         raise RuleError(f"{file}: there are no rules; expected a list with the key 'rules'")
-    return [rule_of(entry, f"{file}: rules[{number}]") for number, entry in enumerate(values["rules"])]
+    return [rule_of(entry, f"{file}: rules[{number}]", own) for number, entry in enumerate(values["rules"])]
 
 
-def built_in(name: str, place: str = "") -> ExpressionRule:
-    """A built-in rule with its defaults. Raises RuleError if there is none, or it needs parameters."""
-    return rule_of({"rule": name}, place)
+def built_in(name: str, place: str = "", own: Classes | None = None) -> AnyRule:
+    """A rule by its id, with its defaults. Raises RuleError if there is none, or it needs parameters."""
+    return rule_of({"rule": name}, place, own)
 
 
-def rule_of(entry: Mapping[str, Any], place: str = "") -> ExpressionRule:
+def rule_of(entry: Mapping[str, Any], place: str = "", own: Classes | None = None) -> AnyRule:
     """A rule as the configuration writes it.
 
     Args:
         entry: Its keys, such as `rule` and `params`, or `when` and `select`.
         place: Where it is, for errors: "job.yaml: rules[2]".
+        own: Further rules by id, such as those of `load_file`.
 
     Raises:
         RuleError: It is invalid.
     """
     try:
-        rule = _Reader(entry).rule()
+        rule = _Reader(entry, own or {}).rule()
         rule.check()
     except RuleError as error:
         # A rule in a file is a key of it: rules[2].when.
@@ -59,11 +67,12 @@ def rule_of(entry: Mapping[str, Any], place: str = "") -> ExpressionRule:
 
 
 class _Reader:
-    def __init__(self, entry: Mapping[str, Any]) -> None:
+    def __init__(self, entry: Mapping[str, Any], own: Classes) -> None:
         self._entry = entry
+        self._own = own
         _refuse_others("", entry, _KEYS)
 
-    def rule(self) -> ExpressionRule:
+    def rule(self) -> AnyRule:
         name, when = self._entry.get("rule"), self._text("when")
         if (name is None) == (when is None):
             raise RuleError("expected either 'rule', the name of a built-in rule, or 'when', an expression")
@@ -71,10 +80,41 @@ class _Reader:
             if self._entry.get("params"):
                 raise RuleError("params: only built-in rules have parameters")
             return self._make(BuiltIn(str(when), "", lambda params: str(when), {}, {}))
-        known = BUILT_INS.get(name) if isinstance(name, str) else None
-        if known is None:
-            raise RuleError(f"rule: there is no rule '{name}'{nearest(str(name), list(BUILT_INS))}")
-        return self._make(known)
+        if name in BUILT_INS:
+            return self._make(BUILT_INS[name])
+        if name in COMPOUNDS:
+            return self._make_compound(COMPOUNDS[name])
+        found = find_class(name, self._own) if isinstance(name, str) else None
+        if found is None:
+            raise RuleError(f"rule: there is no rule '{name}'{nearest(str(name), known_ids(self._own))}")
+        return self._make_class(found)
+
+    def _make_class(self, base: type[Rule]) -> PythonRule:
+        self._refuse("series", "reduce")
+        rule = base(**self._mapping("params"))
+        return PythonRule(
+            self._text("name") or rule.id,
+            rule,
+            selection(rule, self._select()),
+            self._whole("for", 1, 1),
+            self._whole("cool_down", 0, 10),
+        )
+
+    def _make_compound(self, base: Compound) -> CompoundRule:
+        self._refuse("select", "series", "reduce")
+        name, params = self._text("name") or base.id, self._params(base)
+        hold, cool_down = self._whole("for", 1, 1), self._whole("cool_down", 0, 10)
+        parts = (
+            ExpressionRule(name, part.when(params), part.select, part.series, part.reduce, hold, cool_down, base.id)
+            for part in base.parts
+        )
+        return CompoundRule(name, tuple(parts))
+
+    def _refuse(self, *keys: str) -> None:
+        """Refuses keys that this rule decides itself."""
+        for key in keys:
+            if self._entry.get(key) is not None:
+                raise RuleError(f"{key}: {self._entry['rule']} has its own and accepts no other")
 
     def _make(self, base: BuiltIn) -> ExpressionRule:
         try:
@@ -94,9 +134,10 @@ class _Reader:
             reduce=self._reduce(base.reduce),
             hold=self._whole("for", 1, 1),
             cool_down=self._whole("cool_down", 0, 10),
+            base=base.id if self._entry.get("rule") else "",
         )
 
-    def _params(self, base: BuiltIn) -> Mapping[str, Any]:
+    def _params(self, base: BuiltIn | Compound) -> Mapping[str, Any]:
         given = self._mapping("params")
         _refuse_others("params.", given, tuple(base.params))
         for name, value in given.items():
@@ -156,7 +197,7 @@ class _Reader:
 
 
 def _counts(name: str) -> bool:
-    return name in ("num_steps", "window")
+    return name in ("num_steps", "window", "patience", "steps")
 
 
 def _texts(key: str, value: Any) -> list[str]:

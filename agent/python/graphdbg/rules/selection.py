@@ -10,20 +10,24 @@ from graphdbg._config._validate import nearest
 from graphdbg.runs.schema import CATEGORIES
 
 from .definition import ExpressionRule, RuleError
+from .python_rule import PythonRule
 
 if TYPE_CHECKING:
     from graphdbg.runs.graph import RecordedNode
     from graphdbg.runs.run import Run
 
+# A rule with a selection.
+Selecting = ExpressionRule | PythonRule
 
-def check_collections(rule: ExpressionRule, known: Sequence[str]) -> None:
+
+def check_collections(rule: Selecting, known: Sequence[str]) -> None:
     """Raises RuleError if the rule selects a collection that the run does not have."""
     for name in rule.select.get("collections", ()):
         if name not in known:
             raise RuleError(f"{rule.name}: the run has no collection '{name}'{nearest(name, list(known))}")
 
 
-def selected_tensors(run: Run, rule: ExpressionRule) -> list[str] | None:
+def selected_tensors(run: Run, rule: Selecting) -> list[str] | None:
     """The names of the selected tensors, NODE:SLOT; None if every tensor is selected.
 
     Raises:
@@ -48,7 +52,7 @@ def selected_tensors(run: Run, rule: ExpressionRule) -> list[str] | None:
 class _Matcher:
     """Selects nodes by everything but collections."""
 
-    def __init__(self, rule: ExpressionRule) -> None:
+    def __init__(self, rule: Selecting) -> None:
         select = rule.select
         self._select: Mapping[str, list[str]] = select
         self._include = _compiled(rule, "include")
@@ -80,7 +84,7 @@ class _Matcher:
         )
 
 
-def _compiled(rule: ExpressionRule, key: str) -> list[re.Pattern[str]]:
+def _compiled(rule: Selecting, key: str) -> list[re.Pattern[str]]:
     found = []
     for text in rule.select.get(key, ()):
         try:

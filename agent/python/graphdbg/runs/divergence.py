@@ -6,13 +6,14 @@ the tensor's name; several of the same tensor within these by their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
+from .graph import split_tensor
 from .log import Selection
 from .rank import Rank
 from .record import CHANGE, CHANGE_KIND, STATISTICS_KIND, Array, mode_name
@@ -100,6 +101,8 @@ def find_divergence(
     tolerance: Tolerance | None = None,
     by: str = METHODS[0],
     progress: Callable[[int, int], None] = lambda done, total: None,
+    tensors: Collection[str] | None = None,
+    steps: tuple[int | None, int | None] = (None, None),
 ) -> Divergence:
     """Compares what two ranks recorded.
 
@@ -109,13 +112,16 @@ def find_divergence(
         tolerance: What counts as equal.
         by: "statistics", or "digest", which compares all bits of the tensors that have digests.
         progress: Receives how many steps of how many have been compared.
+        tensors: Names here, NODE:SLOT, of the tensors to compare; None: all.
+        steps: The first and the last step to compare, both inclusive and either None.
 
     Raises:
         GraphdbgError: There is no such method.
     """
     if by not in METHODS:
         raise GraphdbgError(f"no comparison by {by}; there are {', '.join(METHODS)}", USAGE)
-    return _Comparison(here, there, rename or {}, tolerance or Tolerance(), by).run(progress)
+    names = None if tensors is None else frozenset(tensors)
+    return _Comparison(here, there, rename or {}, tolerance or Tolerance(), by, names, steps).run(progress)
 
 
 def renamed(name: str, names: Mapping[str, str]) -> str:
@@ -123,6 +129,11 @@ def renamed(name: str, names: Mapping[str, str]) -> str:
     fitting = [old for old in names if name == old or name.startswith(f"{old}/")]
     old = max(fitting, key=len, default=None)
     return name if old is None else names[old] + name[len(old) :]
+
+
+def _renamed_tensor(name: str, names: Mapping[str, str]) -> str:
+    node, slot = split_tensor(name)
+    return f"{renamed(node, names)}:{slot}"
 
 
 class _Side:
@@ -133,9 +144,12 @@ class _Side:
         tensors: For each the number of its tensor, which is the same on both sides, u64.
     """
 
-    def __init__(self, rank: Rank, rename: Mapping[str, str], numbers: dict[str, int]) -> None:
+    def __init__(
+        self, rank: Rank, rename: Mapping[str, str], numbers: dict[str, int], names: Collection[str] | None
+    ) -> None:
         self.rank = rank
         self._rename = rename
+        self._wanted = None if names is None else _keys_of(rank, names)
         self._numbers = numbers
         self._number_of: dict[int, int] = {}
         # The tensors of all steps that were compared by this side's own node: several may have the same name there.
@@ -147,6 +161,8 @@ class _Side:
         records = self.rank.select(Selection((kind,), first, last)).records
         if kind == CHANGE_KIND:
             records = records[records.view(CHANGE)["digest"] != 0]
+        if self._wanted is not None:
+            records = records[numpy.isin(_own_keys(records), self._wanted)]
         # In unsigned arithmetic, 0 - 1 is the largest number: records without a place come last.
         order = numpy.lexsort((records["exec_order"] - numpy.uint32(1), records["step"]))
         self.records = records[order]
@@ -161,9 +177,7 @@ class _Side:
 
     def add_seen(self) -> None:
         """Adds the tensors of these steps to those that were compared."""
-        keys, places = numpy.unique(
-            self.records["node"].astype("<u8") << numpy.uint64(16) | self.records["slot"], return_index=True
-        )
+        keys, places = numpy.unique(_own_keys(self.records), return_index=True)
         for own, tensor in zip(keys.tolist(), self.tensors[places].tolist(), strict=True):
             self.seen.setdefault(own, tensor)
 
@@ -178,17 +192,39 @@ class _Side:
         return self._number_of[node]
 
 
+def _own_keys(records: Array) -> Array:
+    """Node and slot of each record in one number, u64."""
+    keys: Array = records["node"].astype("<u8") << numpy.uint64(16) | records["slot"]
+    return keys
+
+
+def _keys_of(rank: Rank, names: Collection[str]) -> Array:
+    found = filter(None, map(rank.tensor_key, names))
+    return numpy.array([node << 16 | slot for node, slot in found], "<u8")
+
+
 class _Comparison:
-    def __init__(self, here: Rank, there: Rank, rename: Mapping[str, str], tolerance: Tolerance, by: str) -> None:
+    def __init__(
+        self,
+        here: Rank,
+        there: Rank,
+        rename: Mapping[str, str],
+        tolerance: Tolerance,
+        by: str,
+        names: Collection[str] | None,
+        limits: tuple[int | None, int | None],
+    ) -> None:
         numbers: dict[str, int] = {}
-        self._here, self._there = _Side(here, rename, numbers), _Side(there, {}, numbers)
+        there_names = None if names is None else [_renamed_tensor(name, rename) for name in names]
+        self._here, self._there = _Side(here, rename, numbers, names), _Side(there, {}, numbers, there_names)
+        self._limits = limits
         self._tolerance = tolerance
         self._kind = CHANGE_KIND if by == "digest" else STATISTICS_KIND
         self._steps = 0
         self._found: list[Difference] = []
 
     def run(self, progress: Callable[[int, int], None]) -> Divergence:
-        for first, last, done, total in _ranges(self._here.rank, self._there.rank):
+        for first, last, done, total in _ranges(self._here.rank, self._there.rank, self._limits):
             self._compare(first, last)
             progress(done, total)
             if len(self._found) > _NEXT:
@@ -249,16 +285,20 @@ class _Comparison:
         )
 
 
-def _ranges(here: Rank, there: Rank) -> Iterator[tuple[int, int | None, int, int]]:
+def _ranges(
+    here: Rank, there: Rank, limits: tuple[int | None, int | None]
+) -> Iterator[tuple[int, int | None, int, int]]:
     """Ranges of steps, both inclusive, of some 200,000 records each, and how many steps lie before their ends."""
+    begin, end = limits
     steps = here.steps.steps()
     records = max(here.end_position, there.end_position)
     count = max(1, _RECORDS_AT_ONCE * max(1, len(steps)) // max(1, records))
-    first = 0
+    steps = [step for step in steps if (begin is None or step >= begin) and (end is None or step <= end)]
+    first = begin or 0
     for done in range(count, len(steps), count):
         yield first, steps[done] - 1, done, len(steps)
         first = steps[done]
-    yield first, None, len(steps), len(steps)
+    yield first, end, len(steps), len(steps)
 
 
 def _matched(here: _Side, there: _Side) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 from graphdbg.client.models import Hit, TensorInfo
@@ -31,10 +31,12 @@ from .tensor import Tensor, mode_number
 
 if TYPE_CHECKING:
     import pyarrow
-    from graphdbg.rules import ExpressionRule, Finding
+    from graphdbg.rules.finding import Finding
+    from graphdbg.rules.python_rule import AnyRule
+    from graphdbg.rules.rule import Rule
 
     # A rule, or one as the configuration writes it.
-    AnyRule = ExpressionRule | Mapping[str, Any]
+    GivenRule: TypeAlias = AnyRule | Rule | type[Rule] | Mapping[str, Any]
 
 # The most serious end comes first: that of the run is the worst of its ranks'.
 _ENDS = (LOST, "exception", "terminated", "closed", "exit")
@@ -354,6 +356,8 @@ class Run:
         atol: float = 0.0,
         by: str = "statistics",
         progress: Callable[[int, int], None] = lambda done, total: None,
+        tensors: AnyCollection[str] | None = None,
+        steps: tuple[int | None, int | None] | range | None = None,
     ) -> Divergence:
         """Finds the first op at which two runs, or two ranks of this one, part.
 
@@ -365,6 +369,8 @@ class Run:
             rtol, atol: Measures are equal if |here - there| <= atol + rtol * size; see `divergence.Tolerance`.
             by: "statistics", or "digest", which compares all bits of the tensors that have digests.
             progress: Receives how many steps of how many have been compared.
+            tensors: Names of tensors of this run, NODE:SLOT; default: all.
+            steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
 
         Raises:
             NotRecorded: There is no such rank.
@@ -375,7 +381,10 @@ class Run:
         number = rank if other_rank is None else other_rank
         if there is self and number == rank:
             raise GraphdbgError("a rank is compared with another run or another rank", USAGE)
-        return find_divergence(self.rank(rank), there.rank(number), rename, Tolerance(rtol, atol), by, progress)
+        here, tolerance = self.rank(rank), Tolerance(rtol, atol)
+        return find_divergence(
+            here, there.rank(number), rename, tolerance, by, progress, tensors, _bounds(_without_gaps(steps))
+        )
 
     @overload
     def check(
@@ -389,7 +398,7 @@ class Run:
     @overload
     def check(
         self,
-        conditions: AnyRule | Sequence[AnyRule],
+        conditions: GivenRule | Sequence[GivenRule],
         steps: tuple[int | None, int | None] | range | None = None,
         ranks: Sequence[int] | None = None,
         engine: str = "auto",
@@ -397,7 +406,7 @@ class Run:
 
     def check(
         self,
-        conditions: str | Sequence[str] | AnyRule | Sequence[AnyRule],
+        conditions: str | Sequence[str] | GivenRule | Sequence[GivenRule],
         steps: tuple[int | None, int | None] | range | None = None,
         ranks: Sequence[int] | None = None,
         engine: str = "auto",
@@ -406,41 +415,43 @@ class Run:
 
         Args:
             conditions: One or several, as for `--break-on`: "nan", "abs_max_gt:1e3", "expr:l2 > 10 && step > 100"; or
-                one or several rules, as the configuration writes them: {"rule": "vanishing_gradient"}.
+                one or several rules: as the configuration writes them, {"rule": "vanishing_gradient"}, or subclasses of
+                graphdbg.Rule, or instances of them with other parameters.
             steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
             ranks: Only those; default: all.
             engine: For rules: "log", "duckdb" or "auto"; see `graphdbg.rules.evaluate`.
 
         Returns:
             Hits, at most 10,000 of a condition: first those of the first condition, in execution order. For rules:
-            findings, first those of the first rule, in order of steps.
+            findings, first those of the first rule, in order of steps. A rule in Python that raises is switched off
+            with a RuleWarning, and its findings until then are returned.
 
         Raises:
             GraphdbgError: A condition or a rule is invalid, a rule selects nothing that was recorded, or the run is at
                 a URL or a chain and conditions are checked.
         """
-        if isinstance(steps, range) and steps.step != 1:
-            raise GraphdbgError("a check goes over all steps from the first to the last", USAGE)
+        bounds = _bounds(_without_gaps(steps))
         rules = importlib.import_module("graphdbg.rules.given").rules_of(conditions)
         if rules:
-            return self._findings(rules, _bounds(steps), ranks, engine)
+            return self._findings(rules, bounds, ranks, engine)
         directory = self._checked_directory()
         # Conditions are evaluated by the server's engine, which comes with the command line.
         check_run = importlib.import_module("graphdbg.cli.run_check").check_run
-        bounds = None if steps is None else _bounds(steps)
-        checks = check_run(directory, conditions, ranks, bounds, lambda *progress: None)
+        limits = None if steps is None else bounds
+        checks = check_run(directory, conditions, ranks, limits, lambda *progress: None)
         return [Hit.from_json(hit) for check in checks for hit in check["hits"]]
 
     def _findings(
         self,
-        rules: list[ExpressionRule],
+        rules: list[AnyRule],
         steps: tuple[int | None, int | None],
         ranks: Sequence[int] | None,
         engine: str,
     ) -> list[Finding]:
-        from graphdbg.rules import evaluate, refuse_unobserved
+        from graphdbg.rules import evaluate, refuse_unobserved, warn_of_errors
 
         results = evaluate(self, rules, steps, ranks, engine)
+        warn_of_errors(results)
         refuse_unobserved(results)
         return [finding for result in results for finding in result.findings]
 
@@ -468,6 +479,14 @@ class Run:
     def _recorded(self) -> str:
         steps = self.steps(complete=False)
         return f"recorded are steps {steps[0]} to {steps[-1]}" if steps else "no step is recorded"
+
+
+def _without_gaps(
+    steps: tuple[int | None, int | None] | range | None,
+) -> tuple[int | None, int | None] | range | None:
+    if isinstance(steps, range) and steps.step != 1:
+        raise GraphdbgError("steps are examined from the first to the last, without gaps", USAGE)
+    return steps
 
 
 def _bounds(steps: tuple[int | None, int | None] | range | None) -> tuple[int | None, int | None]:

@@ -21,6 +21,7 @@ from .record import (
     COUNTS,
     MEASURES,
     MODES,
+    RECORD,
     SAVED,
     Array,
     mode_name,
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from .run import Run
 
 _SHOWN = 8
+# Places of the fields of RECORD, which are in the order of those of Statistics.
+_FIRST_COUNT = RECORD.names.index(COUNTS[0]) if RECORD.names else 0
+_FIRST_MEASURE = _FIRST_COUNT + len(COUNTS)
+_END_OF_MEASURES = _FIRST_MEASURE + len(MEASURES)
 _REDUCTIONS = ("min", "max", "mean", "std", "variance", "sum", "l1", "l2")
 _WITH_ABS = {"mean": "abs_mean", "max": "abs_max", "sum": "l1", "l1": "l1", "l2": "l2"}
 _OF_CHANGE = (*CHANGE_MEASURES, "changed_count", "finite_count", "digest", "compared_step")
@@ -244,11 +249,10 @@ def mode_number(mode: str) -> int:
 
 def statistics_of(record: Any) -> Statistics:
     """The statistics of a record; numbers are None where there is no finite element."""
-    numbers: dict[str, Any] = {name: int(record[name]) for name in COUNTS}
-    for name in MEASURES:
-        number = float(record[name])
-        numbers[name] = None if math.isnan(number) else number
-    return Statistics(**numbers)
+    # Much faster than to read each field.
+    fields = record.tolist()
+    measures = (None if math.isnan(number) else number for number in fields[_FIRST_MEASURE:_END_OF_MEASURES])
+    return Statistics(*fields[_FIRST_COUNT:_FIRST_MEASURE], *measures)
 
 
 def _of_pass(rank: Rank, records: Array, mode: str | None, pass_: int) -> Array:
