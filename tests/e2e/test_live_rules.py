@@ -123,7 +123,12 @@ def test_findings_are_delivered_and_equal_those_of_the_recording(
     )
     (tmp_path / "train.py").write_text(JUMPS)
     run = debug_run(
-        "--no-wait", "--record", str(tmp_path / "runs"), "--config", config, command=[sys.executable, str(tmp_path / "train.py")]
+        "--no-wait",
+        "--record",
+        str(tmp_path / "runs"),
+        "--config",
+        config,
+        command=[sys.executable, str(tmp_path / "train.py")],
     )
     assert (run.code, run.stdout) == (0, "trained\n"), run.stderr
     findings = run.result["findings"]
@@ -140,9 +145,7 @@ def test_findings_are_delivered_and_equal_those_of_the_recording(
 
 
 def test_a_rule_stops_the_job(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
-    config = write_config(
-        tmp_path, [{"name": "fifth", "select": LOSS, "when": "step >= 5", "actions": ["stop"]}]
-    )
+    config = write_config(tmp_path, [{"name": "fifth", "select": LOSS, "when": "step >= 5", "actions": ["stop"]}])
     (tmp_path / "train.py").write_text(TRAINS)
     run = debug_run(
         "--no-wait",
@@ -158,7 +161,9 @@ def test_a_rule_stops_the_job(debug_run: Callable[..., Finished], tmp_path: Path
 
 def test_rules_need_no_directory(debug_run: Callable[..., Finished], tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    config = write_config(tmp_path, [{"rule": "exploding_tensor"}, {"rule": "all_zero", "select": {"include": ["xyz"]}}])
+    config = write_config(
+        tmp_path, [{"rule": "exploding_tensor"}, {"rule": "all_zero", "select": {"include": ["xyz"]}}]
+    )
     (tmp_path / "train.py").write_text(JUMPS)
     run = debug_run("--no-wait", "--config", config, command=[sys.executable, str(tmp_path / "train.py")])
     assert run.code == 0, run.stderr
@@ -249,7 +254,11 @@ def test_rules_compare_ranks(server: Server, tmp_path: Path, start_job: Any) -> 
     (tmp_path / "train.py").write_text(PARTS)
     for rank in ("0", "1"):
         environment = server.job_environment(
-            GRAPHDBG_JOB="pair", GRAPHDBG_RANK=rank, GRAPHDBG_WORLD_SIZE="2", RANK=rank, GRAPHDBG_RECORD=str(tmp_path / "runs")
+            GRAPHDBG_JOB="pair",
+            GRAPHDBG_RANK=rank,
+            GRAPHDBG_WORLD_SIZE="2",
+            RANK=rank,
+            GRAPHDBG_RECORD=str(tmp_path / "runs"),
         )
         start_job([sys.executable, str(tmp_path / "train.py")], environment)
     server.wait_for_state("pair", "paused", pause_reason="start")

@@ -202,9 +202,7 @@ def rules_command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_command_evaluates_rules_of_a_file(
-    recorded: Callable[[str], graphdbg.runs.Run], tmp_path: Path
-) -> None:
+def test_the_command_evaluates_rules_of_a_file(recorded: Callable[[str], graphdbg.runs.Run], tmp_path: Path) -> None:
     run = recorded("sound").path
     file, config = tmp_path / "my_rules.py", tmp_path / "job.yaml"
     file.write_text(MY_RULES)

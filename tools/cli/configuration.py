@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from .client import Client, Json
 from .errors import USAGE, CliError
 
 if TYPE_CHECKING:
+    from graphdbg.rules import CompoundRule, ExpressionRule
+
     from .live_rules import LiveRule
 
 
@@ -79,7 +81,7 @@ def _rules(configuration: Configuration) -> list[LiveRule]:
     entries = configuration.values.get("rules")
     if not entries:
         return []
-    from graphdbg.rules import RuleError, rule_of
+    from graphdbg.rules import PythonRule, RuleError, rule_of
     from graphdbg.rules.actions import actions_of
 
     from .live_rules import LiveRule
@@ -91,10 +93,21 @@ def _rules(configuration: Configuration) -> list[LiveRule]:
             rule = rule_of(entry, place)
             if rule.name in rules:
                 raise RuleError(f"{place}.name: there is a rule '{rule.name}' already")
-            rules[rule.name] = LiveRule(rule, actions_of(entry, place))
+            if isinstance(rule, PythonRule):
+                report.log(f"{place}: {rule.name} is evaluated after the run only: `graphdbg rules RUN --config FILE`")
+                continue
+            actions = actions_of(entry, place)
+            rules |= {part.name: LiveRule(part, actions) for part in _named_parts(rule)}
         except RuleError as error:
             raise CliError(str(error), USAGE) from None
     return list(rules.values())
+
+
+def _named_parts(rule: ExpressionRule | CompoundRule) -> list[ExpressionRule]:
+    """The expressions of a rule. The server distinguishes rules by their names."""
+    if len(rule.parts) == 1:
+        return list(rule.parts)
+    return [replace(part, name=f"{part.name} ({number})") for number, part in enumerate(rule.parts, 1)]
 
 
 def watchpoint_bodies(configuration: JobConfiguration, pause: str, client: Client) -> list[Json]:
