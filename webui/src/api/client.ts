@@ -9,6 +9,7 @@ import type {
   Collection,
   Conditions,
   ControlCommand,
+  Finding,
   GraphSummary,
   Job,
   Neighbours,
@@ -133,6 +134,9 @@ export const api = {
     }),
   hits: (id: string, query: HitsRequest, signal?: AbortSignal) =>
     http.json<HitsPage>(job(id, '/hits'), { query: { ...query }, signal }),
+  // The newest ones.
+  findings: (id: string, limit: number, signal?: AbortSignal) =>
+    http.json<{ findings: Finding[]; total: number }>(job(id, '/findings'), { query: { limit }, signal }),
 
   // `step` is null for jobs.
   tensors: (id: string, node: string, rank: number, step: string | null, signal?: AbortSignal) =>

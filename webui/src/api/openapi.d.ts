@@ -188,6 +188,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Returns what rules have found while the job ran. */
+        get: operations["listJobFindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/graph/export": {
         parameters: {
             query?: never;
@@ -388,6 +407,50 @@ export interface paths {
         put: operations["setRecording"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Returns the rules of a job, and how far they have been evaluated. */
+        get: operations["listJobRules"];
+        put?: never;
+        /**
+         * Evaluates rules over what a job records, while it runs.
+         * @description Everything that was recorded is evaluated first, and then each step soon after it has ended. 409 `not_recorded` if the job records nothing; `run_not_here` if the server does not read the directory that it records to, which `--runs` names; 409 `rule_exists` if the run has a rule of that name; 429 `too_many_rules` beyond 64.
+         */
+        post: operations["addJobRules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/rules/{rule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+                /** @description The rule's name. */
+                rule: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends the evaluation of a rule. Its findings stay. */
+        delete: operations["deleteJobRule"];
         options?: never;
         head?: never;
         patch?: never;
@@ -863,6 +926,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** Returns what rules have found while the job ran. */
+        get: operations["listRunFindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/graph/export": {
         parameters: {
             query?: never;
@@ -1018,6 +1101,52 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** Returns the rules of a run, and how far they have been evaluated. */
+        get: operations["listRunRules"];
+        put?: never;
+        /**
+         * Evaluates rules over a recorded run, and follows it if it is still recorded.
+         * @description Findings are added to the run's findings.jsonl. Actions have no effect. Errors as for a job.
+         */
+        post: operations["addRunRules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/rules/{rule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The rule's name. */
+                rule: string;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends the evaluation of a rule. Its findings stay. */
+        delete: operations["deleteRunRule"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1584,6 +1713,8 @@ export interface components {
             command_id?: string | null;
             /** @description Why the command was refused. */
             error?: string | null;
+            /** @description In `finding`; what a rule has found. */
+            finding?: components["schemas"]["Finding"];
             hit?: components["schemas"]["Hit"];
             /** @description In `snapshot`, the newest 1,000 in order of arrival. */
             hits?: components["schemas"]["Hit"][];
@@ -1610,7 +1741,7 @@ export interface components {
             /** Format: date-time */
             time?: string;
             /** @enum {unknown} */
-            type: "snapshot" | "job" | "state" | "graph" | "hit" | "tensor" | "watchpoint" | "log" | "command" | "server";
+            type: "snapshot" | "job" | "state" | "graph" | "hit" | "tensor" | "watchpoint" | "log" | "command" | "finding" | "server";
             /** @description In `watchpoint`; null if it was removed. */
             watchpoint?: components["schemas"]["Watchpoint"] | null;
             /** @description In `snapshot`. */
@@ -1782,6 +1913,33 @@ export interface components {
             /** @description The op had begun and not ended. */
             unfinished: boolean;
         };
+        /** @description The rule's fields, and how far it has been evaluated. */
+        LiveRule: {
+            actions: ("pause" | "stop" | "log")[];
+            cool_down: number;
+            /** @description Why it failed. */
+            error: string | null;
+            finding_count: number;
+            for: number;
+            name: string;
+            observations: number;
+            reduce: {
+                [key: string]: string;
+            };
+            select: Record<string, never>;
+            series: ("rank" | "tensor" | "mode")[];
+            /**
+             * @description `done` once the run has ended and all of it was evaluated.
+             * @enum {unknown}
+             */
+            state: "running" | "done" | "cancelled" | "failed";
+            /** @description Observations that do not match because what they need was not recorded. */
+            unknown: number;
+            when: string;
+        };
+        LiveRules: {
+            rules: components["schemas"]["LiveRule"][];
+        };
         NamedTensor: components["schemas"]["Endpoint"] & {
             /** @description Name of the tensor, NODE:SLOT. */
             name: string;
@@ -1928,6 +2086,8 @@ export interface components {
         Role: "view" | "control" | "admin";
         /** @description A series consists of the observations of one tensor of one rank in one mode, in order of step and pass. */
         RuleFields: {
+            /** @description Only for rules of jobs: what a finding does. `pause` stops the job after the step that it is at, `stop` terminates it, `log` sends a `log` event. */
+            actions?: ("pause" | "stop" | "log")[];
             /**
              * @description Observations without a match before the rule is reported again.
              * @default 10
@@ -2435,6 +2595,38 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listJobFindings: {
+        parameters: {
+            query?: {
+                /** @description The newest ones, as many. */
+                limit?: number;
+                /** @description Only findings of this rule. */
+                rule?: string;
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order in which they were found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        findings: components["schemas"]["Finding"][];
+                        /** @description Includes those beyond the limit. */
+                        total: number;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     exportGraph: {
         parameters: {
             query?: {
@@ -2790,6 +2982,81 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Recording"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listJobRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order in which they were added. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveRules"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addJobRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    rules: components["schemas"]["RuleFields"][];
+                };
+            };
+        };
+        responses: {
+            /** @description All rules. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveRules"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteJobRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+                /** @description The rule's name. */
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rule is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
@@ -3558,6 +3825,39 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listRunFindings: {
+        parameters: {
+            query?: {
+                /** @description The newest ones, as many. */
+                limit?: number;
+                /** @description Only findings of this rule. */
+                rule?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order in which they were found. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        findings: components["schemas"]["Finding"][];
+                        /** @description Includes those beyond the limit. */
+                        total: number;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     exportRunGraph: {
         parameters: {
             query?: {
@@ -3827,6 +4127,84 @@ export interface operations {
                         next_cursor: string | null;
                     };
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In the order in which they were added. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveRules"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addRunRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    rules: components["schemas"]["RuleFields"][];
+                };
+            };
+        };
+        responses: {
+            /** @description All rules. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveRules"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteRunRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The rule's name. */
+                rule: string;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rule is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -119,6 +119,7 @@ export type Histogram = Schemas['Histogram'];
 export type TensorHistory = Schemas['TensorHistory'] & Partial<Schemas['RunTensorHistory']>;
 export type StatisticsPoint = Schemas['StatisticsPoint'];
 export type Comparison = Schemas['Comparison'];
+export type Finding = Schemas['Finding'];
 
 export type TensorStatistics = Schemas['TensorHead'] &
   Pick<Schemas['Tensor'], 'overwritten' | 'grad_scale'> & { statistics: Statistics };
@@ -146,6 +147,7 @@ export type ServerEvent = EventBase &
     | ({ type: 'job' | 'state'; info: Job | null } & Pick<Event, 'command_id' | 'error'>)
     | { type: 'graph'; node_count: number }
     | { type: 'hit'; hit: Hit }
+    | { type: 'finding'; finding: Finding }
     | { type: 'watchpoint'; watchpoint: Watchpoint | null; id?: number }
     | { type: 'log'; level: NonNullable<Event['level']>; message: string }
     | { type: 'command'; command_id: string; command: Command }

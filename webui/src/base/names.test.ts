@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ancestorsOf, fileName, labelOf } from './names';
+import { ancestorsOf, fileName, labelOf, splitTensor } from './names';
 
 it('takes names apart', () => {
   expect(labelOf('forward/fc1/addmm')).toBe('addmm');
@@ -7,4 +7,10 @@ it('takes names apart', () => {
   expect(ancestorsOf('a/b/c')).toEqual(['a', 'a/b']);
   expect(ancestorsOf('a')).toEqual([]);
   expect(fileName('/x/y/train.py')).toBe('train.py');
+});
+
+it('splits names of tensors', () => {
+  expect(splitTensor('forward/fc/weight:0')).toEqual({ node: 'forward/fc/weight', slot: 0 });
+  expect(splitTensor('a:b:12')).toEqual({ node: 'a:b', slot: 12 });
+  expect(splitTensor('a:b')).toEqual({ node: 'a:b', slot: 0 });
 });

@@ -17,3 +17,10 @@ export function ancestorsOf(name: string): string[] {
 export function fileName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }
+
+// The parts of a tensor's name. A name without a slot is that of a node's first output.
+export function splitTensor(name: string): { node: string; slot: number } {
+  const colon = name.lastIndexOf(':');
+  const slot = name.slice(colon + 1);
+  return colon >= 0 && /^\d+$/.test(slot) ? { node: name.slice(0, colon), slot: Number(slot) } : { node: name, slot: 0 };
+}

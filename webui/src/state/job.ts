@@ -22,6 +22,8 @@ export interface JobModel {
   graph_version: number;
   watch_version: number;
   hit_version: number;
+  // Counts what may have changed the findings.
+  finding_version: number;
   // Commands that took effect or were refused, newest last.
   settled: string[];
   refusal: { command_id: string; message: string } | null;
@@ -48,6 +50,7 @@ export function emptyJob(): JobModel {
     graph_version: 0,
     watch_version: 0,
     hit_version: 0,
+    finding_version: 0,
     settled: [],
     refusal: null,
     logs: [],
@@ -126,6 +129,8 @@ function reduceState(model: JobModel, event: ServerEvent): JobModel {
       return { ...model, graph_version: model.graph_version + 1 };
     case 'hit':
       return withHits(model, [event.hit]);
+    case 'finding':
+      return { ...model, finding_version: model.finding_version + 1 };
     case 'watchpoint': {
       const id = event.watchpoint?.id ?? event.id;
       return id === undefined ? model : withWatchpoint(model, id, event.watchpoint);
@@ -140,6 +145,7 @@ function reduceState(model: JobModel, event: ServerEvent): JobModel {
         graph_version: model.graph_version + 1,
         watch_version: model.watch_version + 1,
         hit_version: model.hit_version + 1,
+        finding_version: model.finding_version + 1,
       };
     case 'command':
     case 'tensor':

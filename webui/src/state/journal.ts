@@ -1,7 +1,9 @@
 // The log of a job as text: commands, stops, watchpoints, ranks and messages. Pure functions.
 
 import type { Job, Rank, ServerEvent, Watchpoint } from '../api/types';
+import { splitTensor } from '../base/names';
 import { commandNames } from '../words/control';
+import { found } from '../words/findings';
 import { exitCode } from '../words/job';
 import * as words from '../words/log';
 import { conditionOn } from '../words/watch';
@@ -169,6 +171,11 @@ export function linesOf(event: ServerEvent, before: Before): Line[] {
     case 'watchpoint': {
       const id = event.watchpoint?.id ?? event.id;
       return id === undefined ? [] : watchpointLines(before.reported.get(id), id, event.watchpoint);
+    }
+    case 'finding': {
+      const { rule, step, message, tensor } = event.finding;
+      const node = tensor === null ? null : { node: splitTensor(tensor).node };
+      return [line('warning', found(rule, step, message), node)];
     }
     case 'log': {
       const kind = event.level === 'error' || event.level === 'warning' ? event.level : 'log';
