@@ -284,5 +284,5 @@ def test_python_checks_rules_as_the_command_does(directory: Path) -> None:
         run.check(ExpressionRule("r", "l2 > 1", {"include": ["("]}))
     with pytest.raises(RuleError, match=r"rules\[1\]: expected a rule, not 'nan'"):
         run.check([{"rule": "exploding_tensor"}, "nan"])  # type: ignore[list-item]
-    with pytest.raises(graphdbg.GraphdbgError, match="no engine spark; there are auto, log, duckdb"):
-        run.check({"rule": "exploding_tensor"}, engine="spark")
+    with pytest.raises(graphdbg.GraphdbgError, match="no engine sql; there are auto, log, duckdb, spark"):
+        run.check({"rule": "exploding_tensor"}, engine="sql")

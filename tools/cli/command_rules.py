@@ -32,9 +32,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--config", metavar="F", help="the rules of this configuration file (key `rules`)")
     parser.add_argument(
         "--engine",
-        choices=("auto", "log", "duckdb"),
+        choices=("auto", "log", "duckdb", "spark"),
         default="auto",
-        help="read the log, or evaluate SQL over the run's tables (default: the log if it is here and complete)",
+        help="read the log, or evaluate SQL over the run's tables (default: the log if it is here and complete); "
+        "spark needs a packed run, PySpark and Java",
     )
     parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
     parser.add_argument(

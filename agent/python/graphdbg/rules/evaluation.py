@@ -13,14 +13,15 @@ from .definition import ExpressionRule, RuleError
 from .duckdb_engine import evaluate_by_sql
 from .finding import RuleResult
 from .selection import check_collections
+from .spark_engine import evaluate_on_spark
 from .sql import Limits
 
 if TYPE_CHECKING:
     from graphdbg.runs.run import Run
 
-ENGINES = ("auto", "log", "duckdb")
+ENGINES = ("auto", "log", "duckdb", "spark")
 
-# Receives how many steps of how many have been evaluated.
+# Receives how many steps, or rules, of how many have been evaluated.
 Progress = Callable[[int, int], None]
 
 
@@ -39,9 +40,10 @@ def evaluate(
         rules: The rules.
         steps: First and last, both inclusive and either None. Observations before the first are not looked at.
         ranks: Only these; None: all.
-        engine: "log" reads the log with the server's engine, "duckdb" evaluates SQL over the tables of the run, and
-            "auto" chooses the log if it is on this machine and complete.
-        progress: Called with the engine log.
+        engine: "log" reads the log with the server's engine, "duckdb" evaluates SQL over the tables of the run,
+            "spark" does so over its Parquet files in the active Spark application or else a local one, and "auto"
+            chooses the log if it is on this machine and complete, and else DuckDB.
+        progress: Called with the engines log and spark.
 
     Raises:
         RuleError: A rule selects a collection that the run does not have, or needs what the engine does not have.
@@ -54,6 +56,8 @@ def evaluate(
     known = list(run.collections()) if any(rule.select.get("collections") for rule in rules) else []
     for rule in rules:
         check_collections(rule, known)
+    if engine == "spark":
+        return evaluate_on_spark(run, rules, Limits(*steps, ranks or None), progress)
     directory = _directory_with_log(run)
     if engine == "duckdb" or (engine == "auto" and directory is None):
         return evaluate_by_sql(run, rules, Limits(*steps, ranks or None))
