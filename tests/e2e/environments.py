@@ -35,12 +35,20 @@ def python_with(name: str) -> Path:
     return folder / "bin" / "python"
 
 
+def packages_with(name: str) -> str:
+    """The directory of the environment's own packages, for this interpreter to import them from, too."""
+    return _packages(python_with(name).parents[1])
+
+
+def _packages(folder: Path) -> str:
+    return sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
+
+
 def _create(folder: Path, requirements: Path, failure: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
-    site = sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)})
     # PyTorch and the rest of the project's environment, which pip takes as installed.
-    Path(site, "project.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    Path(_packages(folder), "project.pth").write_text(sysconfig.get_path("purelib") + "\n")
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "-r", str(requirements)]
     installed = subprocess.run(pip, capture_output=True, text=True, timeout=_SECONDS)
     if installed.returncode != 0:

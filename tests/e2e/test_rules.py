@@ -168,6 +168,13 @@ def test_a_packed_run_has_the_findings_of_its_log(directory: Path, tmp_path: Pat
     run = graphdbg.open_run(packed)
     assert found(evaluate(run, rules)) == by_log
     assert all(by_log)
+    # DuckDB lost rows of this join, of files with few rows.
+    ratio = ExpressionRule("ratio", "change_ratio > 10 || change_ratio < 1e-08", {"include": ["op_"]})
+    for limits in (((5, 9), [1]), ((5, 9), None), ((None, None), [0])):
+        there, here = (
+            evaluate(each, [ratio], *limits, engine="duckdb") for each in (run, graphdbg.open_run(directory))
+        )
+        assert there == here
     with pytest.raises(graphdbg.GraphdbgError, match="has no complete log on this machine: use the engine duckdb"):
         run.check(rules, engine="log")
 
@@ -284,5 +291,5 @@ def test_python_checks_rules_as_the_command_does(directory: Path) -> None:
         run.check(ExpressionRule("r", "l2 > 1", {"include": ["("]}))
     with pytest.raises(RuleError, match=r"rules\[1\]: expected a rule, not 'nan'"):
         run.check([{"rule": "exploding_tensor"}, "nan"])  # type: ignore[list-item]
-    with pytest.raises(graphdbg.GraphdbgError, match="no engine spark; there are auto, log, duckdb"):
-        run.check({"rule": "exploding_tensor"}, engine="spark")
+    with pytest.raises(graphdbg.GraphdbgError, match="no engine sql; there are auto, log, duckdb, spark"):
+        run.check({"rule": "exploding_tensor"}, engine="sql")

@@ -47,10 +47,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument(
         "--engine",
-        choices=("auto", "log", "duckdb"),
+        choices=("auto", "log", "duckdb", "spark"),
         default="auto",
         help="for expressions: read the log, or evaluate SQL over the run's tables (default: the log if it is here and "
-        "complete)",
+        "complete); spark needs a packed run, PySpark and Java",
     )
     parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
     parser.add_argument(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,24 +26,19 @@ def evaluate_by_sql(run: Run, rules: Sequence[ExpressionRule], limits: Limits) -
     return [_evaluate(run, rule, limits) for rule in rules]
 
 
-def _evaluate(run: Run, rule: ExpressionRule, limits: Limits) -> RuleResult:
+def limits_of(run: Run, rule: ExpressionRule, limits: Limits) -> Limits:
+    """These limits, and the tensors that the rule selects. Raises RuleError for a rule that needs what no view has."""
     used = names_of(rule.expression())
     measured = [each.measure for each in rule.reductions().values()] if rule.reduce else used
     if any(name in UNIT_MEASURES for name in measured):
         raise RuleError(f"{rule.name}: idle units are only in the log: use the engine log")
-    limits = replace(limits, tensors=None if rule.observes_steps else selected_tensors(run, rule))
-    rows = run.sql(findings_query(rule, limits, MAX_FINDINGS)).to_pylist()
-    findings = [_finding(rule, used, row) for row in rows]
-    if findings:
-        return RuleResult(rule, findings, int(rows[0]["finding_count"]), None, None)
-    counts = run.sql(counts_query(rule, limits)).to_pylist()[0]
-    return RuleResult(rule, [], 0, int(counts["observations"]), int(counts["unknown"]))
+    return replace(limits, tensors=None if rule.observes_steps else selected_tensors(run, rule))
 
 
-def _finding(rule: ExpressionRule, used: Sequence[str], row: dict[str, Any]) -> Finding:
+def finding_of(rule: ExpressionRule, row: Mapping[str, Any], values: Mapping[str, float | None]) -> Finding:
+    """The finding of a row of `findings_query`, with the values that the rule used by name."""
     from graphdbg.runs.record import mode_name
 
-    values = {name: row[column_of(name)] for name in used}
     mode = row.get("mode")
     return Finding(
         rule.name,
@@ -54,3 +49,14 @@ def _finding(rule: ExpressionRule, used: Sequence[str], row: dict[str, Any]) -> 
         values,
         rule.describe(values),
     )
+
+
+def _evaluate(run: Run, rule: ExpressionRule, limits: Limits) -> RuleResult:
+    limits = limits_of(run, rule, limits)
+    rows = run.sql(findings_query(rule, limits, MAX_FINDINGS)).to_pylist()
+    used = names_of(rule.expression())
+    findings = [finding_of(rule, row, {name: row[column_of(name)] for name in used}) for row in rows]
+    if findings:
+        return RuleResult(rule, findings, int(rows[0]["finding_count"]), None, None)
+    counts = run.sql(counts_query(rule, limits)).to_pylist()[0]
+    return RuleResult(rule, [], 0, int(counts["observations"]), int(counts["unknown"]))

@@ -17,20 +17,20 @@ from .observations import Range
 from .python_engine import evaluate_class
 from .python_rule import AnyRule, PythonRule
 from .selection import check_collections
+from .spark_engine import evaluate_on_spark
 from .sql import Limits
 
 if TYPE_CHECKING:
     from graphdbg.runs.run import Run
 
+ENGINES = ("auto", "log", "duckdb", "spark")
+
+# Receives how many steps, or rules, of how many have been evaluated.
+Progress = Callable[[int, int], None]
+
 
 class RuleWarning(UserWarning):
     """A rule in Python has raised an exception and was switched off."""
-
-
-ENGINES = ("auto", "log", "duckdb")
-
-# Receives how many steps of how many have been evaluated.
-Progress = Callable[[int, int], None]
 
 
 def evaluate(
@@ -49,8 +49,9 @@ def evaluate(
         steps: First and last, both inclusive and either None. Observations before the first are not looked at.
         ranks: Only these; None: all.
         engine: For expressions: "log" reads the log with the server's engine, "duckdb" evaluates SQL over the tables
-            of the run, and "auto" chooses the log if it is on this machine and complete.
-        progress: Called with the engine log and for rules in Python.
+            of the run, "spark" does so over its Parquet files in the active Spark application or else a local one, and
+            "auto" chooses the log if it is on this machine and complete, and else DuckDB.
+        progress: Called with the engines log and spark, and for rules in Python.
 
     Raises:
         RuleError: A rule selects a collection that the run does not have, or needs what the engine does not have.
@@ -101,6 +102,8 @@ def _evaluate_expressions(
     engine: str,
     progress: Progress,
 ) -> list[RuleResult]:
+    if engine == "spark":
+        return evaluate_on_spark(run, rules, Limits(*steps, ranks or None), progress)
     directory = _directory_with_log(run)
     if engine == "duckdb" or (engine == "auto" and directory is None):
         return evaluate_by_sql(run, rules, Limits(*steps, ranks or None))

@@ -54,8 +54,9 @@ class Limits:
 
 
 def quoted(text: str) -> str:
-    """A text literal."""
-    return "'" + text.replace("'", "''") + "'"
+    """A text literal. Quotes and backslashes, which each engine escapes in its own way, become calls of `chr`."""
+    parts = re.split(r"(['\\\\])", text)
+    return " || ".join(f"chr({ord(part)})" if part in ("'", "\\") else f"'{part}'" for part in parts if part) or "''"
 
 
 def _list(items: Iterable[str]) -> str:
@@ -63,19 +64,21 @@ def _list(items: Iterable[str]) -> str:
 
 
 def findings_query(rule: ExpressionRule, limits: Limits, most: int) -> str:
-    """A query for the first findings, by step: the series' keys, step, the used values, and `finding_count`."""
+    """A query for the first findings, in order: the series' keys, step, n, the used values, and `finding_count`.
+
+    n is the number of the observation in its series, by which findings in several passes of a step are ordered.
+    """
     translation = Translation(rule, limits)
     keys = ", ".join(translation.keys)
     values = ", ".join(column_of(name) for name in names_of(rule.expression()))
     fires = f"last_n is null or n - last_n > {rule.cool_down}"
     partition = f"partition by {keys} order by n" if keys else "order by n"
     return (
-        f"with {translation.subqueries}, "
-        f"matched as (select * from numbered where {translation.held}), "
-        f"spaced as (select *, lag(n) over ({partition}) as last_n from matched) "
-        f"select {''.join(f'{key}, ' for key in translation.keys)}step{f', {values}' if values else ''}, "
-        f"count(*) over () as finding_count from spaced where {fires} "
-        f"order by {', '.join(['step', *translation.keys])} limit {most}"
+        f"select {''.join(f'{key}, ' for key in translation.keys)}step, n{f', {values}' if values else ''}, "
+        f"count(*) over () as finding_count from "
+        f"(select *, lag(n) over ({partition}) as last_n from ({translation.numbered}) where {translation.held}) "
+        f"where {fires} "
+        f"order by {', '.join(['step', *translation.keys, 'n'])} limit {most}"
     )
 
 
@@ -85,9 +88,9 @@ def counts_query(rule: ExpressionRule, limits: Limits) -> str:
     # `held` is false where nothing is known.
     nothing = " and ".join(f"{column_of(name)} is null" for name in names_of(rule.expression())) or "false"
     return (
-        f"with {translation.subqueries} select count(*) as observations, "
+        "select count(*) as observations, "
         f"coalesce(sum(case when truth is null or (not truth and {nothing}) then 1 else 0 end), 0) as unknown "
-        "from numbered"
+        f"from ({translation.numbered})"
     )
 
 
@@ -107,12 +110,11 @@ class _Sql:
 
 
 class Translation:
-    """The subqueries of a rule.
+    """A rule as a query of its observations. Levels are nested, because Spark takes long to plan `with`.
 
     Attributes:
         keys: The columns that distinguish series.
-        subqueries: The text behind `with`. The last one, `numbered`, has the columns `truth`, and `n`, the number of
-            the observation in its series.
+        numbered: The query. Its columns include `truth`, and `n`, the number of the observation in its series.
         held: A condition over `numbered`, whether the rule matches.
     """
 
@@ -121,27 +123,23 @@ class Translation:
         self._levels: list[list[str]] = []
         self._columns = 0
         expression = rule.expression()
+        self.keys = keys_of(rule)
         if rule.observes_steps:
-            self.keys = _keys(rule, ("rank", "mode"))
             self._order = "step, mode"
             observations = self._steps(names_of(expression), limits)
         else:
-            self.keys = _keys(rule, SERIES_PARTS)
             self._order = "step" if rule.reduce else "step, pass, position"
             observations = self._reduced(limits) if rule.reduce else self._tensors(names_of(expression), limits)
         truth = self._translate(expression)
-        subqueries = [f"observations as ({observations})"]
-        below = "observations"
-        for number, columns in enumerate([*self._levels[: truth.level]], 1):
-            subqueries.append(f"level{number} as (select *, {', '.join(columns)} from {below})")
-            below = f"level{number}"
-        subqueries.append(f"decided as (select *, {truth.text} as truth from {below})")
+        query = observations
+        for columns in self._levels[: truth.level]:
+            query = f"select *, {', '.join(columns)} from ({query})"
+        query = f"select *, {truth.text} as truth from ({query})"
         held, self.held = "", "truth"
         if rule.hold > 1:
             frame = self._window(rule.hold - 1, 0)
             held, self.held = f", sum(case when truth then 1 else 0 end) over ({frame}) as held", f"held = {rule.hold}"
-        subqueries.append(f"numbered as (select *, row_number() over ({self._window()}) as n{held} from decided)")
-        self.subqueries = ", ".join(subqueries)
+        self.numbered = f"select *, row_number() over ({self._window()}) as n{held} from ({query})"
 
     # --- observations
 
@@ -255,7 +253,9 @@ class Translation:
         return self._keep(_Sql(text, x.level))
 
 
-def _keys(rule: ExpressionRule, known: Sequence[str]) -> list[str]:
+def keys_of(rule: ExpressionRule) -> list[str]:
+    """The columns that distinguish the series of a rule."""
+    known = ("rank", "mode") if rule.observes_steps else SERIES_PARTS
     return [key for key in known if key in rule.series]
 
 

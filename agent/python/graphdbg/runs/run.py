@@ -419,7 +419,7 @@ class Run:
                 graphdbg.Rule, or instances of them with other parameters.
             steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
             ranks: Only those; default: all.
-            engine: For rules: "log", "duckdb" or "auto"; see `graphdbg.rules.evaluate`.
+            engine: For rules: "log", "duckdb", "spark" or "auto"; see `graphdbg.rules.evaluate`.
 
         Returns:
             Hits, at most 10,000 of a condition: first those of the first condition, in execution order. For rules:
