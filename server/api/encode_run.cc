@@ -96,9 +96,12 @@ Json List(const std::vector<T>& values, Encoder encode) {
 
 Json EncodeSelection(const model::RuleSelection& selection) {
   const std::pair<const char*, const std::vector<std::string>&> lists[] = {
-      {"collections", selection.collections}, {"include", selection.include},
-      {"exclude", selection.exclude},         {"op_types", selection.op_types},
-      {"nodes", selection.nodes},             {"scopes", selection.scopes},
+      {"collections", selection.collections},
+      {"include", selection.include},
+      {"exclude", selection.exclude},
+      {"op_types", selection.op_types},
+      {"nodes", selection.nodes},
+      {"scopes", selection.scopes},
       {"patterns", selection.patterns}};
   Json json = Json::object();
   for (const auto& [name, list] : lists) {

@@ -64,6 +64,10 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"POST /jobs/{job}/tensor/catch", "control"},
       {"GET /jobs/{job}/recording", "view"},
       {"PUT /jobs/{job}/recording", "control"},
+      {"GET /jobs/{job}/rules", "view"},
+      {"POST /jobs/{job}/rules", "control"},
+      {"DELETE /jobs/{job}/rules/{rule}", "control"},
+      {"GET /jobs/{job}/findings", "view"},
       {"GET /runs", "view"},
       {"GET /runs/{run}", "view"},
       {"GET /runs/{run}/steps", "view"},
@@ -90,6 +94,10 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"GET /runs/{run}/checks/{check}", "view"},
       {"POST /runs/{run}/checks", "control"},
       {"DELETE /runs/{run}/checks/{check}", "control"},
+      {"GET /runs/{run}/rules", "view"},
+      {"POST /runs/{run}/rules", "control"},
+      {"DELETE /runs/{run}/rules/{rule}", "control"},
+      {"GET /runs/{run}/findings", "view"},
       {"DELETE /jobs/{job}", "admin"},
       {"GET /tokens", "admin"},
       {"POST /tokens", "admin"},
@@ -123,6 +131,7 @@ class RolesTest : public testing::ApiTest {
     for (const auto& [name, value] : {std::pair("{job}", "train"),
                                       {"{run}", "abc"},
                                       {"{check}", "1"},
+                                      {"{rule}", "none"},
                                       {"{watchpoint}", "1"},
                                       {"{token}", "none"}}) {
       const size_t at = path.find(name);
@@ -190,6 +199,22 @@ TEST_F(RolesTest, OnlyAdministratorsTerminate) {
           command == std::string("terminate") ? Role::kAdmin : Role::kControl;
       EXPECT_EQ(response.status, role >= required ? 202 : 403) << command;
       EXPECT_EQ(job_->asked_control.has_value(), role >= required) << command;
+    }
+  }
+}
+
+TEST_F(RolesTest, OnlyAdministratorsAddRulesThatTerminate) {
+  for (const auto& [role, token] : tokens_) {
+    for (const std::string action : {"pause", "log", "stop"}) {
+      const Json rule = {
+          {"name", "r"}, {"when", "step > 1"}, {"actions", {action}}};
+      const http::Response response =
+          fixture_.Call("POST", "/jobs/train/rules",
+                        {.body = Json{{"rules", {rule}}}.dump(),
+                         .accept = {},
+                         .token = token});
+      const Role required = action == "stop" ? Role::kAdmin : Role::kControl;
+      EXPECT_EQ(response.status == 403, role < required) << action;
     }
   }
 }

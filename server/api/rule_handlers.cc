@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
@@ -39,11 +40,10 @@ jobs::Task<RunPtr> RunOf(const Services& services, const JobPtr& job) {
     const std::string run =
         services.rules == nullptr ? "" : services.rules->RunOf(job->id());
     if (!run.empty()) co_return co_await services.runs->Find(run);
-    co_return Error(absl::StatusCode::kFailedPrecondition, "not_recorded",
-                    absl::StrCat("rules look at what is recorded, and job '",
-                                 job->id(),
-                                 "' records nothing: graphdbg record ",
-                                 job->id()));
+    co_return Error(
+        absl::StatusCode::kFailedPrecondition, "not_recorded",
+        absl::StrCat("rules look at what is recorded, and job '", job->id(),
+                     "' records nothing: graphdbg record ", job->id()));
   }
   if (services.runs != nullptr) {
     CO_ASSIGN_OR_RETURN(const auto runs, co_await services.runs->Runs());
@@ -59,22 +59,42 @@ jobs::Task<RunPtr> RunOf(const Services& services, const JobPtr& job) {
                    "--runs DIR"));
 }
 
+std::string NamesOf(const std::vector<model::LiveRule>& rules) {
+  return absl::StrJoin(rules, ", ",
+                       [](std::string* text, const model::LiveRule& rule) {
+                         text->append(rule.spec.name);
+                       });
+}
+
+// A rule may do only what its caller may do.
+bool Terminates(const model::LiveRule& rule) {
+  return std::find(rule.actions.begin(), rule.actions.end(),
+                   model::RuleAction::kStop) != rule.actions.end();
+}
+
 absl::Status NoRuns() {
   return Error(absl::StatusCode::kFailedPrecondition, "run_not_here",
                "the server was started without --runs, and reads no run");
 }
 
-Answer Add(const Services& services,
-                               const http::Request& request, RunPtr run,
-                               JobPtr job) {
-  CO_ASSIGN_OR_RETURN(std::vector<model::LiveRule> rules,
-                      DecodeLiveRules(request.body));
-  for (const model::LiveRule& rule : rules) Note(request, rule.spec.name);
+// The rules of a request, which its caller may add.
+absl::StatusOr<std::vector<model::LiveRule>> ReadRules(
+    const http::Request& request) {
+  ASSIGN_OR_RETURN(std::vector<model::LiveRule> rules,
+                   DecodeLiveRules(request.body));
+  Note(request, NamesOf(rules));
+  if (std::any_of(rules.begin(), rules.end(), Terminates)) {
+    RETURN_IF_ERROR(auth::RequireRole(CallerOf(request), auth::Role::kAdmin));
+  }
+  return rules;
+}
+
+Answer Add(const Services& services, RunPtr run, JobPtr job,
+           std::vector<model::LiveRule> rules) {
   if (services.rules == nullptr) co_return NoRuns();
-  CO_ASSIGN_OR_RETURN(
-      const Rules all,
-      co_await services.rules->Add(std::move(run), std::move(job),
-                                   std::move(rules)));
+  CO_ASSIGN_OR_RETURN(const Rules all,
+                      co_await services.rules->Add(
+                          std::move(run), std::move(job), std::move(rules)));
   co_return JsonResponse(Encode(all), 201);
 }
 
@@ -87,8 +107,7 @@ absl::StatusOr<http::Response> Delete(const Services& services,
                                       const http::Request& request,
                                       const std::string& run) {
   if (services.rules == nullptr) return NoRuns();
-  RETURN_IF_ERROR(
-      services.rules->Remove(run, request.path_params.at("rule")));
+  RETURN_IF_ERROR(services.rules->Remove(run, request.path_params.at("rule")));
   http::Response response;
   response.status = 204;
   return response;
@@ -134,8 +153,9 @@ Answer ListJobRules(const Services& services, const http::Request&,
 
 Answer AddJobRules(const Services& services, const http::Request& request,
                    const JobPtr& job) {
+  CO_ASSIGN_OR_RETURN(auto rules, ReadRules(request));
   CO_ASSIGN_OR_RETURN(RunPtr run, co_await RunOf(services, job));
-  co_return co_await Add(services, request, std::move(run), job);
+  co_return co_await Add(services, std::move(run), job, std::move(rules));
 }
 
 Answer DeleteJobRule(const Services& services, const http::Request& request,
@@ -158,7 +178,8 @@ Answer ListRunRules(const Services& services, const http::Request&,
 
 Answer AddRunRules(const Services& services, const http::Request& request,
                    const RunPtr& run) {
-  co_return co_await Add(services, request, run, nullptr);
+  CO_ASSIGN_OR_RETURN(auto rules, ReadRules(request));
+  co_return co_await Add(services, run, nullptr, std::move(rules));
 }
 
 Answer DeleteRunRule(const Services& services, const http::Request& request,

@@ -20,11 +20,16 @@ constexpr EnumName<PauseReason> kPauseReasons[] = {
     {PauseReason::kUser, "user"},
     {PauseReason::kError, "error"}};
 constexpr EnumName<Event::Type> kEventTypes[] = {
-    {Event::Type::kJob, "job"},       {Event::Type::kState, "state"},
-    {Event::Type::kGraph, "graph"},   {Event::Type::kHit, "hit"},
-    {Event::Type::kTensor, "tensor"}, {Event::Type::kWatchpoint, "watchpoint"},
-    {Event::Type::kLog, "log"},       {Event::Type::kCommand, "command"},
-    {Event::Type::kFinding, "finding"}, {Event::Type::kServer, "server"}};
+    {Event::Type::kJob, "job"},
+    {Event::Type::kState, "state"},
+    {Event::Type::kGraph, "graph"},
+    {Event::Type::kHit, "hit"},
+    {Event::Type::kTensor, "tensor"},
+    {Event::Type::kWatchpoint, "watchpoint"},
+    {Event::Type::kLog, "log"},
+    {Event::Type::kCommand, "command"},
+    {Event::Type::kFinding, "finding"},
+    {Event::Type::kServer, "server"}};
 constexpr EnumName<NodeKind> kNodeKinds[] = {
     {NodeKind::kScope, "scope"},         {NodeKind::kOp, "op"},
     {NodeKind::kParameter, "parameter"}, {NodeKind::kBuffer, "buffer"},
@@ -80,8 +85,8 @@ constexpr EnumName<SeriesPart> kSeriesParts[] = {
     {SeriesPart::kTensor, "tensor"},
     {SeriesPart::kMode, "mode"}};
 constexpr EnumName<RuleAction> kRuleActions[] = {{RuleAction::kPause, "pause"},
-                                                  {RuleAction::kStop, "stop"},
-                                                  {RuleAction::kLog, "log"}};
+                                                 {RuleAction::kStop, "stop"},
+                                                 {RuleAction::kLog, "log"}};
 constexpr EnumName<DivergenceMethod> kDivergenceMethods[] = {
     {DivergenceMethod::kStatistics, "statistics"},
     {DivergenceMethod::kDigest, "digest"}};

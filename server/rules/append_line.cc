@@ -14,13 +14,13 @@ namespace graphdbg::rules {
 absl::Status AppendLine(const std::string& path, std::string line,
                         uint64_t max_bytes) {
   line += '\n';
-  const int fd =
-      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
-                               O_NONBLOCK | O_CLOEXEC,
-             0600);
+  const int fd = ::open(
+      path.c_str(),
+      O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+      0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, path);
   const absl::Cleanup close = [fd] { ::close(fd); };
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd, &info) != 0) return absl::ErrnoToStatus(errno, path);
   if (!S_ISREG(info.st_mode)) {
     return absl::FailedPreconditionError(

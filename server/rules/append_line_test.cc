@@ -31,7 +31,7 @@ TEST_F(AppendLineTest, AddsLinesInOrder) {
   ASSERT_TRUE(AppendLine(path_, "{\"step\":1}", kMaxBytes).ok());
   ASSERT_TRUE(AppendLine(path_, "{\"step\":2}", kMaxBytes).ok());
   EXPECT_EQ(ReadFile(path_), "{\"step\":1}\n{\"step\":2}\n");
-  struct stat info{};
+  struct stat info {};
   ASSERT_EQ(::stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }

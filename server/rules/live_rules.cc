@@ -123,10 +123,9 @@ absl::Status LiveRules::Remove(const std::string& run,
   const auto sets = sets_.find(run);
   if (sets != sets_.end()) {
     for (auto set = sets->second.begin(); set != sets->second.end(); ++set) {
-      const size_t erased =
-          std::erase_if((*set)->rules, [&rule](const LiveRule& each) {
-            return each.spec.name == rule;
-          });
+      const size_t erased = std::erase_if(
+          (*set)->rules,
+          [&rule](const LiveRule& each) { return each.spec.name == rule; });
       if (erased == 0) continue;
       // The last one ends the evaluation.
       if ((*set)->rules.empty()) sets->second.erase(set);
@@ -172,9 +171,9 @@ boost::asio::awaitable<void> LiveRules::React(
       AppendLine(target->path + "/" + runs::kFindingsFile,
                  options_.encode(finding), runs::kMaxFindingsBytes);
   if (!written.ok()) {
-    options_.log(absl::StrCat("warning: a finding of rule '", finding.rule,
-                              "' is not kept: ",
-                              std::string(written.message())));
+    options_.log(
+        absl::StrCat("warning: a finding of rule '", finding.rule,
+                     "' is not kept: ", std::string(written.message())));
   }
   if (target->job == nullptr) co_return;
   // The job may have been removed meanwhile.
@@ -203,9 +202,8 @@ boost::asio::awaitable<void> LiveRules::Perform(RuleAction action,
   // A job that is paused, or has ended, needs no command.
   if (sent.ok() || ReasonOf(sent.status()) == "invalid_state") co_return;
   options_.log(absl::StrCat("warning: job ", job.id(), ": rule '", finding.rule,
-                            "' cannot ",
-                            std::string(model::ToString(action)), " it: ",
-                            std::string(sent.status().message())));
+                            "' cannot ", std::string(model::ToString(action)),
+                            " it: ", std::string(sent.status().message())));
 }
 
 }  // namespace graphdbg::rules

@@ -395,8 +395,8 @@ jobs::Task<std::shared_ptr<jobs::FollowedRules>> OpenedRun::Follow(
   return OnStrand<Result>([this, rules = std::move(rules),
                            found = std::move(found)](
                               RunSource& source) mutable -> Result {
-    ASSIGN_OR_RETURN(auto follower, RuleFollower::Compile(std::move(rules),
-                                                          std::move(found)));
+    ASSIGN_OR_RETURN(auto follower,
+                     RuleFollower::Compile(std::move(rules), std::move(found)));
     // Whether the run has ended is judged by its present state.
     Refresh();
     // Selections are checked, too.

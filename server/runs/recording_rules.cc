@@ -44,11 +44,11 @@ RuleRank CopyOf(const RankData& rank, uint64_t from, uint64_t to) {
 bool HasEnded(const RankLog& log, const StepEntry& entry) {
   std::vector<runs::Record> last(std::min(entry.count, kRecordsAtEnd));
   log.Read(entry.first + entry.count - last.size(), last);
-  return std::any_of(
-      last.begin(), last.end(), [&entry](const runs::Record& record) {
-        return record.known_kind() == runs::Kind::kEnd && record.pass == 0 &&
-               record.step == entry.step;
-      });
+  return std::any_of(last.begin(), last.end(),
+                     [&entry](const runs::Record& record) {
+                       return record.known_kind() == runs::Kind::kEnd &&
+                              record.pass == 0 && record.step == entry.step;
+                     });
 }
 
 // The first step that may still grow.
@@ -101,8 +101,8 @@ absl::StatusOr<NewSteps> Recording::TakeNewSteps(
     const std::vector<model::RuleSpec>& rules, bool together,
     FollowedSteps* followed) {
   Load();
-  const bool any = std::any_of(
-      ranks_.begin(), ranks_.end(), [followed](const auto& entry) {
+  const bool any =
+      std::any_of(ranks_.begin(), ranks_.end(), [followed](const auto& entry) {
         return FirstUnfinishedStep(*entry.second) > followed->next[entry.first];
       });
   if (!any && followed->tensors != nullptr) return NewSteps();

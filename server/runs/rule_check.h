@@ -37,8 +37,8 @@ class RuleCheck final : public BackgroundCheck {
   // comprises several.
   bool joins_ranks() const;
 
-  // Called before Start. `found` is called with each finding, by the thread that
-  // evaluates.
+  // Called before Start. `found` is called with each finding, by the thread
+  // that evaluates.
   void OnFinding(std::function<void(const model::Finding&)> found) {
     on_finding_ = std::move(found);
   }

@@ -139,12 +139,11 @@ class RunDirectoryImpl final : public RunDirectory {
       found.emplace(id, known->second);
       return;
     }
-    found.emplace(
-        id, Run{path.string(),
-                std::make_shared<OpenedRun>(
-                    id, path.string(), SourceOf(id, folder, memory_),
-                    threads_.get_executor(),
-                    check_threads_.get_executor(), stopped_)});
+    found.emplace(id, Run{path.string(),
+                          std::make_shared<OpenedRun>(
+                              id, path.string(), SourceOf(id, folder, memory_),
+                              threads_.get_executor(),
+                              check_threads_.get_executor(), stopped_)});
   }
 
   const std::vector<std::string> paths_;

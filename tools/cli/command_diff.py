@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from typing import TYPE_CHECKING
 
 from .client import Json
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from graphdbg.runs import Difference, Divergence
 
 _NAMES_SHOWN = 20
+# How often two jobs are compared while they are recorded.
+_FOLLOW_SECONDS = 1.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,19 +53,46 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default="statistics",
         help="compare statistics (default), or all bits of the tensors that have digests",
     )
+    parser.add_argument(
+        "--calibrate",
+        metavar="RUN",
+        help="a run that counts as equal to the first, such as the same program with its input changed in the last "
+        "bit, or with other threads: a tensor may differ 8 times as much as there",
+    )
+    parser.add_argument(
+        "--follow",
+        action="store_true",
+        help="compare two jobs while they are recorded: until they part, or both have ended",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    require(len(arguments.runs) <= 2, "two runs are compared, not more")
+    require(len(arguments.rank or ()) <= 2, "two ranks are compared, not more")
+    found, ended = _compare(arguments)
+    while arguments.follow and not ended and found.first is None:
+        time.sleep(_FOLLOW_SECONDS)
+        found, ended = _compare(arguments)
+    what = "no tensor was recorded on both sides in the same step; --map translates names"
+    require(found.matched > 0, f"nothing to compare: {what}")
+    if arguments.json:
+        print(json.dumps(_json(found)))
+    else:
+        _print(found)
+    return 1 if found.first else 0
+
+
+def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
+    """What differs now, and whether nothing more will be recorded."""
     from graphdbg.runs import open_run
     from graphdbg.runs.loading import load_logs
     from graphdbg.runs.summary import find_run
 
-    require(len(arguments.runs) <= 2, "two runs are compared, not more")
     ranks = arguments.rank or [0]
-    require(len(ranks) <= 2, "two ranks are compared, not more")
     here, there = open_run(find_run(arguments.runs[0])), open_run(find_run(arguments.runs[-1]))
+    ended = here.ended is not None and there.ended is not None
     progress = Progress()
     try:
         for each in {here.path: here, there.path: there}.values():
@@ -75,17 +105,12 @@ def run(arguments: argparse.Namespace) -> int:
             rtol=arguments.rtol,
             atol=arguments.atol,
             by=arguments.by,
+            calibrate=find_run(arguments.calibrate) if arguments.calibrate else None,
             progress=progress.of("graphdbg: comparing"),
         )
     finally:
         progress.clear()
-    what = "no tensor was recorded on both sides in the same step; --map translates names"
-    require(found.matched > 0, f"nothing to compare: {what}")
-    if arguments.json:
-        print(json.dumps(_json(found)))
-    else:
-        _print(found)
-    return 1 if found.first else 0
+    return found, ended
 
 
 def _renaming(text: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Where two runs or ranks part: the first op whose recorded statistics, or digests, differ.
 
-server/runs/divergence.cc finds the same. Executions are matched by step, mode, pass, iteration and
+server/runs/divergence.cc finds the same, without calibration. Executions are matched by step, mode, pass, iteration and
 the tensor's name; several of the same tensor within these by their order.
 """
 
@@ -25,6 +25,8 @@ _RECORDS_AT_ONCE = 200_000
 _EXACT = ("count", "nan_count", "pos_inf_count", "neg_inf_count")
 _CLOSE = ("min", "max", "mean", "abs_mean", "abs_max", "variance", "l1", "l2")
 _LIGHT = 1
+# How much further apart than in the calibration two values may be, which samples their spread once.
+_SLACK = 8.0
 
 Number = int | float
 
@@ -103,6 +105,7 @@ def find_divergence(
     progress: Callable[[int, int], None] = lambda done, total: None,
     tensors: Collection[str] | None = None,
     steps: tuple[int | None, int | None] = (None, None),
+    calibration: Rank | None = None,
 ) -> Divergence:
     """Compares what two ranks recorded.
 
@@ -114,14 +117,20 @@ def find_divergence(
         progress: Receives how many steps of how many have been compared.
         tensors: Names here, NODE:SLOT, of the tensors to compare; None: all.
         steps: The first and the last step to compare, both inclusive and either None.
+        calibration: A rank that counts as equal to `here`, and has its names. The relative tolerance of a tensor is
+            8 times the largest relative difference of a measure between the two up to the step, and at least that
+            of `tolerance`.
 
     Raises:
-        GraphdbgError: There is no such method.
+        GraphdbgError: There is no such method, or it has no tolerance to calibrate.
     """
     if by not in METHODS:
         raise GraphdbgError(f"no comparison by {by}; there are {', '.join(METHODS)}", USAGE)
+    if calibration is not None and by == "digest":
+        raise GraphdbgError("digests are equal or not: there is no tolerance to calibrate", USAGE)
     names = None if tensors is None else frozenset(tensors)
-    return _Comparison(here, there, rename or {}, tolerance or Tolerance(), by, names, steps).run(progress)
+    compared = _Comparison(here, there, rename or {}, tolerance or Tolerance(), by, names, steps, calibration)
+    return compared.run(progress)
 
 
 def renamed(name: str, names: Mapping[str, str]) -> str:
@@ -213,10 +222,14 @@ class _Comparison:
         by: str,
         names: Collection[str] | None,
         limits: tuple[int | None, int | None],
+        calibration: Rank | None,
     ) -> None:
         numbers: dict[str, int] = {}
         there_names = None if names is None else [_renamed_tensor(name, rename) for name in names]
         self._here, self._there = _Side(here, rename, numbers, names), _Side(there, {}, numbers, there_names)
+        self._equal = None if calibration is None else _Side(calibration, rename, numbers, names)
+        # By the number of a tensor here: its largest spread so far.
+        self._spreads: dict[int, float] = {}
         self._limits = limits
         self._tolerance = tolerance
         self._kind = CHANGE_KIND if by == "digest" else STATISTICS_KIND
@@ -247,6 +260,9 @@ class _Comparison:
         steps = numpy.intersect1d(self._here.records["step"], self._there.records["step"])
         for side in (self._here, self._there):
             side.keep(steps)
+        if self._equal is not None:
+            self._equal.read(self._kind, first, last)
+            self._equal.keep(steps)
         differences = self._differences()
         missing = _NEXT + 1 - len(self._found)
         if len(differences) >= missing:
@@ -264,12 +280,31 @@ class _Comparison:
         at_here, at_there = _matched(self._here, self._there)
         here, there = self._here.records[at_here], self._there.records[at_there]
         by_digest = self._kind == CHANGE_KIND
-        measure = _digests(here, there) if by_digest else _measures(here, there, self._tolerance)
+        rtol = self._relative_tolerances()[at_here]
+        measure = _digests(here, there) if by_digest else _measures(here, there, rtol, self._tolerance.atol)
         names = ("digest",) if by_digest else (*_EXACT, *_CLOSE)
         if by_digest:
             here, there = here.view(CHANGE), there.view(CHANGE)
         places = numpy.flatnonzero(measure >= 0)[: _NEXT + 1]
         return [(here[at], there[at], names[measure[at]]) for at in places]
+
+    def _relative_tolerances(self) -> Array:
+        """Those of the records here, shape (n,)."""
+        found: Array = numpy.full(len(self._here.records), self._tolerance.rtol)
+        if self._equal is None:
+            return found
+        at_here, at_equal = _matched(self._here, self._equal)
+        spread = numpy.zeros(len(found))
+        spread[at_here] = _spread(self._here.records[at_here], self._equal.records[at_equal])
+        tensors = self._here.tensors
+        order = numpy.argsort(tensors, kind="stable")
+        starts = numpy.flatnonzero(numpy.diff(tensors[order])) + 1
+        for places in numpy.split(order, starts) if len(order) else ():
+            tensor = int(tensors[places[0]])
+            spread[places[0]] = max(spread[places[0]], self._spreads.get(tensor, 0.0))
+            spread[places] = numpy.maximum.accumulate(spread[places])
+            self._spreads[tensor] = float(spread[places[-1]])
+        return numpy.maximum(found, _SLACK * spread)
 
     def _describe(self, here: Any, there: Any, measure: str) -> Difference:
         return Difference(
@@ -338,7 +373,18 @@ def _digests(here: Array, there: Array) -> Array:
     return numpy.where(differ, 0, -1)
 
 
-def _measures(here: Array, there: Array, tolerance: Tolerance) -> Array:
+def _spread(here: Array, there: Array) -> Array:
+    """The largest relative difference of a measure; 0 where they are equal."""
+    largest = numpy.zeros(len(here))
+    with numpy.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        for name in _CLOSE:
+            apart = numpy.abs(here[name] - there[name])
+            relative = numpy.where(apart == 0, 0.0, apart / _size(here, there, name))
+            largest = numpy.fmax(largest, relative)
+    return largest
+
+
+def _measures(here: Array, there: Array, rtol: Array, atol: float) -> Array:
     """The number of the first measure that differs; -1 where none does."""
     found = numpy.full(len(here), -1)
     light = (here["flags"] | there["flags"]) & _LIGHT != 0
@@ -347,7 +393,7 @@ def _measures(here: Array, there: Array, tolerance: Tolerance) -> Array:
             x, y = here[name], there[name]
             differ = x != y
             if name in _CLOSE:
-                far = ~(numpy.abs(x - y) <= tolerance.atol + tolerance.rtol * _size(here, there, name))
+                far = ~(numpy.abs(x - y) <= atol + rtol * _size(here, there, name))
                 absent_x, absent_y = numpy.isnan(x), numpy.isnan(y)
                 differ &= ~(absent_x & absent_y) & ~(light & (absent_x | absent_y))
                 # An infinite size makes no tolerance.

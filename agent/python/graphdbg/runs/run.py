@@ -358,6 +358,7 @@ class Run:
         progress: Callable[[int, int], None] = lambda done, total: None,
         tensors: AnyCollection[str] | None = None,
         steps: tuple[int | None, int | None] | range | None = None,
+        calibrate: Run | str | os.PathLike[str] | None = None,
     ) -> Divergence:
         """Finds the first op at which two runs, or two ranks of this one, part.
 
@@ -371,19 +372,28 @@ class Run:
             progress: Receives how many steps of how many have been compared.
             tensors: Names of tensors of this run, NODE:SLOT; default: all.
             steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
+            calibrate: A run that counts as equal to this one, such as the same program with its input changed in the
+                last bit, or with another number of threads. Tensors may differ 8 times as much as in the two.
 
         Raises:
             NotRecorded: There is no such rank.
             RunNotFoundError: There is no other run.
             GraphdbgError: A rank would be compared with itself, or a tolerance or `by` is invalid.
         """
-        there = self if other is None else other if isinstance(other, Run) else Run(open_files(other))
+        there = self if other is None else _run_of(other)
         number = rank if other_rank is None else other_rank
         if there is self and number == rank:
             raise GraphdbgError("a rank is compared with another run or another rank", USAGE)
-        here, tolerance = self.rank(rank), Tolerance(rtol, atol)
         return find_divergence(
-            here, there.rank(number), rename, tolerance, by, progress, tensors, _bounds(_without_gaps(steps))
+            self.rank(rank),
+            there.rank(number),
+            rename,
+            Tolerance(rtol, atol),
+            by,
+            progress,
+            tensors,
+            _bounds(_without_gaps(steps)),
+            None if calibrate is None else _run_of(calibrate).rank(rank),
         )
 
     @overload
@@ -487,6 +497,10 @@ def _without_gaps(
     if isinstance(steps, range) and steps.step != 1:
         raise GraphdbgError("steps are examined from the first to the last, without gaps", USAGE)
     return steps
+
+
+def _run_of(run: Run | str | os.PathLike[str]) -> Run:
+    return run if isinstance(run, Run) else Run(open_files(run))
 
 
 def _bounds(steps: tuple[int | None, int | None] | range | None) -> tuple[int | None, int | None]:
