@@ -106,6 +106,7 @@ http::Response List(const Services& services, const std::string& run) {
 absl::StatusOr<http::Response> Delete(const Services& services,
                                       const http::Request& request,
                                       const std::string& run) {
+  Note(request, request.path_params.at("rule"));
   if (services.rules == nullptr) return NoRuns();
   RETURN_IF_ERROR(services.rules->Remove(run, request.path_params.at("rule")));
   http::Response response;

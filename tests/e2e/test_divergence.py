@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
-from conftest import GRAPHDBG, PACKAGE, Json, Server, clean_environment
+from conftest import GRAPHDBG, PACKAGE, Json, Server, clean_environment, wait_until
 
 numpy = pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "agent" / "python" / "tests"))
@@ -98,6 +98,94 @@ def test_the_batch_that_differs_is_the_first_divergence(tmp_path, serve):
     server = serve(runs)
     assert asked(server, "good", **{"with": "other"}) == found
     assert asked(server, "good", **{"with": "same"})["first"] is None
+
+
+# The arguments: the number of threads, the last bit of the input ("nudge"), and the bug and its step.
+LARGE_SCRIPT = """
+import sys, torch
+threads, bug = int(sys.argv[1]), sys.argv[2]
+torch.set_num_threads(threads)
+torch.manual_seed(0)
+model = torch.nn.Sequential(
+    torch.nn.Linear(300, 512), torch.nn.LayerNorm(512), torch.nn.GELU(), torch.nn.Linear(512, 512), torch.nn.Tanh(),
+    torch.nn.Linear(512, 10),
+)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+for step in range(1, 7):
+    x, y = torch.randn(64, 300), torch.randint(0, 10, (64,))
+    late = step >= 4
+    if bug == "nudge":
+        x = torch.nextafter(x, torch.full_like(x, torch.inf))
+    if bug == "labels" and late:
+        y = y.roll(1)
+    if bug == "rate" and late:
+        optimizer.param_groups[0]["lr"] = 0.0101
+    if bug == "epsilon" and late:
+        model[1].eps = 1e-3
+    if bug == "gelu" and late:
+        model[2].approximate = "tanh"
+    loss = torch.nn.functional.cross_entropy(model(x), y, label_smoothing=0.01 if bug == "smoothing" and late else 0.0)
+    optimizer.zero_grad()
+    loss.backward()
+    if bug == "clip" and late:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.9 * float(model[5].weight.grad.norm()))
+    optimizer.step()
+"""
+
+
+def record_large(runs: Path, job: str, threads: int = 1, bug: str = "none") -> Path:
+    environment = clean_environment(
+        PYTHONPATH=str(PACKAGE / "_inject"), GRAPHDBG_RECORD=str(runs), GRAPHDBG_JOB=job, GRAPHDBG_RECORD_OVERHEAD="0"
+    )
+    command = [sys.executable, "-c", LARGE_SCRIPT, str(threads), bug]
+    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=300)
+    return runs / job
+
+
+def test_a_calibrated_comparison_finds_bugs_and_no_rounding(tmp_path):
+    good = record_large(tmp_path, "good")
+    nudged = record_large(tmp_path, "nudged", bug="nudge")
+    threads = record_large(tmp_path, "threads", threads=2)
+    assert diff(good, nudged)[0] == 1, "the last bit matters without calibration"
+    code, found = diff(good, threads, "--calibrate", nudged)
+    assert (code, found["first"]) == (0, None)
+    for bug, node in {
+        "labels": "forward/input_1",
+        "rate": "forward/0/",
+        "epsilon": "forward/1/native_layer_norm",
+        "gelu": "forward/2/gelu",
+        "smoothing": "forward/",
+        "clip": "",
+    }.items():
+        code, found = diff(good, record_large(tmp_path, bug, bug=bug), "--calibrate", nudged)
+        assert code == 1 and found["first"]["step"] == 4, bug
+        assert found["first"]["node"].startswith(node), (bug, found["first"])
+
+
+def test_two_jobs_are_compared_while_they_are_recorded(tmp_path):
+    script = TRAIN_SCRIPT.replace("range(1, 9)", "range(1, 10_000)").replace(
+        "    loss =", "    time.sleep(0.01)\n    loss ="
+    )
+    jobs = []
+    try:
+        for job, step in (("one", 0), ("two", 30)):
+            environment = clean_environment(
+                PYTHONPATH=str(PACKAGE / "_inject"),
+                GRAPHDBG_RECORD=str(tmp_path),
+                GRAPHDBG_JOB=job,
+                OMP_NUM_THREADS="1",
+            )
+            environment["GRAPHDBG_RECORD_OVERHEAD"] = "0"
+            jobs.append(subprocess.Popen([sys.executable, "-c", "import time\n" + script, str(step)], env=environment))
+        for job in ("one", "two"):
+            wait_until("the job is recorded", lambda job=job: (tmp_path / job / "rank-00000" / "graph.gdbm").exists())
+        code, found = diff(tmp_path / "one", tmp_path / "two", "--follow")
+        assert code == 1 and found["first"]["step"] == 30
+        assert all(job.poll() is None for job in jobs), "both still train"
+    finally:
+        for each in jobs:
+            each.kill()
+            each.wait()
 
 
 def random_run(directory: Path, random: numpy.random.Generator, ranks: int = 2) -> Path:

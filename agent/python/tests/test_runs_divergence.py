@@ -280,3 +280,39 @@ def test_the_command_names_what_is_wrong(good, tmp_path, arguments, message, cod
     ran = graphdbg_command("diff", *arguments, GRAPHDBG_RECORD=str(tmp_path))
     assert message in ran.stderr and "Traceback" not in ran.stderr
     assert ran.returncode == code
+
+
+def by_name(name, factor):
+    """All measures of one tensor, in each step, are changed."""
+
+    def change(step, changed, record):
+        if changed == name:
+            for measure in ("min", "max", "mean", "abs_mean", "abs_max", "l1", "l2"):
+                record[measure] *= factor
+
+    return change
+
+
+def test_a_calibration_sets_the_tolerance_of_each_tensor(good, tmp_path):
+    equal = write(tmp_path / "equal", change=by_name("fc/out", 1 + 1e-4), first_id=3)
+    near = write(tmp_path / "near", change=by_name("fc/out", 1 + 5e-4))
+    far = write(tmp_path / "far", change=by_name("fc/out", 1 + 5e-3))
+    other = write(tmp_path / "other", change=by_name("loss", 1 + 5e-4))
+    run = open_run(good)
+    assert run.diff(near).first.node == "fc/out"
+    assert run.diff(near, calibrate=equal).first is None
+    assert run.diff(far, calibrate=open_run(equal)).first.node == "fc/out"
+    assert run.diff(other, calibrate=equal).first.node == "loss"
+    with pytest.raises(graphdbg.GraphdbgError, match="no tolerance to calibrate"):
+        run.diff(near, by="digest", calibrate=equal)
+    assert graphdbg_command("diff", good, near, "--calibrate", equal).returncode == 0
+    assert graphdbg_command("diff", good, far, "--calibrate", equal).returncode == 1
+
+
+def test_a_spread_holds_for_later_steps_only(good, tmp_path):
+    """Chaos grows: a spread in step 3 allows no difference in step 2."""
+    equal = write(tmp_path / "equal", change=scaled(3, "fc/weight", 1 + 1e-3))
+    early = write(tmp_path / "early", change=scaled(2, "fc/out", 1 + 1e-3))
+    late = write(tmp_path / "late", change=scaled(4, "fc/out", 1 + 1e-3))
+    assert open_run(good).diff(early, calibrate=equal).first.step == 2
+    assert open_run(good).diff(late, calibrate=equal).first is None
