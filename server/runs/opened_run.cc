@@ -48,6 +48,19 @@ jobs::Task<T> Refused() {
 
 jobs::StatusTask RefusedStatus() { co_return ReadOnly(); }
 
+// The rules are not followed any more once their user destroys this.
+class RuleHandle final : public jobs::FollowedRules {
+ public:
+  explicit RuleHandle(std::shared_ptr<RuleFollower> rules)
+      : rules_(std::move(rules)) {}
+  ~RuleHandle() override { rules_->Cancel(); }
+
+  model::CheckReport Report() const override { return rules_->Report(); }
+
+ private:
+  const std::shared_ptr<RuleFollower> rules_;
+};
+
 }  // namespace
 
 // The run as a job that is at a step.
@@ -219,19 +232,6 @@ class OpenedRun::View final : public jobs::Job {
 
   const std::shared_ptr<OpenedRun> run_;
   const std::optional<uint64_t> step_;
-};
-
-// The rules are not followed any more once their user destroys this.
-class RuleHandle final : public jobs::FollowedRules {
- public:
-  explicit RuleHandle(std::shared_ptr<RuleFollower> rules)
-      : rules_(std::move(rules)) {}
-  ~RuleHandle() override { rules_->Cancel(); }
-
-  model::CheckReport Report() const override { return rules_->Report(); }
-
- private:
-  const std::shared_ptr<RuleFollower> rules_;
 };
 
 OpenedRun::OpenedRun(std::string id, std::string path,

@@ -59,7 +59,8 @@ int BeginsTraining(int trains, uint32_t* rank, uint32_t* world_size) {
 
 const graphdbg_interpreter* Interpreter() {
   static const graphdbg_interpreter interpreter = {
-      SourceStack, BeginWait, EndWait, Interrupted, Terminate, BeginsTraining,
+      SourceStack,          BeginWait, EndWait,
+      Interrupted,          Terminate, BeginsTraining,
       /*tests_training=*/1,
   };
   return &interpreter;

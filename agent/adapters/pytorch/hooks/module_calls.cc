@@ -116,8 +116,8 @@ bool ReportModelInputs(const Arguments& call) {
 // exception set if one is for the program.
 bool ReportOutput(PyObject* module, PyObject* output) {
   if (Table().on_output == nullptr) return true;
-  PyObject* const result = PyObject_CallFunctionObjArgs(
-      Table().on_output, module, output, nullptr);
+  PyObject* const result =
+      PyObject_CallFunctionObjArgs(Table().on_output, module, output, nullptr);
   if (result == nullptr) {
     if (IsForProgram()) return false;
     PyErr_WriteUnraisable(Table().on_output);
