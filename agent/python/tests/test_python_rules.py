@@ -338,7 +338,7 @@ def test_the_first_non_finite_value_is_followed_to_its_inputs(tmp_path: Path) ->
 
 def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "rules.md").read_text()
-    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (example,) = re.findall(r"^```python\n(import graphdbg\n\n\nclass .*?)^```$", page, re.MULTILINE | re.DOTALL)
     file = tmp_path / "my_rules.py"
     file.write_text(example)
     rank = SyntheticRank(tmp_path / "run", 0, 1, "run")

@@ -7,6 +7,8 @@ test_every_op.py, each is trained as it is and under a dispatch mode.
 from __future__ import annotations
 
 import ast
+import subprocess
+import warnings
 from pathlib import Path
 
 import pytest
@@ -33,10 +35,23 @@ DIFFERENT = {
 }
 
 
-def train(script: Script, lower: str, under_mode: bool) -> tuple[Parts, Parts]:
+def models_for(script: Script, lower: str) -> list[str]:
+    """The models that PyTorch trains in this type, if any, on this processor: oneDNN has no LSTM in bfloat16 without
+    AVX-512, for example."""
+    if not lower:
+        return MODELS
+    text = f"import sys\nsys.path.insert(0, {str(HERE)!r})\nimport training_models\n"
+    command = [script.python, "-c", f"{text}print(*training_models.untrainable({lower!r}))"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.split()
+    if found:
+        warnings.warn(f"not trained in {lower}, which PyTorch cannot do here: {', '.join(found)}", stacklevel=2)
+    return [name for name in MODELS if name not in found]
+
+
+def train(script: Script, names: list[str], lower: str, under_mode: bool) -> tuple[Parts, Parts]:
     ops = script.directory / "ops.jsonl"
     text = f"import sys\nsys.path.insert(0, {str(HERE)!r})\nimport training_models\ntraining_models.main()"
-    process, trace = script.start(text, lower, str(ops) if under_mode else "", *MODELS)
+    process, trace = script.start(text, lower, str(ops) if under_mode else "", *names)
     try:
         errors = process.communicate(timeout=600)[1]
     finally:
@@ -49,15 +64,14 @@ def train(script: Script, lower: str, under_mode: bool) -> tuple[Parts, Parts]:
 @pytest.mark.newest_torch
 @pytest.mark.parametrize("lower", ["", "bfloat16"])
 def test_every_op_of_training_steps_is_captured(script: Script, lower: str) -> None:
-    alone, _ = train(script, lower, under_mode=False)
-    watched, expected = train(script, lower, under_mode=True)
-    assert len(MODELS) >= 12
-    assert len(expected) == len(watched) == len(alone) == 2 * len(MODELS)
+    names = models_for(script, lower)
+    alone, _ = train(script, names, lower, under_mode=False)
+    watched, expected = train(script, names, lower, under_mode=True)
+    assert len(names) >= 12
+    assert len(expected) == len(watched) == len(alone) == 2 * len(names)
 
-    within = {MODELS[i // 2]: difference_within_a_run(watched[i], ops) for i, ops in expected.items()}
+    within = {names[i // 2]: difference_within_a_run(watched[i], ops) for i, ops in expected.items()}
     assert {name: text for name, text in within.items() if text} == {}
-    between = {
-        MODELS[i // 2]: difference_between_runs(alone[i], ops, CONVERSIONS[lower]) for i, ops in expected.items()
-    }
+    between = {names[i // 2]: difference_between_runs(alone[i], ops, CONVERSIONS[lower]) for i, ops in expected.items()}
     assert {name: text for name, text in between.items() if text and name not in DIFFERENT} == {}
-    assert {name for name in DIFFERENT if not between[name]} == set(), "their exemptions must go"
+    assert {name for name in DIFFERENT if name in between and not between[name]} == set(), "their exemptions must go"

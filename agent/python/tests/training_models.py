@@ -326,6 +326,18 @@ MODELS: dict[str, Callable[[], Training]] = {
 }
 
 
+def untrainable(lower: str) -> list[str]:
+    """The models that PyTorch cannot train in this type on this processor."""
+    names = []
+    for name, make in MODELS.items():
+        try:
+            with torch.autocast("cpu", getattr(torch, lower)):
+                make().step()
+        except RuntimeError:
+            names.append(name)
+    return names
+
+
 def main() -> None:
     """Arguments: a type for autocast (or ""), where to log ops (or ""), models."""
     lower, seen, *models = sys.argv[1:]
