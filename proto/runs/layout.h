@@ -16,7 +16,7 @@ inline constexpr char kRingFile[] = "ring.gdbr";
 inline constexpr char kGraphFile[] = "graph.gdbm";
 inline constexpr char kHitsFile[] = "hits.gdbm";
 inline constexpr char kCollectionsFile[] = "collections.jsonl";
-// What rules have found while the job ran, one JSON object to a line.
+// The findings of rules while the job ran, one JSON object to a line.
 inline constexpr char kFindingsFile[] = "findings.jsonl";
 // Readers of findings.jsonl pass over a longer file.
 inline constexpr uint64_t kMaxFindingsBytes = uint64_t{16} << 20;

@@ -25,7 +25,7 @@ class FollowedRules {
  public:
   virtual ~FollowedRules() = default;
 
-  // What has been evaluated so far. Done once the run has ended and all of it
+  // The result so far. Done once the run has ended and all of it
   // was evaluated. Any thread.
   virtual model::CheckReport Report() const = 0;
 };

@@ -1,5 +1,5 @@
-// What rules read of the records of a run, for a check of all of them and for
-// one that follows the run.
+// The records of a run that rules read: all of them for a check, and those of
+// new steps to follow the run.
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -18,7 +18,7 @@ _WEBHOOK_SECONDS = 5.0
 _WEBHOOK_TRIES = 3
 _RETRY_SECONDS = 0.5
 _COMMAND_SECONDS = 60.0
-# What is still to be done when the job has ended.
+# The time for what is still to be done when the job has ended.
 _END_SECONDS = 20.0
 
 

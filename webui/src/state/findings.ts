@@ -1,4 +1,4 @@
-// What rules have found in the job that the page shows.
+// The findings of rules in the job that the page shows.
 
 import { create } from 'zustand';
 import { api } from '../api/client';

@@ -1,4 +1,4 @@
-// What rules have found, newest last. A click shows the tensor.
+// The findings of rules, newest last. A click shows the tensor.
 
 import { formatCount } from '../base/format';
 import { splitTensor } from '../base/names';

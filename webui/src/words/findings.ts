@@ -1,4 +1,4 @@
-// Texts about what rules have found.
+// Texts about the findings of rules.
 
 import { formatCount } from '../base/format';
 
