@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -21,3 +22,9 @@ def test_all_parts_say_the_same_version(server: Server) -> None:
     assert server.client.get("/server")["version"] == wheel
     said = subprocess.run([GRAPHDBG, "--version"], capture_output=True, text=True, check=True)
     assert said.stdout == f"graphdbg {wheel}\n"
+
+
+def test_the_program_starts_without_the_packages_of_analysis() -> None:
+    """They are optional, take time to load, and start threads."""
+    text = "import sys, graphdbg.cli.main; print(*sorted({'numpy', 'pyarrow', 'duckdb', 'pandas'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "\n"

@@ -81,10 +81,13 @@ def _rules(configuration: Configuration) -> list[LiveRule]:
     entries = configuration.values.get("rules")
     if not entries:
         return []
-    from graphdbg.rules import PythonRule, RuleError, rule_of
-    from graphdbg.rules.actions import actions_of
+    try:
+        from graphdbg.rules import PythonRule, RuleError, rule_of
+    except ImportError as error:
+        raise CliError(f"{configuration.file}: rules need {error.name}: pip install {error.name}", USAGE) from None
 
     from .live_rules import LiveRule
+    from .rule_actions import actions_of
 
     rules: dict[str, LiveRule] = {}
     for number, entry in enumerate(entries):

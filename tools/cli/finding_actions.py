@@ -9,10 +9,9 @@ import urllib.error
 import urllib.request
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from graphdbg.rules.actions import Actions
-
 from . import report
 from .client import Json
+from .rule_actions import Actions
 
 _WEBHOOK_SECONDS = 5.0
 _WEBHOOK_TRIES = 3

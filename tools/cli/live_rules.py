@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphdbg.rules.actions import Actions
-
 from . import report
 from .client import ApiError, Client, Json, quote
 from .errors import CliError
 from .finding_actions import FindingActions
+from .rule_actions import Actions
 
 if TYPE_CHECKING:
     from graphdbg.rules import ExpressionRule

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .definition import RuleError
+from .errors import USAGE, CliError
 
 # Done by the server, which steers the job.
 IN_JOB = ("pause", "stop", "log")
@@ -35,7 +35,7 @@ def actions_of(entry: Mapping[str, Any], place: str) -> Actions:
         place: Where it is, for errors: "job.yaml: rules[2]".
 
     Raises:
-        RuleError: An action is unknown. `record` is, but has no effect in this version.
+        CliError: An action is unknown. `record` is, but has no effect in this version.
     """
     in_job: list[str] = []
     webhooks: list[str] = []
@@ -44,22 +44,22 @@ def actions_of(entry: Mapping[str, Any], place: str) -> Actions:
         where = f"{place}.actions[{number}]"
         if isinstance(action, str):
             if action not in IN_JOB:
-                raise RuleError(f"{where}: '{action}' is none of {', '.join(IN_JOB)}")
+                raise CliError(f"{where}: '{action}' is none of {', '.join(IN_JOB)}", USAGE)
             in_job.append(action)
             continue
         if not isinstance(action, Mapping) or len(action) != 1:
-            raise RuleError(f"{where}: expected one of {', '.join(IN_JOB)}, or one of webhook and command")
+            raise CliError(f"{where}: expected one of {', '.join(IN_JOB)}, or one of webhook and command", USAGE)
         [(kind, value)] = action.items()
         if kind == "webhook":
             webhooks.append(str(value))
         elif kind == "command":
             commands.append(_words(value, where))
         elif kind != "record":
-            raise RuleError(f"{where}: there is no action {kind}")
+            raise CliError(f"{where}: there is no action {kind}", USAGE)
     return Actions(tuple(in_job), tuple(webhooks), tuple(commands))
 
 
 def _words(value: Any, where: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
-        raise RuleError(f"{where}: expected a program and its arguments as a list of texts")
+        raise CliError(f"{where}: expected a program and its arguments as a list of texts", USAGE)
     return tuple(map(str, value))
