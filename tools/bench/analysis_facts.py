@@ -40,7 +40,7 @@ class Size:
 
     def __post_init__(self) -> None:
         if self.ranks < 2 or self.steps < 4 or self.tensors <= _PER_LAYER:
-            raise ValueError(f"at least 2 ranks, 4 steps and {_PER_LAYER + 1} tensors are required, not {self}")
+            raise ValueError(f"at least 2 ranks, 4 steps and {_PER_LAYER + 1} tensors are required")
 
     @property
     def rows(self) -> int:
