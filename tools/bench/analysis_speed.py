@@ -1,4 +1,4 @@
-"""How fast DuckDB and Spark answer questions about a packed run: 64 ranks, 500 steps and 3,000 tensors, 5 GB.
+"""How fast DuckDB and Spark answer questions about a packed run: 64 ranks, 500 steps and 3,000 tensors, about 5 GB.
 
 The run is written first, with facts planted in it by which every answer is verified. In each round, every question
 is sent to each engine twice in a row, the engines in an order that is shuffled, and the second answer is timed;
