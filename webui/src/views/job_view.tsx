@@ -26,6 +26,7 @@ import { NO_FILTER, setHitFilter, setTall, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Splitter } from '../widgets/splitter';
+import { loading } from '../words/common';
 import * as words from '../words/job';
 import { ConnectionBanner } from './connection_banner';
 import { Controls } from './controls';
@@ -35,7 +36,6 @@ import { HitsPanel } from './hits_panel';
 import { LastOps } from './last_ops';
 import { NodePanel } from './node_panel';
 import { RunBar } from './run_bar';
-import { RunChecks } from './run_checks';
 import { StorageBanner } from './storage_banner';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
@@ -45,6 +45,8 @@ import { Welcome } from './welcome';
 import { JobContext, OpenContext, type JobContextValue } from './job_context';
 import './job_view.css';
 
+// Only recorded runs have checks.
+const RunChecks = lazy(async () => ({ default: (await import('./run_checks')).RunChecks }));
 const NodeMenu = lazy(async () => ({ default: (await import('./node_menu')).NodeMenu }));
 
 const REFRESH_MS = 400;
@@ -146,7 +148,13 @@ function Right({ height }: { height: number }) {
   return (
     <div className={`job-right${quiet ? ' job-right-quiet' : ''}`}>
       <div className="job-watch" style={quiet ? { minHeight: height } : { height }}>
-        {recorded ? <RunChecks /> : <WatchPanel />}
+        {recorded ? (
+          <Suspense fallback={<Notice title={loading} busy />}>
+            <RunChecks />
+          </Suspense>
+        ) : (
+          <WatchPanel />
+        )}
       </div>
       <Splitter
         panel="watch"
