@@ -2086,7 +2086,7 @@ export interface components {
         Role: "view" | "control" | "admin";
         /** @description A series consists of the observations of one tensor of one rank in one mode, in order of step and pass. */
         RuleFields: {
-            /** @description Only for rules of jobs: what a finding does. `pause` stops the job after the step that it is at, `stop` terminates it, `log` sends a `log` event. */
+            /** @description Only for rules of jobs: what a finding does. `pause` stops the job after the step that it is at, `stop` terminates it, which only administrators may order, `log` sends a `log` event. */
             actions?: ("pause" | "stop" | "log")[];
             /**
              * @description Observations without a match before the rule is reported again.
