@@ -65,7 +65,9 @@ const LiveRule* LiveRules::FindRule(
 absl::Status LiveRules::Reserve(const std::string& run,
                                 std::shared_ptr<Set> set) {
   absl::MutexLock lock(&mu_);
-  std::vector<std::shared_ptr<Set>>& sets = sets_[run];
+  const auto known = sets_.find(run);
+  const auto sets = known == sets_.end() ? std::vector<std::shared_ptr<Set>>()
+                                         : known->second;
   size_t count = set->rules.size();
   for (const auto& each : sets) count += each->rules.size();
   if (count > kMaxRules) {
@@ -86,7 +88,7 @@ absl::Status LiveRules::Reserve(const std::string& run,
           absl::StrCat("rules[", i, "].name"));
     }
   }
-  sets.push_back(std::move(set));
+  sets_[run].push_back(std::move(set));
   return absl::OkStatus();
 }
 

@@ -16,6 +16,8 @@ import graphdbg
 import pytest
 from conftest import GRAPHDBG, Finished, Server, clean_environment, wait_until
 from graphdbg.client import ApiError, InvalidRequestError, Job
+from test_live_recording import SCRIPT as TRAINS
+from test_live_recording import started
 
 # The loss jumps in step 30.
 JUMPS = """
@@ -29,18 +31,6 @@ for step in range(1, 41):
     torch.nn.functional.mse_loss(model(torch.randn(8, 4)), target).backward()
     optimizer.step()
 print("trained")
-"""
-# Takes a step each few milliseconds until it is asked to end.
-TRAINS = """
-import os, sys, time, torch
-torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
-while not os.path.exists(sys.argv[1]):
-    optimizer.zero_grad()
-    torch.nn.functional.mse_loss(model(torch.randn(8, 4)), torch.zeros(8, 1)).backward()
-    optimizer.step()
-    time.sleep(0.005)
 """
 LOSS = {"collections": ["losses"]}
 # Two processes without any communication, whose weights part in step 5.
@@ -172,6 +162,17 @@ def test_rules_need_no_directory(debug_run: Callable[..., Finished], tmp_path: P
     assert "rule all_zero: nothing that it selects was recorded" in run.stderr
 
 
+def test_training_goes_on_without_rules_that_the_server_refuses(
+    debug_run: Callable[..., Finished], tmp_path: Path
+) -> None:
+    config = write_config(tmp_path, [{"when": "step > 1", "select": {"collections": ["nothing"]}}])
+    (tmp_path / "train.py").write_text(JUMPS)
+    command = [sys.executable, str(tmp_path / "train.py")]
+    run = debug_run("--no-wait", "--record", str(tmp_path / "runs"), "--config", config, command=command)
+    assert (run.code, run.result["findings"]) == (0, [])
+    assert run.stderr.count("the rules are not evaluated: ") == 1 and "nothing" in run.stderr, run.stderr
+
+
 def test_wrong_rules_are_refused_before_the_job_starts(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
     for rules, expected in [
         ([{"when": "valu > 1"}], 'rules[0].when: column 1: unknown statistic "valu"'),
@@ -193,11 +194,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def job(server: Server, tmp_path: Path, start_job: Any) -> Job:
-    (tmp_path / "train.py").write_text(TRAINS)
-    command = [sys.executable, str(tmp_path / "train.py"), str(tmp_path / "end")]
-    start_job(command, server.job_environment(GRAPHDBG_JOB="train", GRAPHDBG_WAIT="0"))
-    server.wait_for_state("train", "running")
-    return graphdbg.connect(server.addresses["http_address"], data_dir=server.data_dir).job("train")
+    return started(server, tmp_path, start_job)
 
 
 def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from synthetic_run import (  # noqa: E402
 _SEED = 20261124
 _STEPS_OF_SEGMENT = 100
 _NOISE_ROWS = 6
-# Of weights; streams from 0 on belong to ranks.
+# The random stream of the weights; each rank has its own, from 0 on.
 _SHARED_STREAM = 1 << 20
 _OP, _PARAMETER = 1, 2
 _LOUD, _VANISHED, _PARTED = 45.0, 1e-9, 1 + 1e-4

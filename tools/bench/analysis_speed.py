@@ -101,7 +101,7 @@ def _ask(engines: Sequence[Engine], question: Question, line: Line) -> None:
         answers.append(rows)
         if not question.is_answered_by(rows):
             line.wrong.add(engine.name)
-    # What was planted is a part of some answers. If the rest differs, either engine may be wrong.
+    # Some answers contain more than the planted facts. If that part differs, either engine may be wrong.
     if not all(same(rows, answers[0]) for rows in answers):
         line.wrong |= {engine.name for engine in engines}
     line.rows = len(answers[0])

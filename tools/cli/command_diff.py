@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
-    """What differs now, and whether nothing more will be recorded."""
+    """The differences so far, and whether nothing more will be recorded."""
     from graphdbg.runs import open_run
     from graphdbg.runs.loading import load_logs
     from graphdbg.runs.summary import find_run

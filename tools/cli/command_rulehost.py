@@ -1,4 +1,4 @@
-"""`graphdbg rulehost`: the process in which a server evaluates rules that are Python classes.
+"""`graphdbg rulehost`: evaluates rules that are Python classes over a live job, for a program that feeds it.
 
 Its input has a JSON object on each line:
 
@@ -40,7 +40,7 @@ _READ_BYTES = 1 << 16
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "rulehost",
-        help="evaluate rules in Python for a server",
+        help="evaluate rules in Python for a program that feeds it observations",
         description="Reads observations of a live job from standard input and writes what rules in Python find to "
         "standard output, one JSON object on each line. A rule that raises an exception, or takes longer than the "
         "time limit, is switched off.",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from . import report
 from .client import ApiError, Client, Json, quote
-from .errors import CliError
 from .finding_actions import FindingActions
 from .rule_actions import Actions
 
@@ -60,7 +59,8 @@ class LiveRules:
         if not self._rules:
             return
         if not self._try_to_set():
-            report.log("the rules were not evaluated: the job has recorded nothing")
+            if self._rules:
+                report.log("the rules were not evaluated: the job has recorded nothing")
             return
         deadline = time.monotonic() + _END_SECONDS
         while not self._complete(states := self._states()) and time.monotonic() < deadline:
@@ -88,7 +88,9 @@ class LiveRules:
             self._client.post(f"{self._path}/rules", {"rules": [each.body() for each in self._rules.values()]})
         except ApiError as error:
             if error.code not in _NOT_YET:
-                raise CliError(f"rules: {error}") from None
+                # Training goes on without them.
+                report.log(f"the rules are not evaluated: {error}")
+                self._rules = {}
             return False
         self._set = True
         return True

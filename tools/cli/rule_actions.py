@@ -1,4 +1,4 @@
-"""What is done when a rule of a live job fires."""
+"""The actions of rules that are evaluated while a job runs."""
 
 from __future__ import annotations
 
