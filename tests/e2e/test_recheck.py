@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -50,7 +51,7 @@ def recorded(debug_run: Callable[..., Finished], tmp_path: Path) -> tuple[Finish
     script = tmp_path / "train.py"
     script.write_text(TRAINS)
     config = tmp_path / "job.yaml"
-    config.write_text("record: {overhead: 0}\ncollections: [{name: all}]\n")
+    config.write_text("record: {overhead: 0, parquet: false}\ncollections: [{name: all}]\n")
     run = debug_run(
         "--no-wait",
         "--on-hit=continue",
@@ -88,6 +89,37 @@ def test_python_checks_as_the_command_does(recorded: tuple[Finished, Path]) -> N
         opened.check("nothing")
     with pytest.raises(graphdbg.GraphdbgError, match="from the first to the last, without gaps"):
         opened.check("nan", steps=range(1, 6, 2))
+
+
+def test_a_run_without_its_log_has_the_same_hits(
+    recorded: tuple[Finished, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    _, directory = recorded
+    # As if the job had been started again.
+    second = directory.with_name(f"{directory.name}.2")
+    shutil.copytree(directory, second)
+    (second / "run.json").write_text(json.dumps({"format": 1, "run": second.name, "resumes": directory.name}))
+    expected = json.loads(recheck(str(directory), *CONDITIONS, "--json").stdout)
+    url = (tmp_path / "bucket" / "abc").as_uri()
+    for pack in ([str(directory), "--to", url], [str(directory)], [str(second)]):
+        subprocess.run([GRAPHDBG, "pack", *pack], check=True, capture_output=True, env=clean_environment())
+    assert list(directory.glob("rank-*/log/*")) == []
+    for place in (url, str(directory)):
+        done = recheck(place, *CONDITIONS, "--json", "--ranks=0:0")
+        assert done.returncode == 1, done.stderr
+        assert json.loads(done.stdout) == expected
+    assert recheck(url, "nan", "--ranks=1").returncode != 0
+    hits = graphdbg.open_run(directory).check(CONDITIONS, steps=(2, None))
+    assert len(hits) == sum(hit["step"] >= 2 for check in expected["checks"] for hit in check["hits"])
+    chained = graphdbg.open_run(second, chain=True).check(CONDITIONS[:2], steps=(2, 8))
+    both = [(hit.condition, hit.step) for hit in hits if hit.condition in ("nan", "abs_max_gt")]
+    again = [(condition, step + 6) for condition, step in both]
+    again += [(hit["condition"], 7) for check in expected["checks"][:2] for hit in check["hits"] if hit["step"] == 1]
+    assert sorted((hit.condition, hit.step) for hit in chained) == sorted(
+        [*both, *(each for each in again if each[1] <= 8)]
+    )
 
 
 def test_hits_are_printed_with_their_source_and_limited_to_steps(recorded: tuple[Finished, Path]) -> None:

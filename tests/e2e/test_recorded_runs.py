@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import struct
@@ -78,6 +79,8 @@ def test_a_run_at_a_url_is_fetched_once(tmp_path: Path) -> None:
         GRAPHDBG_ENABLE="1",
         GRAPHDBG_RECORD=str(tmp_path / "runs"),
         GRAPHDBG_JOB="abc",
+        # Nothing else packs it.
+        GRAPHDBG_RECORD_SETTINGS=json.dumps({"record": {"parquet": False}}),
         XDG_CACHE_HOME=str(tmp_path / "cache"),
     )
     subprocess.run([sys.executable, str(script)], check=True, timeout=120, env=environment)
@@ -95,6 +98,25 @@ def test_a_run_at_a_url_is_fetched_once(tmp_path: Path) -> None:
             assert process.wait(timeout=30) == 0
         # The second time, only the fetched copy exists.
         shutil.rmtree(bucket, ignore_errors=True)
+    # A run whose log is packed is shown from such a copy, too.
+    abc = tmp_path / "runs" / "abc"
+    subprocess.run([GRAPHDBG, "pack", str(abc)], check=True, timeout=120, env=environment, capture_output=True)
+    left_over = tmp_path / "cache" / "graphdbg" / "fetched" / ".part-left"
+    left_over.mkdir()
+    os.utime(left_over, (0, 0))
+    process = subprocess.Popen(
+        [GRAPHDBG, "open", str(abc), "--json"], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        addresses = opened(process)
+        code = urlsplit(addresses["url"]).fragment.partition("?code=")[2]
+        session = Client(addresses["http_address"], None).post("/login", {"code": code})
+        (shown,) = Client(addresses["http_address"], session["token"]).get("/runs")["runs"]
+        assert (shown["id"], shown["last_step"], shown["damage"]) == ("abc", 3, [])
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    assert not left_over.exists()
     wrong = [GRAPHDBG, "open", (bucket / "none").as_uri()]
     done = subprocess.run(wrong, capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 3 and "no recorded run at" in done.stderr

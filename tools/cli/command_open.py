@@ -17,11 +17,13 @@ from .fetched_run import fetched_run
 from .kept_jobs import KeptJob, find_kept_job, no_such_job
 from .last_ops import last_op_lines
 from .onnx_job import show_command
-from .recorded import Progress, steps_range
+from .recorded import Progress, add_ranks, steps_range
 from .run_directory import run_directory
 from .server_process import ServerProcess
 
 _ALIVE_CHECK_SECONDS = 1.0
+_NOTHING_TO_SELECT = "--rank and --steps select what is fetched from a URL, or unpacked"
+_FETCHED = "of a run that is at a URL or packed"
 _NO_RESULT = "--result applies to jobs; a recorded run has no result object"
 _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -40,15 +42,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="the ONNX file, the directory of a recorded run or of several, the URL of a packed run, or the id or "
         "name of a job",
     )
+    add_ranks(parser, f"{_FETCHED}: ")
     parser.add_argument(
-        "--rank",
-        type=int,
-        action="append",
-        metavar="R",
-        help="of a run at a URL: fetch only this rank (again for more)",
-    )
-    parser.add_argument(
-        "--steps", type=steps_range, metavar="A:B", default=(None, None), help="of a run at a URL: fetch only these"
+        "--steps", type=steps_range, metavar="A:B", default=(None, None), help=f"{_FETCHED}: only these steps"
     )
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
     parser.add_argument("--result", action="store_true", help="of a job: print its result object and exit")
@@ -57,17 +53,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if "://" in arguments.subject:
+    model = Path(arguments.subject)
+    if "://" in arguments.subject or model.is_dir():
         if arguments.result:
             raise CliError(_NO_RESULT, USAGE)
-        return _open_runs(_fetch(arguments), arguments)
-    if arguments.rank or arguments.steps != (None, None):
-        raise CliError("--rank and --steps select what is fetched from a URL", USAGE)
-    model = Path(arguments.subject)
+        return _open_runs(_directory(arguments), arguments)
+    if _selects(arguments):
+        raise CliError(_NOTHING_TO_SELECT, USAGE)
     if model.is_file():
         return _open_model(model, arguments.port)
-    if model.is_dir():
-        return _open_runs(model.resolve(), arguments)
     job = find_kept_job(arguments.subject)
     if job is None:
         raise no_such_job(arguments.subject)
@@ -77,10 +71,35 @@ def run(arguments: argparse.Namespace) -> int:
     return _open_job(job, arguments)
 
 
-def _fetch(arguments: argparse.Namespace) -> Path:
+def _selects(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.rank) or arguments.steps != (None, None)
+
+
+def _directory(arguments: argparse.Namespace) -> Path:
+    """The directory that the server shows: of a run with its whole log, or whatever the user has named."""
+    if "://" in arguments.subject:
+        return _fetch(arguments.subject, arguments)
+    here = Path(arguments.subject).resolve()
+    try:
+        from graphdbg.runs import open_run
+
+        run = open_run(here)
+    except GraphdbgError:
+        # A directory of several runs, a dump of MindSpore, or NumPy is missing.
+        run = None
+    if run is not None and run.directory_with_log is None:
+        if run.ended is None:
+            report.log(f"{run.id} is being recorded and packed: what was recorded until now is shown")
+        return _fetch(run.path, arguments)
+    if _selects(arguments):
+        raise CliError(_NOTHING_TO_SELECT, USAGE)
+    return here
+
+
+def _fetch(place: str, arguments: argparse.Namespace) -> Path:
     progress = Progress()
     try:
-        return fetched_run(arguments.subject, arguments.rank, arguments.steps, progress.of("graphdbg: fetching"))
+        return fetched_run(place, arguments.rank, arguments.steps, progress.of("graphdbg: fetching"))
     finally:
         progress.clear()
 
@@ -109,8 +128,6 @@ def _open_job(job: KeptJob, arguments: argparse.Namespace) -> int:
 
 def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
     """Shows a recorded run, or the list of runs in a directory of them."""
-    if arguments.result:
-        raise CliError(_NO_RESULT, USAGE)
     with run_directory() as data_dir:
         server = ServerProcess(data_dir, arguments.port, temporary=True, runs=[directory])
         try:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from . import report
 from .client import Json
-from .errors import CliError
-from .recorded import Progress, add_run, steps_range
-from .run_check import check_run
+from .recorded import Progress, add_ranks, add_run, steps_range
+from .run_check import check_run, run_to_check
 from .terminal import visible
 
 
@@ -25,29 +25,46 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "conditions", metavar="CONDITION", nargs="+", help="as for --break-on: nan, inf, abs_max_gt:1e3, 'expr:l2 > 10'"
     )
-    parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
+    add_ranks(parser)
     parser.add_argument(
-        "--steps", type=steps_range, metavar="A:B", help="only steps A to B, both inclusive; either may be missing"
+        "--steps",
+        type=steps_range,
+        metavar="A:B",
+        default=(None, None),
+        help="only steps A to B, both inclusive; either may be missing",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from graphdbg.runs.summary import find_run
-
-    directory = Path(find_run(arguments.run_name))
-    if not directory.is_dir():
-        raise CliError(f"{arguments.run_name} is not a directory of this machine; `graphdbg unpack` fetches a run")
     progress = Progress()
 
     def show(condition: str, hits: int, done: int, total: int) -> None:
         progress.show(f"{condition}: {hits} hits", done, total)
 
-    checks = check_run(directory, arguments.conditions, arguments.rank, arguments.steps, show)
-    progress.clear()
+    try:
+        directory = _directory(arguments, progress.of("graphdbg: fetching the run"))
+        checks = check_run(directory, arguments.conditions, arguments.rank, arguments.steps, show)
+    finally:
+        progress.clear()
     _print(checks, arguments.json)
     return 1 if any(check["hit_count"] for check in checks) else 0
+
+
+def _directory(arguments: argparse.Namespace, progress: Callable[[int, int], None]) -> Path:
+    from graphdbg.runs import RunNotFoundError, open_run
+    from graphdbg.runs.errors import MindSporeDumpError
+    from graphdbg.runs.summary import find_run
+
+    place = find_run(arguments.run_name)
+    try:
+        return run_to_check(open_run(place), arguments.rank, arguments.steps, progress)
+    except (MindSporeDumpError, RunNotFoundError):
+        # The server knows dumps of more releases.
+        if not Path(place).is_dir():
+            raise
+        return Path(place)
 
 
 def _print(checks: list[Json], as_json: bool) -> None:

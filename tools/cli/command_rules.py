@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import report
 from .errors import CliError
 from .list_rules import print_rules
-from .recorded import Progress, add_run, require, steps_range
+from .recorded import Progress, add_ranks, add_run, require, steps_range
 from .terminal import visible
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="for expressions: read the log, or evaluate SQL over the run's tables (default: the log if it is here and "
         "complete); spark needs a packed run, PySpark and Java",
     )
-    parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
+    add_ranks(parser)
     parser.add_argument(
         "--steps", type=steps_range, metavar="A:B", help="only steps A to B, both inclusive; either may be missing"
     )

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from .errors import CliError
-from .recorded import Progress, add_run, steps_range
+from .recorded import Progress, add_ranks, add_run, steps_range
 from .terminal import visible
 
 
@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--to", type=Path, metavar="DIR", help="directory for the unpacked run (default: the run itself)"
     )
-    parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
+    add_ranks(parser)
     parser.add_argument(
         "--steps",
         type=steps_range,
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         written = unpack_run(
             find_run(arguments.run_name),
             arguments.to,
-            lambda rows, total: progress.show(f"graphdbg: {rows} records restored", rows, total),
+            progress.of("graphdbg: unpacking"),
             arguments.rank,
             arguments.steps,
         )

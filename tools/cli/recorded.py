@@ -27,8 +27,37 @@ def add_run(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     )
 
 
+def add_ranks(parser: argparse.ArgumentParser, where: str = "") -> None:
+    """Adds options that set `rank` to a list of ranks, or None. `where` says when they apply."""
+    parser.add_argument(
+        "--rank", type=int, action="append", metavar="R", help=f"{where}only this rank (again for more)"
+    )
+    parser.add_argument(
+        "--ranks",
+        dest="rank",
+        type=ranks_list,
+        action="extend",
+        metavar="A:B,…",
+        help=f"{where}only these ranks: numbers and ranges, both ends inclusive, such as 0:7,12",
+    )
+
+
+def ranks_list(text: str) -> list[int]:
+    """The ranks of an option such as 0:7,12."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, colon, last = part.partition(":")
+            found += range(int(first), int(last if colon else first) + 1)
+    except ValueError:
+        found = []
+    if not found:
+        raise argparse.ArgumentTypeError(f"expected ranks such as 0:7,12, not {text}")
+    return found
+
+
 def add_ranks_and_steps(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
+    add_ranks(parser)
     parser.add_argument(
         "--steps", type=steps_range, metavar="A:B", help="only steps A to B, both inclusive; either may be missing"
     )

@@ -227,13 +227,15 @@ class SyntheticRank:
     def add(self, *records: Array) -> None:
         self.records += records
 
-    def save(self, step: int, node: int, value: Array, dtype: str | None = None, pass_: int = 1) -> None:
+    def save(
+        self, step: int, node: int, value: Array, dtype: str | None = None, pass_: int = 1, mode: int = TRAIN
+    ) -> None:
         """Saves a tensor: its record, and its bytes in the file of the step."""
         content = numpy.ascontiguousarray(value).tobytes()
         name = dtype or value.dtype.name
         kept = self._saved.setdefault(step, [])
         record = numpy.zeros(1, SAVED)
-        record["kind"], record["step"], record["mode"], record["pass"] = SAVED_KIND, step, TRAIN, pass_
+        record["kind"], record["step"], record["mode"], record["pass"] = SAVED_KIND, step, mode, pass_
         record["node"], record["dtype"], record["grad_scale"] = node, DTYPES[name][0], 1
         record["offset"], record["bytes"] = sum(len(each[2]) for each in kept), len(content)
         record["file"], record["ndim"], record["data_crc"] = 1, value.ndim, crc32c(content)

@@ -15,9 +15,11 @@ numpy = pytest.importorskip("numpy")
 import graphdbg  # noqa: E402
 from graphdbg.runs import open_run  # noqa: E402
 from graphdbg.runs.export import ExportSelection, export_run  # noqa: E402
+from graphdbg.runs.tables import VIEWS  # noqa: E402
 from synthetic_run import (  # noqa: E402
     BEGIN_KIND,
     END_KIND,
+    EVAL,
     START_NS,
     STEP_NS,
     Node,
@@ -187,6 +189,50 @@ def test_npy_has_a_file_for_each_value(runs, tmp_path):
         export(runs, "npy", tmp_path / "out", collection="losses")
 
 
+@pytest.fixture
+def evaluated(tmp_path):
+    """A run with a pass of evaluation in its second step, whose beginning is missing, and a loop."""
+    directory = tmp_path / "evaluated"
+    write_run_json(directory, 1)
+    rank = SyntheticRank(directory, nodes=[Node(LOSS[:-2], shapes=[()])], info={"started_unix_ns": START_NS})
+    one = numpy.array([1])
+    for step in (1, 2):
+        rank.add(mark(BEGIN_KIND, step), statistics_records(one, step, statistics_of(numpy.array([step]))))
+        if step == 2:
+            rank.add(statistics_records(one, step, statistics_of(numpy.array([20.0])), mode=EVAL))
+            rank.save(step, 1, numpy.array([20.0]), mode=EVAL)
+            rank.add(mark(END_KIND, step, EVAL, 1))
+            for value in (1.0, 2.0):
+                rank.save(step, 1, numpy.array([value]))
+            rank.save(step, 1, numpy.array([3.0]), pass_=2)
+        rank.add(mark(END_KIND, step))
+    rank.add(statistics_records(one, 3, statistics_of(numpy.array([3.0]))))
+    rank.write()
+    return directory
+
+
+def test_no_value_takes_the_place_of_another(evaluated, tmp_path):
+    files = export(evaluated.parent, "npy", tmp_path / "out", name=evaluated.name)
+    name = "rank-00000/00000002/forward%2Floss%2Fmean%3A0"
+    values = {file: numpy.load(tmp_path / "out" / file).item() for file in files}
+    assert values == {f"{name}@eval.npy": 20, f"{name}.npy": 1, f"{name}~2.npy": 2, f"{name}#2.npy": 3}
+
+
+def test_modes_are_runs_of_their_own_in_tensorboard(evaluated, tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    export(evaluated.parent, "tensorboard", tmp_path / "out", name=evaluated.name)
+    found = {}
+    for mode in ("train", "eval"):
+        scalars = EventAccumulator(str(tmp_path / "out" / mode)).Reload().Scalars(f"tensors/{LOSS}")
+        found[mode] = [(each.step, each.value) for each in scalars]
+        # Without a mark, the time is that of the last one.
+        times = [(each.wall_time - START_NS / 1e9) / (STEP_NS / 1e9) for each in scalars]
+        assert times == pytest.approx([1, 2, 2.5] if mode == "train" else [2.5], abs=1e-3)
+    assert found == {"train": [(1, 1), (2, 2), (3, 3)], "eval": [(2, 20)]}
+
+
 def test_safetensors_are_read_by_their_library(runs, tmp_path):
     safetensors = pytest.importorskip("safetensors")
     files = export(runs, "safetensors", tmp_path / "out", name="second", ranks=(1,))
@@ -196,7 +242,7 @@ def test_safetensors_are_read_by_their_library(runs, tmp_path):
         assert read.get_tensor(WEIGHT).shape == (4, 8)
 
 
-def test_csv_and_parquet_have_the_tables(runs, tmp_path):
+def test_csv_and_parquet_have_the_tables(runs, tmp_path, monkeypatch):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     file = tmp_path / "statistics.csv"
@@ -206,6 +252,13 @@ def test_csv_and_parquet_have_the_tables(runs, tmp_path):
     files = export(runs, "parquet", tmp_path / "out", name="second")
     assert len(files) == 6
     assert len(pandas.read_parquet(tmp_path / "out" / "steps.parquet")) == 8
+    monkeypatch.setattr("graphdbg.runs.export._STEPS_OF_FILE", 2)
+    for selection in ({"tensors": "weight"}, {"collection": "weights"}):
+        export(runs, "parquet", tmp_path / "some", name="second", **selection)
+        some = {view: pandas.read_parquet(tmp_path / "some" / f"{view}.parquet") for view in VIEWS}
+        assert set(some["statistics"]["tensor"]) == set(some["tensors"]["tensor"]) == {WEIGHT}
+        assert some["statistics"]["step"].tolist() == [1, 2, 3, 4] * 2
+        assert set(some["nodes"]["name"]) == {WEIGHT[:-2]}
 
 
 def test_tensorboard_reads_scalars_and_histograms(runs, tmp_path):
@@ -213,7 +266,7 @@ def test_tensorboard_reads_scalars_and_histograms(runs, tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     export(runs, "tensorboard", tmp_path / "out")
-    events = EventAccumulator(str(tmp_path / "out"), {"histograms": 0}).Reload()
+    events = EventAccumulator(str(tmp_path / "out" / "train"), {"histograms": 0}).Reload()
     assert f"losses/{LOSS}" in events.Tags()["scalars"] and events.Tags()["histograms"] == [f"weights/{WEIGHT}"]
     scalars = events.Scalars(f"losses/{LOSS}")
     assert [(each.step, each.value) for each in scalars] == [(step, pytest.approx(1 / step)) for step in range(1, 5)]

@@ -278,6 +278,9 @@ def test_a_copy_elsewhere_is_complete_with_its_rank_json(directory, tmp_path):
     assert pack_run(str(directory), to="memory://bucket/abc").rows == 0
     with pytest.raises(graphdbg.GraphdbgError, match="not on this machine"):
         pack_run("memory://bucket/abc")
+    pack_run(str(directory), keep_log=True)
+    assert unpack_run(str(directory), tmp_path / "kept") == len(written)
+    assert records_of(tmp_path / "kept").tobytes() == written.tobytes()
     back = tmp_path / "back"
     assert unpack_run("memory://bucket/abc", back) == len(written)
     assert records_of(back).tobytes() == written.tobytes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import USAGE, GraphdbgError
@@ -104,7 +103,7 @@ def _evaluate_expressions(
 ) -> list[RuleResult]:
     if engine == "spark":
         return evaluate_on_spark(run, rules, Limits(*steps, ranks or None), progress)
-    directory = _directory_with_log(run)
+    directory = run.directory_with_log
     if engine == "duckdb" or (engine == "auto" and directory is None):
         return evaluate_by_sql(run, rules, Limits(*steps, ranks or None))
     if directory is None:
@@ -125,10 +124,3 @@ def _joined(rule: ExpressionRule | CompoundRule, results: Sequence[RuleResult]) 
         return RuleResult(rule, found[:MAX_FINDINGS], count, None, None)
     observations = sum(result.observations or 0 for result in results)
     return RuleResult(rule, [], 0, observations, sum(result.unknown or 0 for result in results))
-
-
-def _directory_with_log(run: Run) -> Path | None:
-    """The run's directory if its log has all records."""
-    directory = run.local_directory
-    complete = all(rank.log_has_all() for rank in run.selected_ranks(None))
-    return directory if complete else None

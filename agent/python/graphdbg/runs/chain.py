@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy
-from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .errors import Damage
 from .files import is_url, open_files
@@ -22,7 +22,7 @@ from .packed import Packed
 from .protobuf import Values
 from .rank import Rank, read_json
 from .record import CHANGE, CHANGE_KIND, SAVED, Array
-from .run import Run
+from .run import Hits, Run
 from .steps import StepIndex
 
 
@@ -89,16 +89,30 @@ class ChainedRun(Run):
         return [damage for run in self._runs for damage in run.damages]
 
     @property
-    def local_directory(self) -> Path | None:
+    def directory_with_log(self) -> Path | None:
         return None
 
-    def _checked_directory(self) -> Path:
-        raise GraphdbgError("a chain cannot be checked as one: check its runs one by one", USAGE)
+    def _hits_of(self, conditions: Any, steps: tuple[int | None, int | None], ranks: Sequence[int] | None) -> Hits:
+        for rank in ranks or ():
+            self.rank(rank)
+        found: Hits = []
+        for run, before in zip(self._runs, self._steps_before, strict=True):
+            own_ranks = [rank for rank in ranks or run.ranks if rank in run.ranks]
+            first, last = (None if step is None else step - before for step in steps)
+            if not own_ranks or (last is not None and last < 1):
+                continue
+            own = run._hits_of(conditions, (first if first is None else max(0, first), last), own_ranks)
+            found = found or [[] for _ in own]
+            for all_hits, hits in zip(found, own, strict=True):
+                all_hits += [replace(hit, step=hit.step + before) for hit in hits]
+        return found
 
     def _join(self) -> None:
         parts: dict[int, list[_Part]] = {}
         steps, mode_steps = 0, dict[str, int]()
+        self._steps_before = list[int]()
         for run in self._runs:
+            self._steps_before.append(steps)
             indices = [run.rank(number).steps for number in run.ranks]
             for number in run.ranks:
                 parts.setdefault(number, []).append(_Part(run.rank(number), steps, dict(mode_steps)))

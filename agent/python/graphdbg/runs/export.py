@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import socket
+import re
 import urllib.parse
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,22 +13,25 @@ from typing import Any
 import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
+from . import views
 from .errors import NotRecorded
+from .export_events import export_events
 from .files import whole_file
+from .graph import split_tensor
 from .packages import load
+from .packed import VIEW_OF_KIND
 from .rank import Rank
-from .record import SAVED, Array
+from .record import SAVED, mode_name
 from .run import Run
 from .safetensors import write_file
-from .saved import value_of_scalar
+from .saved import for_numpy
 from .tables import VIEWS, tensor_file
-from .tensorboard import EventFile
 
 FORMATS = ("npy", "safetensors", "csv", "tensorboard", "parquet")
-# The measures that TensorBoard shows of tensors with more than one element.
-_SCALARS = ("mean", "abs_mean", "abs_max", "l2")
 _DEFAULT_COLLECTION = "tensors"
-_ROWS_AT_ONCE = 1 << 16
+# Records may be more than fit into memory, so some steps are read at once.
+_STEPS_OF_FILE = 1000
+_STEPS_OF_RECORDS = 100
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def export_run(
         kind: One of FORMATS.
         output: The directory, which is made; of CSV, the file.
         selection: What is exported.
-        progress: Receives how many values, steps or tables of how many have been written.
+        progress: Receives how many values, records or parts of tables of how many have been written.
 
     Raises:
         NotRecorded: Nothing that was recorded is selected.
@@ -94,9 +98,14 @@ def _ranks(run: Run, selection: ExportSelection) -> list[Rank]:
 
 
 def _names(run: Run, selection: ExportSelection) -> set[str] | None:
+    """The names of the selected tensors, of which not all need be recorded; None: all."""
     if selection.tensors is None and selection.collection is None:
         return None
-    return set(run.tensors(selection.tensors, collection=selection.collection))
+    names = set(run.tensors(selection.tensors, collection=selection.collection))
+    if selection.collection is None:
+        known = (name for rank in _ranks(run, selection) for name in rank.nodes.tensor_names())
+        names.update(name for name in known if re.search(selection.tensors or "", name))
+    return names
 
 
 def _saved(rank: Rank, selection: ExportSelection, names: set[str] | None) -> Iterator[tuple[str, Any]]:
@@ -111,22 +120,30 @@ def _tensor_name(rank: Rank, record: Any) -> str:
 
 
 def _npy(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
-    """One file for each value: RANK/STEP/NAME.npy, with / in names as %2F; bfloat16 and float8 as float32."""
+    """One file for each value: RANK/STEP/NAME.npy, with / in names as %2F; bfloat16 and float8 as float32.
+
+    Behind the name: #PASS from the second pass on, @MODE unless it is train, and ~2, ~3 for further executions.
+    """
     names = _names(run, selection)
     values = [(rank, *each) for rank in _ranks(run, selection) for each in _saved(rank, selection, names)]
+    executions: Counter[Path] = Counter()
     for done, (rank, name, saved) in enumerate(values, 1):
-        pass_ = f"#{int(saved['pass'])}" if saved["pass"] > 1 else ""
-        value = _for_numpy(rank.read_saved(saved))
-        directory = output / rank.name / f"{int(saved['step']):08d}"
-        file = directory / f"{urllib.parse.quote(name + pass_, safe=' ')}.npy"
+        place = (
+            output / rank.name / f"{int(saved['step']):08d}" / (urllib.parse.quote(name, safe=" ") + _pass_of(saved))
+        )
+        executions[place] += 1
+        again = f"~{executions[place]}" if executions[place] > 1 else ""
+        file = place.with_name(f"{place.name}{again}.npy")
         with whole_file(file) as stream:
-            numpy.save(stream, value, allow_pickle=False)
+            numpy.save(stream, for_numpy(rank.read_saved(saved)), allow_pickle=False)
         progress(done, len(values))
         yield file
 
 
-def _for_numpy(value: Array) -> Array:
-    return value if value.dtype.isbuiltin == 1 else value.astype("f4")
+def _pass_of(saved: Any) -> str:
+    mode = mode_name(int(saved["mode"]))
+    number = f"#{int(saved['pass'])}" if saved["pass"] > 1 else ""
+    return number if mode in ("train", "unknown") else f"{number}@{mode}"
 
 
 def _safetensors(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
@@ -145,99 +162,112 @@ def _safetensors(run: Run, output: Path, selection: ExportSelection, progress: P
         yield file
 
 
-def _table(run: Run, view: str, selection: ExportSelection) -> Any:
-    compute = load("pyarrow.compute", "an export of a table")
-    if view == "statistics":
-        names = _names(run, selection)
-        parts = [
-            run.statistics(steps=(selection.first_step, selection.last_step), rank=rank.number, tensors=names)
-            for rank in _ranks(run, selection)
-        ]
-        return load("pyarrow", "an export of a table").concat_tables(parts, promote_options="permissive")
-    table = run.table(view)
-    if selection.ranks is not None:
-        table = table.filter(compute.field("rank").isin(list(selection.ranks)))
-    if "step" in table.column_names and (selection.first_step is not None or selection.last_step is not None):
-        first, last = selection.first_step or 0, selection.last_step
-        wanted = compute.field("step") >= first
-        table = table.filter(wanted if last is None else wanted & (compute.field("step") <= last))
+@dataclass(frozen=True)
+class _Part:
+    """Rows of a table that are read at once."""
+
+    view: str
+    rank: Rank
+    first: int | None
+    last: int | None
+
+
+def _parts(run: Run, view: str, selection: ExportSelection) -> list[_Part]:
+    parts: list[_Part] = []
+    for rank in _ranks(run, selection):
+        # As pack divides them, so that each of its files is read once.
+        large = view in VIEW_OF_KIND.values()
+        spans = _spans(rank, selection, _STEPS_OF_FILE) if large else [(selection.first_step, selection.last_step)]
+        parts += [_Part(view, rank, first, last) for first, last in spans]
+    return parts
+
+
+def _spans(rank: Rank, selection: ExportSelection, most: int) -> list[tuple[int | None, int | None]]:
+    """Divides the selected steps into spans, both ends inclusive."""
+    spans: list[tuple[int | None, int | None]] = []
+    first, last = selection.first_step, selection.last_step
+    end = rank.steps.last if last is None else min(last, rank.steps.last)
+    for step in range(most, end, most):
+        if first is None or first <= step:
+            spans.append((first, step))
+            first = step + 1
+    return [*spans, (first, last)]
+
+
+def _table(part: _Part, names: set[str] | None) -> Any:
+    """The rows of a part, with plain texts instead of dictionaries, which differ from part to part."""
+    pa, field = load("pyarrow", "an export of a table"), load("pyarrow.compute", "an export of a table").field
+    table = views.table([part.rank], part.view, part.first, part.last)
+    for at, column in enumerate(table.schema):
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(at, column.name, table.column(at).cast(pa.string()))
+    if "step" in table.column_names and part.first is not None:
+        table = table.filter(field("step") >= part.first)
+    if "step" in table.column_names and part.last is not None:
+        table = table.filter(field("step") <= part.last)
+    if names is not None and "tensor" in table.column_names:
+        table = table.filter(field("tensor").isin(sorted(names)))
+    if names is not None and part.view == "nodes":
+        table = table.filter(field("name").isin(sorted({split_tensor(name)[0] for name in names})))
     return table
 
 
 def _csv(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
     """The statistics."""
     writer = load("pyarrow.csv", "an export as CSV")
-    table = _table(run, "statistics", selection)
-    strings = load("pyarrow", "an export as CSV").string()
-    for name in ("tensor", "category"):
-        at = table.column_names.index(name)
-        table = table.set_column(at, name, table.column(name).cast(strings))
+    names, parts = _names(run, selection), _parts(run, "statistics", selection)
     with whole_file(output) as stream:
-        for done, batch in enumerate(batches := table.to_batches(_ROWS_AT_ONCE), 1):
-            writer.write_csv(batch, stream, writer.WriteOptions(include_header=done == 1))
-            progress(done, len(batches))
+        for done, part in enumerate(parts, 1):
+            writer.write_csv(_table(part, names), stream, writer.WriteOptions(include_header=done == 1))
+            progress(done, len(parts))
     yield output
 
 
 def _parquet(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
     """One file for each table."""
     parquet = load("pyarrow.parquet", "an export as Parquet")
-    for done, view in enumerate(VIEWS, 1):
+    names = _names(run, selection)
+    parts = {view: _parts(run, view, selection) for view in VIEWS}
+    total, done = sum(map(len, parts.values())), 0
+    for view, each in parts.items():
         file = output / f"{view}.parquet"
-        with whole_file(file) as stream:
-            parquet.write_table(_table(run, view, selection), stream, compression="zstd")
-        progress(done, len(VIEWS))
+        schema = _table(each[0], names).schema
+        with whole_file(file) as stream, parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+            for part in each:
+                writer.write_table(_table(part, names).cast(schema))
+                done += 1
+                progress(done, total)
         yield file
 
 
 def _tensorboard(run: Run, output: Path, selection: ExportSelection, progress: Progress) -> Iterator[Path]:
-    """One file of events for each rank, in a directory of the rank if there are several."""
-    names = _names(run, selection)
-    tags = _tags(run)
-    ranks = _ranks(run, selection)
+    """Event files, in a directory of the rank if there are several; see export_events."""
+    ranks, names, tags = _ranks(run, selection), _names(run, selection), _tags(run)
+    spans = {rank.number: _spans(rank, selection, _STEPS_OF_RECORDS) for rank in ranks}
+    saved = {rank.number: rank.saved(selection.first_step, selection.last_step).records.view(SAVED) for rank in ranks}
+    total, done = sum(len(spans[rank.number]) + len(saved[rank.number]) for rank in ranks), 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        progress(done, total)
+
+    def records(rank: Rank) -> Iterator[Any]:
+        for span in spans[rank.number]:
+            yield from rank.statistics(*span).records
+            count()
+        for each in saved[rank.number]:
+            yield each
+            count()
+
     for rank in ranks:
-        marks = rank.steps.marks.values()
-        begins = {mark.step: mark.begin_ns / 1e9 for mark in marks if mark.begin_ns and mark.pass_ == 0}
-        start = min(begins.values(), default=0.0)
-        directory = output / rank.name if len(ranks) > 1 else output
-        file = directory / f"events.out.tfevents.{int(start)}.{socket.gethostname()}.{rank.number}.graphdbg"
-        with whole_file(file) as stream:
-            events = EventFile(stream, start)
-            _write_scalars(events, rank, selection, names, tags, begins, progress)
-            for name, saved in _saved(rank, selection, names):
-                step = int(saved["step"])
-                value = _for_numpy(rank.read_saved(saved))
-                if value.dtype.kind in "biuf":
-                    events.histogram(step, begins.get(step, start), _tag(tags, name), value)
-        yield file
-
-
-def _write_scalars(
-    events: EventFile,
-    rank: Rank,
-    selection: ExportSelection,
-    names: set[str] | None,
-    tags: dict[str, str],
-    begins: dict[int, float],
-    progress: Progress,
-) -> None:
-    first, last = selection.first_step or 0, selection.last_step
-    steps = [step for step in rank.steps.steps() if first <= step and (last is None or step <= last)]
-    for done, step in enumerate(steps, 1):
-        values: list[tuple[str, float]] = []
-        for record in rank.statistics(step, step).records:
-            name = _tensor_name(rank, record)
-            if names is None or name in names:
-                values += _scalars(record, _tag(tags, name))
-        if values:
-            events.scalars(step, begins.get(step, 0.0), values)
-        progress(done, len(steps))
-
-
-def _scalars(record: Any, tag: str) -> list[tuple[str, float]]:
-    if record["count"] == 1:
-        return [(tag, float(value_of_scalar(record, ())))]
-    return [(f"{tag}/{name}", float(record[name])) for name in _SCALARS if not numpy.isnan(record[name])]
+        named = ((_tensor_name(rank, each), each) for each in records(rank))
+        tagged = (
+            (tags.get(name, f"{_DEFAULT_COLLECTION}/{name}"), each)
+            for name, each in named
+            if names is None or name in names
+        )
+        yield from export_events(rank, output / rank.name if len(ranks) > 1 else output, tagged)
 
 
 def _tags(run: Run) -> dict[str, str]:
@@ -247,7 +277,3 @@ def _tags(run: Run) -> dict[str, str]:
         for tensor in collection.tensors:
             tags.setdefault(tensor, f"{name}/{tensor}")
     return tags
-
-
-def _tag(tags: dict[str, str], name: str) -> str:
-    return tags.get(name, f"{_DEFAULT_COLLECTION}/{name}")

@@ -21,11 +21,13 @@ from .graph import NodeTable, split_tensor
 from .last_ops import LastOp, read_last_ops
 from .log import Found, Log, Selection
 from .messages import GRAPH_UPDATES, HITS, Messages
-from .packed import Packed
+from .packages import MissingPackageError
+from .packed import Chunk, Packed
 from .protobuf import DecodeError, Values, decode
-from .record import BEGIN_KIND, CHANGE_KIND, END_KIND, SAVED_KIND, STATISTICS_KIND, Array
+from .record import BEGIN_KIND, CHANGE_KIND, END_KIND, RECORD_SIZE, SAVED_KIND, STATISTICS_KIND, Array
 from .saved import read_saved
 from .schema import GRAPH_UPDATE, HIT, Fields
+from .segment import HEADER_SIZE, segment_files
 from .steps import StepIndex
 
 MAX_JSON = 16 << 20
@@ -128,9 +130,15 @@ class Rank:
 
     @property
     def packed(self) -> Packed:
-        """Its Parquet files."""
+        """Its Parquet files. Without pyarrow none, if the log shows that it was not packed away."""
         if self._is_stale("packed"):
-            self._packed.refresh()
+            try:
+                self._packed.refresh()
+            except MissingPackageError:
+                # A log that begins with the first record has all of them: pack removes the oldest segments first.
+                if self.log is None or not any(first == 0 for first, _ in self.log.ranges()):
+                    self._fresh.discard("packed")
+                    raise
         return self._packed
 
     @property
@@ -245,10 +253,16 @@ class Rank:
 
     def log_has_all(self) -> bool:
         """Whether no chunk has positions that the log does not have."""
-        ranges = merged(self.log.ranges() if self.log else [])
-        return all(
-            any(first <= chunk.first and chunk.end <= end for first, end in ranges) for chunk in self.packed.chunks
-        )
+        return _cover(self.log.ranges() if self.log else [], self.packed.chunks)
+
+    def keeps_log(self) -> bool:
+        """Whether no chunk has positions beyond those of the log's files. Unlike `log_has_all`, reads no record."""
+        chunks = self.packed.chunks
+        ranges: list[tuple[int, int]] = []
+        for first, file in segment_files(self.log_directory).items() if self.files.local and chunks else ():
+            size = self.files.size(f"{self.name}/log/{file.name}") or 0
+            ranges.append((int(first), int(first) + max(0, size - HEADER_SIZE) // RECORD_SIZE))
+        return _cover(ranges, chunks)
 
     @property
     def end_position(self) -> int:
@@ -372,6 +386,11 @@ class Rank:
 def _keys(records: Array) -> set[tuple[int, int]]:
     numbers = numpy.unique(records["node"].astype("<u8") << numpy.uint64(16) | records["slot"])
     return {(int(number) >> 16, int(number) & 0xFFFF) for number in numbers}
+
+
+def _cover(ranges: list[tuple[int, int]], chunks: list[Chunk]) -> bool:
+    joined = merged(ranges)
+    return all(any(first <= chunk.first and chunk.end <= end for first, end in joined) for chunk in chunks)
 
 
 def merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     # A rule, or one as the configuration writes it.
     GivenRule: TypeAlias = AnyRule | Rule | type[Rule] | Mapping[str, Any]
 
+# The hits of each of several conditions.
+Hits: TypeAlias = list[list[Hit]]
+
 # The most serious end comes first: that of the run is the worst of its ranks'.
 _ENDS = (LOST, "exception", "terminated", "closed", "exit")
 
@@ -424,7 +427,8 @@ class Run:
         """Finds the recorded tensors that match a condition, as watchpoints of the job would have, or what rules find.
 
         Args:
-            conditions: One or several, as for `--break-on`: "nan", "abs_max_gt:1e3", "expr:l2 > 10 && step > 100"; or
+            conditions: One or several, as for `--break-on`: "nan", "abs_max_gt:1e3", "expr:l2 > 10 && step > 100" (of
+                a chain, `step` is that of the process); or
                 one or several rules: as the configuration writes them, {"rule": "vanishing_gradient"}, or subclasses of
                 graphdbg.Rule, or instances of them with other parameters.
             steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
@@ -437,19 +441,21 @@ class Run:
             with a RuleWarning, and its findings until then are returned.
 
         Raises:
-            GraphdbgError: A condition or a rule is invalid, a rule selects nothing that was recorded, or the run is at
-                a URL or a chain and conditions are checked.
+            GraphdbgError: A condition or a rule is invalid, or a rule selects nothing that was recorded.
         """
         bounds = _bounds(_without_gaps(steps))
         rules = importlib.import_module("graphdbg.rules.given").rules_of(conditions)
         if rules:
             return self._findings(rules, bounds, ranks, engine)
-        directory = self._checked_directory()
+        return [hit for found in self._hits_of(conditions, bounds, ranks) for hit in found]
+
+    def _hits_of(self, conditions: Any, steps: tuple[int | None, int | None], ranks: Sequence[int] | None) -> Hits:
+        """The hits of each condition. A run whose log is not all here is copied into a cache."""
         # Conditions are evaluated by the server's engine, which comes with the command line.
-        check_run = importlib.import_module("graphdbg.cli.run_check").check_run
-        limits = None if steps is None else bounds
-        checks = check_run(directory, conditions, ranks, limits, lambda *progress: None)
-        return [Hit.from_json(hit) for check in checks for hit in check["hits"]]
+        run_check = importlib.import_module("graphdbg.cli.run_check")
+        directory = run_check.run_to_check(self, ranks, steps, lambda *progress: None)
+        checks = run_check.check_run(directory, conditions, ranks, steps, lambda *progress: None)
+        return [[Hit.from_json(hit) for hit in check["hits"]] for check in checks]
 
     def _findings(
         self,
@@ -477,14 +483,10 @@ class Run:
         return self._database.query(self.selected_ranks(None), query)
 
     @property
-    def local_directory(self) -> Path | None:
-        """Its directory; None if it is at a URL, or is a chain of several."""
-        return self._files.local
-
-    def _checked_directory(self) -> Path:
-        if self._files.local is None:
-            raise GraphdbgError(f"{self.path} is not on this machine; `graphdbg unpack` fetches a run", USAGE)
-        return self._files.local
+    def directory_with_log(self) -> Path | None:
+        """Its directory, if the log there has all records; None if it is at a URL, or is a chain of several."""
+        complete = all(rank.keeps_log() for rank in self.selected_ranks(None))
+        return self._files.local if complete else None
 
     def _recorded(self) -> str:
         steps = self.steps(complete=False)

@@ -129,3 +129,8 @@ def value_of_scalar(record: Any, shape: tuple[int, ...]) -> Array:
         # bfloat16 and float8, all of whose values are values of float32.
         kind = numpy.dtype("f4")
     return numpy.full(shape, value, kind)
+
+
+def for_numpy(value: Array) -> Array:
+    """A value of a type that NumPy itself has: bfloat16 and float8 become float32."""
+    return value if value.dtype.isbuiltin == 1 else value.astype("f4")
