@@ -31,6 +31,18 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "eval_mode": ("wrong_mode", "forward/scale", "out = model(x)", "train() is missing"),
     "train_evaluation": ("wrong_mode", "forward/scale", "model(x)", "eval() is missing"),
 }
+# By fault that begins in step 200: the condition that finds it, and the node.
+LATE_FAULTS = {
+    "zero_rate": ("learning_rate_not_positive", "forward/first/weight"),
+    "tiny_rate": ("update_without_effect", "forward/first/weight"),
+    "eval_mode": ("wrong_mode", "forward/first/weight"),
+    "train_evaluation": ("wrong_mode", "forward/first/weight"),
+    "no_zero_grad": ("gradient_not_reset", "forward/last/bias"),
+    "replaced": ("parameter_not_optimized", "forward/last/weight"),
+    "added": ("parameter_not_optimized", "forward/more/weight"),
+    "detached": ("loss_detached", "forward/first/weight"),
+    "same_batch": ("batch_repeated", "forward/x"),
+}
 # Each shows a symptom of a faulty training and is none.
 SOUND = [
     "gan",
@@ -67,6 +79,15 @@ def test_it_is_found_within_a_few_steps(debug_run, fault: str) -> None:
     assert code in hit["source"]["text"]
     # Nothing else is blamed but what follows from the fault.
     assert {each["condition"] for each in hits} <= {condition, "gradient_always_zero"}
+
+
+@pytest.mark.parametrize("fault", LATE_FAULTS)
+def test_one_that_begins_later_is_found_within_three_steps(debug_run, fault: str) -> None:
+    run = run_of(debug_run, "late_faults.py", fault, "--on-hit", "continue")
+    hits = run.result["hits"]
+    assert LATE_FAULTS[fault] in {(hit["condition"], hit["node"]) for hit in hits}, run.stderr
+    assert {hit["condition"] for hit in hits} == {LATE_FAULTS[fault][0]}
+    assert 200 <= min(hit["step"] for hit in hits) <= 203
 
 
 def test_the_job_stops_at_the_end_of_the_step_and_the_cause_is_printed(debug_run) -> None:

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 6
+#define GRAPHDBG_HOOKS_API_VERSION 7
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -128,6 +128,8 @@ typedef struct graphdbg_torch_adapter {
   /* Shows a line to the user, on stderr and in the debugger. */
   void (*notify)(const char* line);
 
+  /* Whether autograd records the ops of this thread. */
+  int (*records_gradients)(void);
   /* Whether a watchpoint has this condition of training; null: any of them. */
   int (*watches)(const char* condition);
   /* Reports a finding about a tensor: a parameter, a buffer, an input, or one

@@ -1,4 +1,6 @@
 // The table of functions that hooks in Python or C++ call.
+#include <c10/core/GradMode.h>
+
 #include "agent/adapters/pytorch/adapter.h"
 
 namespace {
@@ -153,6 +155,8 @@ const graphdbg_torch_adapter kTable = {
     },
     /*set_grad_scale=*/[](double scale) { Adapter::Get().SetGradScale(scale); },
     /*notify=*/[](const char* line) { Adapter::Get().Notify(line); },
+    /*records_gradients=*/
+    [] { return c10::GradMode::is_enabled() ? 1 : 0; },
     /*watches=*/
     [](const char* condition) {
       return Adapter::Get().Watches(condition) ? 1 : 0;

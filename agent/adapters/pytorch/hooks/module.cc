@@ -179,8 +179,13 @@ PyObject* Notify(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyObject* ObserveModels(PyObject*, PyObject* on_output) {
-  graphdbg::hooks::ObserveModels(on_output);
+PyObject* ObserveModels(PyObject*, PyObject* args) {
+  PyObject* on_output;
+  int suspicious_only;
+  if (!PyArg_ParseTuple(args, "Op", &on_output, &suspicious_only)) {
+    return nullptr;
+  }
+  graphdbg::hooks::ObserveModels(on_output, suspicious_only != 0);
   Py_RETURN_NONE;
 }
 
@@ -354,7 +359,7 @@ PyMethodDef methods[] = {
     {"set_grad_scale", SetGradScale, METH_VARARGS, nullptr},
     {"optimizer_seen", OnOptimizerCreated, METH_NOARGS, nullptr},
     {"notify", Notify, METH_VARARGS, nullptr},
-    {"observe_models", ObserveModels, METH_O, nullptr},
+    {"observe_models", ObserveModels, METH_VARARGS, nullptr},
     {"watches", Watches, METH_VARARGS, nullptr},
     {"report", Report, METH_VARARGS, nullptr},
     {"set_scope", SetScope, METH_VARARGS, nullptr},

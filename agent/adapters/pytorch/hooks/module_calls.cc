@@ -25,6 +25,7 @@ struct Calls {
   PyObject* on_model = nullptr;
   // Null unless models are observed.
   PyObject* on_output = nullptr;
+  bool suspicious_only = false;
   std::unordered_map<PyObject*, ModuleScope> scopes;
   size_t next_sweep_size = 1024;
 };
@@ -95,11 +96,17 @@ PyObject* CallInScope(const ModuleScope& module, const Arguments& call) {
   return result;
 }
 
+// Whether this call of a model is observed.
+bool IsObserved(bool training) {
+  if (Table().on_output == nullptr) return false;
+  return !Table().suspicious_only ||
+         (training && Global().adapter->records_gradients() == 0);
+}
+
 // Reports the tensors passed to a model, through Python code. Returns false
 // with an exception set if one is for the program.
-bool ReportModelInputs(const Arguments& call) {
-  const bool wanted =
-      Table().on_output != nullptr || Global().adapter->wants_inputs();
+bool ReportModelInputs(const Arguments& call, bool observed) {
+  const bool wanted = observed || Global().adapter->wants_inputs();
   if (Table().on_model == nullptr || !wanted) return true;
   PyObject* const result = Python().vectorcall(Table().on_model, call.args,
                                                call.count, call.keywords);
@@ -137,14 +144,15 @@ bool IsTraining(PyObject* module) {
 }
 
 PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
-  if (!ReportModelInputs(call)) return nullptr;
-  if (!CheckStatus(Global().adapter->enter_model(module.scope,
-                                                 IsTraining(call.args[0])))) {
+  const bool training = IsTraining(call.args[0]);
+  const bool observed = IsObserved(training);
+  if (!ReportModelInputs(call, observed)) return nullptr;
+  if (!CheckStatus(Global().adapter->enter_model(module.scope, training))) {
     return nullptr;
   }
   PyObject* const result = CallInScope(module, call);
   if (result == nullptr) return nullptr;
-  if (!ReportOutput(call.args[0], result) ||
+  if ((observed && !ReportOutput(call.args[0], result)) ||
       !CheckStatus(Global().adapter->leave_model())) {
     Py_DECREF(result);
     return nullptr;
@@ -252,9 +260,11 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
   return failed == 0;
 }
 
-void ObserveModels(PyObject* on_output) {
-  Py_XDECREF(Table().on_output);
+void ObserveModels(PyObject* on_output, bool suspicious_only) {
+  PyObject* const before = Table().on_output;
   Table().on_output = on_output == Py_None ? nullptr : Py_NewRef(on_output);
+  Table().suspicious_only = suspicious_only;
+  Py_XDECREF(before);
 }
 
 bool SetModuleScope(PyObject* module, uint32_t scope, bool model) {

@@ -65,8 +65,11 @@ def set_grad_scale(scale: float, /) -> None:
 def notify(line: str, /) -> None:
     """Shows a line to the user, on stderr and on every page that shows the job."""
 
-def observe_models(on_output: Callable[[object, object], None] | None, /) -> None:
-    """Has `on_output(module, output)` called after each call of a model, and `on_model` before each. None ends it."""
+def observe_models(on_output: Callable[[object, object], None] | None, suspicious_only: bool, /) -> None:
+    """Has `on_output(module, output)` called after each call of a model, and `on_model` before each. None ends it.
+
+    `suspicious_only`: only for calls in training mode without gradients.
+    """
 
 def watches(condition: str | None, /) -> bool:
     """Whether a watchpoint has this condition of training. None: any of them."""

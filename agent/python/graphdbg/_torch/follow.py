@@ -119,7 +119,7 @@ class _Observers:
         self._follow_modules()
         _exit_report.follow_threads(lambda ident: ident == self._place.thread or ident in self._counter.threads)
         older_torch.call_around_each_step(self._before_step, self._after_step)
-        self._tree.follow_registrations(self._loose.module_has_parameter)
+        self._tree.follow_registrations(self._parameter_registered)
         optimizers.install(self._add_optimizer)
         backward.install(self.adapter, self._training.before_backward)
         amp.install(self.adapter, self._counter)
@@ -137,6 +137,10 @@ class _Observers:
         # Findings belong to the step that ends.
         self._training.after_step(optimizer)
         self._counter(optimizer, args, kwargs)
+
+    def _parameter_registered(self) -> None:
+        self._loose.module_has_parameter()
+        self._training.parameter_registered()
 
     def _add_optimizer(self, optimizer: Any) -> None:
         self._training.optimizer_made(optimizer)

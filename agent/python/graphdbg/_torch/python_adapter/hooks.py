@@ -198,8 +198,8 @@ class Hooks:
     def notify(self, line: str) -> None:
         _c_api.notify(self._library, self._agent, line)
 
-    def observe_models(self, on_output: Callable[[Any, Any], None] | None) -> None:
-        self._calls.observe_models(on_output)
+    def observe_models(self, on_output: Callable[[Any, Any], None] | None, suspicious_only: bool) -> None:
+        self._calls.observe_models(on_output, suspicious_only)
 
     def watches(self, condition: str | None) -> bool:
         return self._calls.enabled and _c_api.watches(self._library, self._agent, condition)

@@ -27,10 +27,11 @@ class ModuleCalls:
         self._on_model: Callable[..., None] | None = None
         # None unless models are observed.
         self._on_output: Callable[[Any, Any], None] | None = None
+        self._suspicious_only = False
         self.enabled = False
 
-    def observe_models(self, on_output: Callable[[Any, Any], None] | None) -> None:
-        self._on_output = on_output
+    def observe_models(self, on_output: Callable[[Any, Any], None] | None, suspicious_only: bool) -> None:
+        self._on_output, self._suspicious_only = on_output, suspicious_only
 
     def set_scope(self, module: Any, scope: int, model: bool) -> None:
         self._scopes[id(module)] = _ModuleScope(weakref.ref(module), scope, model)
@@ -47,16 +48,19 @@ class ModuleCalls:
             if found is None:
                 return original(module, *args, **kwargs)
             is_model = found.model and not self._session.is_inside()
+            observed = False
             if is_model:
-                self._give_inputs(module, args, kwargs)
-                self._session.enter_model(found.scope, bool(getattr(module, "training", True)))
+                training = bool(getattr(module, "training", True))
+                observed = self._is_observed(training)
+                self._give_inputs(module, args, kwargs, observed)
+                self._session.enter_model(found.scope, training)
             depth = self._session.enter(MODULE, found.scope)
             try:
                 result = original(module, *args, **kwargs)
             finally:
                 self._session.leave(depth)
             if is_model:
-                if self._on_output is not None:
+                if observed and self._on_output is not None:
                     self._on_output(module, result)
                 self._session.leave_model()
             return result
@@ -71,8 +75,15 @@ class ModuleCalls:
             found = self._scopes.get(id(module))
         return found
 
-    def _give_inputs(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        wanted = self._on_output is not None or self._session.wants_inputs()
+    def _is_observed(self, training: bool) -> bool:
+        import torch
+
+        if self._on_output is None:
+            return False
+        return not self._suspicious_only or (training and not torch.is_grad_enabled())
+
+    def _give_inputs(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], observed: bool) -> None:
+        wanted = observed or self._session.wants_inputs()
         if self._on_model is None or not wanted:
             return
         try:

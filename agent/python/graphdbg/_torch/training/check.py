@@ -87,21 +87,29 @@ class ModelCall(NamedTuple):
     trains: bool
     # Of the user's code.
     line: Line | None
+    # The number of steps of optimizers so far.
+    step: int
 
 
 class Check:
     """Tests some conditions.
 
-    The methods are called on the thread that trains. Neither graphdbg nor autograd
-    records the ops that they run.
+    The methods are called on the thread that trains, in steps that are observed. Neither
+    graphdbg nor autograd records the ops that they run.
     """
 
     conditions: ClassVar[tuple[str, ...]]
+    # In steps that are not observed, too, `model_called` is called for calls in training
+    # mode without gradients: an evaluation may not come again for a long time.
+    sees_each_evaluation: ClassVar[bool] = False
 
     def __init__(self, report: Report) -> None:
         self.report = report
         # The symptoms that the next steps decide on.
         self.symptoms: list[Counts] = []
+
+    def look_again(self) -> None:
+        """Something has changed: what was seen in earlier steps may no longer be so."""
 
     def model_called(self, call: ModelCall) -> None: ...
 
@@ -113,6 +121,15 @@ class Check:
     def before_step(self, optimizer: Any) -> None: ...
 
     def after_step(self, optimizer: Any) -> None: ...
+
+
+# The methods that are called at the points of a step.
+POINTS = ("model_called", "model_returned", "backward", "before_step", "after_step")
+
+
+def overrides(check: Check, point: str) -> bool:
+    """Whether a test does something at a point."""
+    return getattr(type(check), point) is not getattr(Check, point)
 
 
 def trained(optimizer: Any) -> Iterator[Any]:

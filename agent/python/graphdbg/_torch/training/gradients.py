@@ -6,13 +6,17 @@ import sys
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..user_code import Line, line_of
 from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, it_or_them, trained
+from .elements import by_kind, is_sampled_whole, samples_of
 from .models import Models
-from .readout import Readout, by_device
+from .readout import Readout
 
+# The smallest and the largest element.
+_ALL_ZERO = [0.0, 0.0]
 # A part that a model need not use in each step, such as an expert, may wait longer.
 _PATIENCE_WITH_CHOICES = 30
 
@@ -29,6 +33,9 @@ class MissingGradients(Check):
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         # Parameters that have had a gradient, by id.
         self._had: dict[int, weakref.ref[Any]] = {}
+
+    def look_again(self) -> None:
+        self._steps.clear()
 
     def before_step(self, optimizer: Any) -> None:
         self._steps[optimizer] = self._steps.get(optimizer, 0) + 1
@@ -76,35 +83,54 @@ class ZeroGradients(Check):
         self._models = models
         self._zero = Counts()
         self.symptoms = [self._zero]
-        # Whether the loss of the last backward pass is zero, as scalar tensors.
+        # Parameters whose gradient had an element that is not zero in its sample, by id.
+        self._sound: dict[int, weakref.ref[Any]] = {}
+        # The sizes of the last backward pass's losses.
         self._loss: list[Any] = []
 
     def backward(self, roots: Sequence[Any], line: Line | None) -> None:
-        self._loss = [root.detach().abs().amax() for root in roots if root.numel() > 0]
+        self._loss = [root.abs().amax() for root in roots if root.numel() > 0]
 
     def before_step(self, optimizer: Any) -> None:
-        import torch
+        parameters = [each for each in trained(optimizer) if dense_gradient(each) is not None and each.numel() > 0]
+        losses, self._loss = self._loss, []
+        for indices in by_kind([parameter.grad for parameter in parameters]):
+            subjects = [parameters[index] for index in indices]
+            device = subjects[0].grad.device
+            whole = [each for each in subjects if self._is_looked_through(each)]
+            results = [samples_of([each.grad for each in subjects]).ne(0).any(1)]
+            # One pass without a copy, and vectorized, which a norm is not.
+            results += [size for each in whole for size in each.grad.aminmax()]
+            results += [loss for loss in losses if loss.device == device]
+            self._readout.read(results, partial(self._observe, subjects, whole))
 
-        parameters = [parameter for parameter in trained(optimizer) if dense_gradient(parameter) is not None]
-        for gradients in by_device([parameter.grad for parameter in parameters]):
-            device = gradients[0].device
-            subjects = [parameter for parameter in parameters if parameter.grad.device == device]
-            loss = [value for value in self._loss if value.device == device]
-            # A norm with the largest order costs one pass and no memory.
-            norms = torch._foreach_norm(gradients, float("inf"))
-            self._readout.read([*norms, *loss], lambda values, of=subjects: self._observe(of, values))  # type: ignore[misc]
+    def _is_looked_through(self, parameter: Any) -> bool:
+        """Whether to look at all elements, since the sample did not decide."""
+        known = self._sound.get(id(parameter))
+        return (known is None or known() is not parameter) and not is_sampled_whole(parameter)
 
-    def _observe(self, parameters: list[Any], values: list[float]) -> None:
-        norms, loss = values[: len(parameters)], values[len(parameters) :]
+    def _observe(self, parameters: list[Any], whole: list[Any], values: list[float]) -> None:
+        sampled, values = values[: len(parameters)], values[len(parameters) :]
+        extremes, loss = values[: 2 * len(whole)], values[2 * len(whole) :]
+        ranges = {id(each): extremes[2 * index : 2 * index + 2] for index, each in enumerate(whole)}
         # Nothing is left to learn from a loss of zero.
         if loss and max(loss) == 0:
             return
-        zero = {id(each) for each, norm in zip(parameters, norms, strict=True) if norm == 0}
-        found = [
-            each
-            for each in parameters
-            if self._zero.add(each, id(each) in zero) == PATIENCE and self._is_unexpected(each, zero)
-        ]
+        zero: set[int] = set()
+        found = []
+        for parameter, is_sound in zip(parameters, sampled, strict=True):
+            key = id(parameter)
+            if is_sound:
+                self._sound[key] = weakref.ref(parameter)
+            elif key not in ranges and not is_sampled_whole(parameter):
+                # The next step looks at all elements.
+                self._sound.pop(key, None)
+                continue
+            elif ranges.get(key, _ALL_ZERO) == _ALL_ZERO:
+                zero.add(key)
+            if self._zero.add(parameter, key in zero) == PATIENCE:
+                found.append(parameter)
+        found = [parameter for parameter in found if self._is_unexpected(parameter, zero)]
         if not found:
             return
         # The last one is the nearest to the loss.
@@ -127,7 +153,6 @@ class _Resets:
     probe: Any
     # The user's line that calls `step`.
     line: Line | None
-    steps: int = 0
     # Largest absolute values of the gradient before each backward pass since the last step.
     before_backward: list[Any] = field(default_factory=list)
     was_none: bool = False
@@ -137,8 +162,6 @@ class UnresetGradients(Check):
     """No backward pass since the optimizer's last step has found its gradients at zero."""
 
     conditions = ("gradient_not_reset",)
-    # Whether a loop sets gradients to zero does not change later.
-    _STEPS = 3 * PATIENCE
 
     def __init__(self, report: Report, readout: Readout) -> None:
         super().__init__(report)
@@ -146,21 +169,27 @@ class UnresetGradients(Check):
         self._optimizers: weakref.WeakKeyDictionary[Any, _Resets] = weakref.WeakKeyDictionary()
         self._unreset = Counts()
 
+    def look_again(self) -> None:
+        # The backward passes between these and the next one were not seen.
+        for resets in self._optimizers.values():
+            resets.before_backward.clear()
+
     def backward(self, roots: Sequence[Any], line: Line | None) -> None:
         for resets in self._optimizers.values():
             gradient = dense_gradient(resets.probe)
             if gradient is None:
                 resets.was_none = True
-            elif resets.steps < self._STEPS:
-                resets.before_backward.append(gradient.detach().abs().amax())
+            else:
+                resets.before_backward.append(gradient.abs().amax())
 
     def before_step(self, optimizer: Any) -> None:
         resets = self._optimizers.get(optimizer)
         if resets is None:
             return
         found, resets.before_backward = resets.before_backward, []
-        if resets.was_none or resets.steps >= self._STEPS:
+        if resets.was_none:
             resets.was_none = False
+            self._unreset.add(optimizer, False)
         elif found:
             self._readout.read(found, lambda values: self._observe(optimizer, resets, values))
 
@@ -179,5 +208,4 @@ class UnresetGradients(Check):
             if not dense:
                 return
             probe = min(dense, key=lambda each: int(each.numel()))
-            resets = self._optimizers[optimizer] = _Resets(probe, line_of(sys._getframe(1)))
-        resets.steps += 1
+            self._optimizers[optimizer] = _Resets(probe, line_of(sys._getframe(1)))

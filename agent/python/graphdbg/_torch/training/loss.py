@@ -37,7 +37,7 @@ class Loss(Check):
         for root in roots:
             if root.grad_fn is None:
                 self._report_leaf(root, line)
-            elif self._passes <= 2 * PATIENCE or self._passes % 64 == 0:
+            else:
                 self._look_at(root, line)
 
     def _report_leaf(self, root: Any, line: Line | None) -> None:

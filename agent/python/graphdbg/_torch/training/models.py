@@ -28,19 +28,32 @@ class Home(NamedTuple):
 class Models:
     def __init__(self) -> None:
         self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
+        # The parameters of all, until something changes.
+        self._parameters: list[weakref.ref[Any]] | None = None
         # By the parameter's id; built again if it lacks a parameter.
         self._homes: dict[int, tuple[weakref.ref[Any], Home]] = {}
 
     def add(self, model: Any) -> None:
-        self._roots.add(model)
+        if model not in self._roots:
+            self._roots.add(model)
+            self._parameters = None
+
+    def look_again(self) -> None:
+        """Models may have other parameters."""
+        self._parameters = None
+
+    def modes(self) -> dict[int, bool]:
+        """By the model's id, whether it is in training mode."""
+        return {id(root): bool(getattr(root, "training", True)) for root in self._roots}
 
     def parameters(self) -> Iterator[Any]:
-        seen: set[int] = set()
-        for root in list(self._roots):
-            for parameter in root.parameters():
-                if id(parameter) not in seen:
-                    seen.add(id(parameter))
-                    yield parameter
+        if self._parameters is None:
+            found = {id(parameter): parameter for root in list(self._roots) for parameter in root.parameters()}
+            self._parameters = [weakref.ref(parameter) for parameter in found.values()]
+        for reference in self._parameters:
+            parameter = reference()
+            if parameter is not None:
+                yield parameter
 
     def home_of(self, parameter: Any) -> Home | None:
         """None if no model has the parameter."""

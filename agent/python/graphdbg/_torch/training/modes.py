@@ -19,6 +19,7 @@ class _Called(NamedTuple):
 
 class Modes(Check):
     conditions = ("wrong_mode",)
+    sees_each_evaluation = True
 
     def __init__(self, report: Report) -> None:
         super().__init__(report)
@@ -27,7 +28,8 @@ class Modes(Check):
         # Models that were called with gradients since the last step.
         self._called: dict[int, _Called] = {}
         self._frozen = Counts()
-        self._evaluated = Counts()
+        # Models that were called without gradients since the last step, and that step.
+        self._evaluated, self._evaluated_after = Counts(), 0
         self.symptoms = [self._frozen]
         self._trained: set[int] = set()
 
@@ -42,6 +44,8 @@ class Modes(Check):
             in_training = in_training or (before is not None and before.in_training)
             self._called[id(module)] = _Called(module, call.line, in_training)
         elif any(id(parameter) in self._trained for parameter in module.parameters()):
+            if call.step != self._evaluated_after:
+                self._evaluated, self._evaluated_after = Counts(), call.step
             active = module.training and any(each.training for each in sensitive)
             # Between two steps a loop may look at one batch; an evaluation looks at several.
             if self._evaluated.add(module, active) >= PATIENCE:
@@ -61,7 +65,6 @@ class Modes(Check):
     def before_step(self, optimizer: Any) -> None:
         own = {id(parameter) for parameter in trained(optimizer)}
         self._trained |= own
-        self._evaluated = Counts()
         called, self._called = self._called, {}
         for module, line, in_training in called.values():
             first = next((parameter for parameter in module.parameters() if id(parameter) in own), None)

@@ -6,13 +6,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from time import perf_counter
 from typing import Any, Protocol
 
 from ..._log import log
-from ..user_code import Line, line_of
+from ..user_code import line_of
 from . import autocast, batches
-from .check import Check, Hooks, ModelCall, Report
+from .cadence import Cadence
+from .check import POINTS, Check, Hooks, ModelCall, Report, overrides
 from .gradients import MissingGradients, UnresetGradients, ZeroGradients
 from .loss import Loss
 from .models import Models
@@ -20,6 +20,7 @@ from .modes import Modes
 from .optimized import Optimized
 from .outputs import Outputs
 from .readout import Readout
+from .signs import Signs
 from .updates import LearningRates, LostUpdates
 
 
@@ -28,26 +29,22 @@ class TrainingHooks(Hooks, Protocol):
 
     def enter_ignored(self) -> int: ...
     def leave_ignored(self, depth: int, /) -> None: ...
-    def observe_models(self, on_output: Callable[[object, object], None] | None, /) -> None: ...
+    def observe_models(self, on_output: Callable[[object, object], None] | None, suspicious_only: bool, /) -> None: ...
 
 
-# Most faults are there from the start.
-_FIRST_STEPS = 10
-# The share of the time that tests may take after the first steps.
-_SHARE = 0.03
-# Seconds that may be saved up.
-_MAX_CREDIT = 0.05
+# The steps after which the set of watched conditions is read again.
+_PERIOD = 10
 
 
 class TrainingObserver:
     """All tests. Does nothing until one of their conditions is watched.
 
-    The first steps are all observed. Later ones are as far as the tests take little of
-    the program's time, and while the next step decides whether there is a finding.
+    Tests run in observed steps, which Cadence chooses. In the others, Signs looks for changes.
     """
 
-    def __init__(self, hooks: TrainingHooks) -> None:
+    def __init__(self, hooks: TrainingHooks, cadence: Cadence | None = None) -> None:
         self._hooks = hooks
+        self._cadence = cadence or Cadence()
         # Data loaders and autocast, which cannot be left alone again.
         self._follows = False
         self._inside = False
@@ -58,6 +55,8 @@ class TrainingObserver:
         self._thread: int | None = None
         report = Report(self._hooks)
         self._models, self._readout = Models(), Readout()
+        self._signs = Signs(self._models)
+        self._notices = True
         self._optimized = Optimized(report, self._models)
         self._batches = batches.Batches(report)
         self._autocast = autocast.Autocast(report)
@@ -74,117 +73,165 @@ class TrainingObserver:
             Outputs(report, self._readout),
             self._batches,
         ]
-        # Those whose conditions are watched, and the same or none if this step is not observed.
+        # Those whose conditions are watched, and by the name of a method those that have it.
         self._watched: list[Check] = []
-        self._active: list[Check] = []
+        self._at: dict[str, list[Check]] = {}
+        # Whether this step is observed.
+        self._active = False
         self._steps = 0
-        # Seconds that tests have taken in this step, and may take.
-        self._spent = 0.0
-        self._credit = 0.0
-        self._step_began = 0.0
         # The call of a model that has not returned.
         self._call: ModelCall | None = None
 
     def optimizer_made(self, optimizer: Any) -> None:
         self._optimized.add_optimizer(optimizer, line_of(sys._getframe(1)))
 
+    def parameter_registered(self) -> None:
+        """A module gets a parameter."""
+        if self._watched:
+            self._look_again()
+
     def model_called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not self._is_followed():
+            return
+        trains = _records_gradients()
+        if self._active or not trains:
+            checks = None if self._active else [check for check in self._watched if check.sees_each_evaluation]
+            self._run("model_called", lambda: (self._begin_call(module, [*args, *kwargs.values()], trains),), checks)
+
+    def _begin_call(self, module: Any, arguments: Sequence[Any], trains: bool) -> ModelCall:
         self._models.add(module)
-        call = self._call = self._call_of(module, [*args, *kwargs.values()]) if self._active else None
-        if call is not None:
-            self._run(lambda check: check.model_called(call))
-
-    def _call_of(self, module: Any, arguments: Sequence[Any]) -> ModelCall:
-        import torch
-
-        trains = torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
-        return ModelCall(module, arguments, trains, line_of(sys._getframe(1)))
+        self._call = ModelCall(module, arguments, trains, line_of(sys._getframe(1)), self._steps)
+        return self._call
 
     def _model_returned(self, module: Any, output: Any) -> None:
         call, self._call = self._call, None
-        if call is not None and call.module is module:
-            self._run(lambda check: check.model_returned(call, output))
+        if self._active and call is not None and call.module is module:
+            self._run("model_returned", lambda: (call, output))
 
     def before_backward(self, roots: Sequence[Any]) -> None:
         """Gradients of these tensors are about to be accumulated."""
-        self._update()
+        if not self._watched:
+            self._update()
+        if not self._is_followed():
+            return
+        self._notice(self._signs.backward, roots)
         if self._active:
-            line: Line | None = line_of(sys._getframe(1))
-            self._run(lambda check: check.backward(roots, line))
+            self._run("backward", lambda: (_tensors_in(roots), line_of(sys._getframe(1))))
 
     def before_step(self, optimizer: Any) -> None:
-        self._update()
-        self._run(lambda check: check.before_step(optimizer))
+        if not self._is_followed():
+            return
+        self._notice(self._signs.before_step, optimizer)
+        if self._active:
+            self._run("before_step", lambda: (optimizer,))
 
     def after_step(self, optimizer: Any) -> None:
-        if not self._watched:
+        if not self._is_followed():
             return
-        self._run(lambda check: check.after_step(optimizer))
+        if self._active:
+            self._run("after_step", lambda: (optimizer,))
+        self._notice(self._signs.after_step, optimizer)
         self._readout.poll()
         # A model that has raised an exception has not returned.
         self._call = None
-        now = perf_counter()
-        self._credit = min(_MAX_CREDIT, self._credit + _SHARE * (now - self._step_began) - self._spent)
-        self._step_began, self._spent = now, 0.0
         self._steps += 1
-        self._observe(self._steps < _FIRST_STEPS or self._credit > (-_MAX_CREDIT if self._is_undecided() else 0))
+        self._observe(self._cadence.end_step(self._is_undecided))
+        self._update()
 
-    def _is_undecided(self) -> bool:
-        return any(symptom.is_undecided() for check in self._watched for symptom in check.symptoms)
-
-    def _update(self) -> None:
-        """Finds out which tests are watched."""
-        watched = self._hooks.watches(None)
-        is_same = watched == bool(self._watched)
-        if self._inside or (is_same and (not watched or self._steps % _FIRST_STEPS)):
-            return
-        is_first = not self._watched
-        self._watched = [check for check in self._all if any(map(self._hooks.watches, check.conditions))]
-        if not watched:
-            self._observe(False)
-        elif is_first:
-            self._steps, self._credit, self._spent, self._step_began = 0, 0.0, 0.0, perf_counter()
-            self._observe(True)
-        if watched and not self._follows:
-            self._follows = True
-            batches.follow_loaders(self._deliver)
-            autocast.follow_contexts(lambda: self._autocast)
-
-    def _observe(self, on: bool) -> None:
-        """Decides whether the tests run from now on."""
-        if on != bool(self._active):
-            self._hooks.observe_models(self._model_returned if on else None)
-        self._active = self._watched if on else []
-
-    def _deliver(self, iterator: Any, batch: Any) -> None:
-        if self._batches in self._active:
-            self._run(lambda check: self._batches.deliver(iterator, batch), [self._batches])
-
-    def _run(self, call: Callable[[Check], None], checks: list[Check] | None = None) -> None:
-        if not self._active or self._inside or not self._is_training_thread():
-            return
-        import torch
-
-        began = perf_counter()
-        with self._apart(torch):
-            for check in list(checks or self._active):
-                try:
-                    call(check)
-                except Exception as error:
-                    self._all.remove(check)
-                    self._watched.remove(check)
-                    log(f"{', '.join(check.conditions)}: no longer tested ({type(error).__name__}: {error})")
-        self._spent += perf_counter() - began
-
-    def _is_training_thread(self) -> bool:
+    def _is_followed(self) -> bool:
+        """Whether conditions are watched, and this is the thread that trains."""
+        if not self._watched or self._inside:
+            return False
         ident = threading.get_ident()
         if self._thread is None:
             self._thread = ident
         return self._thread == ident
 
+    def _is_undecided(self) -> bool:
+        return any(symptom.is_undecided() for check in self._watched for symptom in check.symptoms)
+
+    def _notice(self, sign: Callable[[Any], bool], subject: Any) -> None:
+        """Looks for a sign that something has changed."""
+        if not self._notices:
+            return
+        try:
+            changed = sign(subject)
+        except Exception as error:
+            self._notices = False
+            log(f"changes of the training are no longer noticed at once ({type(error).__name__}: {error})")
+            return
+        if changed:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Something has changed, so that this step and the next ones decide whether it is a fault."""
+        self._models.look_again()
+        for check in self._watched:
+            check.look_again()
+        self._observe(self._cadence.changed())
+
+    def _update(self) -> None:
+        """Finds out which tests are watched."""
+        watched = self._hooks.watches(None)
+        was_watched = bool(self._watched)
+        if watched == was_watched and (not watched or self._steps % _PERIOD):
+            return
+        self._watch([check for check in self._all if any(map(self._hooks.watches, check.conditions))])
+        if not self._watched:
+            self._observe(False)
+            self._hooks.observe_models(None, False)
+        elif not was_watched:
+            self._steps = 0
+            self._cadence.start()
+            self._active = False
+            self._observe(True)
+            self._follow()
+
+    def _watch(self, checks: list[Check]) -> None:
+        self._watched = checks
+        self._at = {point: [each for each in checks if overrides(each, point)] for point in POINTS}
+
+    def _observe(self, on: bool) -> None:
+        """Decides whether the tests run from now on."""
+        if on != self._active:
+            self._active = on
+            self._hooks.observe_models(self._model_returned, not on)
+
+    def _follow(self) -> None:
+        if not self._follows:
+            self._follows = True
+            batches.follow_loaders(self._deliver)
+            autocast.follow_contexts(lambda: self._autocast)
+
+    def _deliver(self, iterator: Any, batch: Any) -> None:
+        if self._batches not in self._watched or not self._is_followed():
+            return
+        self._notice(self._signs.delivered, iterator)
+        if self._active:
+            self._run("deliver", lambda: (iterator, batch), [self._batches])
+
+    def _run(self, point: str, arguments: Callable[[], tuple[Any, ...]], checks: list[Check] | None = None) -> None:
+        """Calls this method of the checks."""
+        if not self._is_followed():
+            return
+        with self._cadence.spending():
+            self._call_all(point, arguments(), self._at.get(point, []) if checks is None else checks)
+
+    def _call_all(self, point: str, arguments: tuple[Any, ...], checks: list[Check]) -> None:
+        with self._apart():
+            for check in checks:
+                try:
+                    getattr(check, point)(*arguments)
+                except Exception as error:
+                    self._all.remove(check)
+                    self._watch([each for each in self._watched if each is not check])
+                    log(f"{', '.join(check.conditions)}: no longer tested ({type(error).__name__}: {error})")
+
     @contextmanager
-    def _apart(self, torch: Any) -> Iterator[None]:
+    def _apart(self) -> Iterator[None]:
         """Runs ops that are no part of the program: neither traced nor recorded by autograd."""
+        import torch
+
         self._inside = True
         depth = self._hooks.enter_ignored()
         try:
@@ -193,3 +240,16 @@ class TrainingObserver:
         finally:
             self._hooks.leave_ignored(depth)
             self._inside = False
+
+
+def _records_gradients() -> bool:
+    import torch
+
+    return torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+
+
+def _tensors_in(roots: Sequence[Any]) -> list[Any]:
+    """Without edges of autograd's graph."""
+    import torch
+
+    return [root for root in roots if isinstance(root, torch.Tensor)]

@@ -10,7 +10,7 @@ from ..user_code import Line
 from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, it_or_them, trained
 from .models import Models
 
-# The number of steps after which the models are looked through again.
+# The number of steps after which the models' parameters are listed again.
 _PERIOD = 50
 _ELEMENTS = 64
 
@@ -43,10 +43,11 @@ class Optimized(Check):
         elif leader is not optimizer:
             return
         self._steps += 1
-        if self._steps <= PATIENCE + 1 or self._values or self._steps % _PERIOD == 0:
-            self._look(optimizer)
+        if self._steps % _PERIOD == 0:
+            self._models.look_again()
+        self._look()
 
-    def _look(self, optimizer: Any) -> None:
+    def _look(self) -> None:
         known, self._values = self._values, {}
         found = []
         for parameter in self._without_optimizer():

@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 Consumer = Callable[[list[float]], None]
+
+
+class Copy(Protocol):
+    """A copy of a tensor to the host."""
+
+    def has_arrived(self) -> bool: ...
+    def values(self) -> list[float]: ...
 
 
 class Readout:
     """Copies results to the host. Those of the CPU are there at once, others some time later."""
 
-    def __init__(self) -> None:
-        # Copies under way: an event of the device, the copy, and its consumer.
-        self._pending: deque[tuple[Any, Any, Consumer]] = deque()
+    def __init__(self, copy: Callable[[Any], Copy] | None = None, at_once: Sequence[str] = ("cpu",)) -> None:
+        """`copy` begins to copy a vector, unless the type of its device is one of `at_once`."""
+        self._copy = copy or _DeviceCopy
+        self._at_once = at_once
+        # In the order in which they began, which is the one in which they arrive.
+        self._pending: deque[tuple[Copy, Consumer]] = deque()
 
-    def read(self, results: list[Any], consume: Consumer) -> None:
-        """Calls `consume` with the values of these scalars, which are on one device."""
+    def read(self, results: Sequence[Any], consume: Consumer) -> None:
+        """Calls `consume` with the elements of these tensors, which are on one device."""
         import torch
 
         if not results:
             return
-        values = torch.stack([result.detach().to(torch.float32).reshape(()) for result in results])
-        if values.device.type == "cpu":
+        values = torch.cat([result.reshape(-1) for result in results])
+        if values.device.type in self._at_once:
             consume(values.tolist())
-            return
-        copy = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
-        copy.copy_(values, non_blocking=True)
-        event = getattr(torch, values.device.type).Event()
-        event.record()
-        self._pending.append((event, copy, consume))
+        else:
+            self._pending.append((self._copy(values), consume))
 
     def poll(self) -> None:
         """Delivers the results that have arrived."""
-        while self._pending and self._pending[0][0].query():
-            _, copy, consume = self._pending.popleft()
-            consume(copy.tolist())
+        while self._pending and self._pending[0][0].has_arrived():
+            copy, consume = self._pending.popleft()
+            consume(copy.values())
 
 
 def by_device(tensors: list[Any]) -> list[list[Any]]:
@@ -45,3 +51,19 @@ def by_device(tensors: list[Any]) -> list[list[Any]]:
     for tensor in tensors:
         groups.setdefault(tensor.device, []).append(tensor)
     return list(groups.values())
+
+
+class _DeviceCopy:
+    def __init__(self, values: Any) -> None:
+        import torch
+
+        self._host = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
+        self._host.copy_(values, non_blocking=True)
+        self._event = getattr(torch, values.device.type).Event()
+        self._event.record()
+
+    def has_arrived(self) -> bool:
+        return bool(self._event.query())
+
+    def values(self) -> list[float]:
+        return list(self._host.tolist())

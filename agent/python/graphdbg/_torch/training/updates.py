@@ -83,6 +83,9 @@ class LostUpdates(Check):
         self._rates: dict[int, float] = {}
         self._largest = 0.0
 
+    def look_again(self) -> None:
+        self._steps = 0
+
     def before_step(self, optimizer: Any) -> None:
         # GradScaler has such optimizers skip steps by themselves.
         if getattr(optimizer, "found_inf", None) is not None:

@@ -1,0 +1,84 @@
+"""Decides which steps are observed, so that tests take a small share of the program's time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter, process_time, thread_time
+
+from .check import PATIENCE
+
+# Most faults are there from the start.
+_FIRST_STEPS = PATIENCE + 2
+# The steps that decide about something that has changed.
+_AFTER_CHANGE = PATIENCE + 1
+# The share of the program's time that tests may take after the first steps. Together with
+# what is attached anyway, a step may take 1.05 of its time.
+_SHARE = 0.015
+# Seconds that may be saved up, or owed.
+_MAX_CREDIT = 0.05
+
+
+@dataclass
+class Clocks:
+    """In seconds. Processor time does not grow while other processes have the processor."""
+
+    wall: Callable[[], float] = perf_counter
+    process: Callable[[], float] = process_time
+    # Of the thread that trains.
+    thread: Callable[[], float] = thread_time
+
+
+class Cadence:
+    """Observes the first steps, and later ones as far as there is credit.
+
+    Each second of the program earns some milliseconds, which observed steps spend.
+    Steps that decide whether there is a finding, and those after a change, may also be
+    observed on debt, which later steps pay back.
+    """
+
+    def __init__(self, clocks: Clocks | None = None) -> None:
+        self._clocks = clocks or Clocks()
+        self.start()
+
+    def start(self) -> None:
+        """The next step is the first one."""
+        # Steps that are observed because they are the first ones, or because of a change.
+        self._first, self._after_change = _FIRST_STEPS, 0
+        self._credit = 0.0
+        # Seconds that tests have taken in this step.
+        self._spent = 0.0
+        self._step_began = self._clocks.wall(), self._clocks.process()
+
+    @contextmanager
+    def spending(self) -> Iterator[None]:
+        """Charges the time that passes within to the tests."""
+        began = self._clocks.thread()
+        try:
+            yield
+        finally:
+            self._spent += self._clocks.thread() - began
+
+    def changed(self) -> bool:
+        """Something has changed, on which findings depend. Returns whether this step is observed."""
+        self._after_change = _AFTER_CHANGE
+        return self._may_owe()
+
+    def end_step(self, is_undecided: Callable[[], bool]) -> bool:
+        """Returns whether the next step is observed. `is_undecided`: it decides whether there is a finding."""
+        began, now = self._step_began, (self._clocks.wall(), self._clocks.process())
+        # Several threads may work at the same time.
+        took = min(now[0] - began[0], now[1] - began[1])
+        # The first steps cost nothing.
+        earned = _SHARE * took - (0.0 if self._first > 0 else self._spent)
+        self._credit = min(_MAX_CREDIT, self._credit + earned)
+        self._step_began, self._spent = now, 0.0
+        self._first = max(0, self._first - 1)
+        self._after_change = max(0, self._after_change - 1)
+        if self._first > 0 or self._credit > 0:
+            return True
+        return self._may_owe() and (self._after_change > 0 or is_undecided())
+
+    def _may_owe(self) -> bool:
+        return self._credit > -_MAX_CREDIT

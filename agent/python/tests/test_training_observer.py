@@ -1,0 +1,222 @@
+"""Which steps are observed for conditions of training, and what the others cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from graphdbg._torch.training.cadence import Cadence, Clocks
+from graphdbg._torch.training.observer import TrainingObserver
+from graphdbg._torch.training.readout import Readout
+
+torch = pytest.importorskip("torch")
+
+
+class Clock:
+    """A clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def observed_steps(
+    steps: int, step: float, observation: float, change: int = 0, undecided: range = range(0)
+) -> set[int]:
+    """The steps, from 1, that are observed if a step and an observation take these seconds."""
+    clock = Clock()
+    cadence = Cadence(Clocks(clock, clock, clock))
+    observed, on = set(), True
+    for number in range(1, steps + 1):
+        if number == change:
+            on = cadence.changed()
+        if on:
+            observed.add(number)
+            with cadence.spending():
+                clock.now += observation
+        clock.now += step
+        on = cadence.end_step(lambda number=number: number + 1 in undecided)  # type: ignore[misc]
+    return observed
+
+
+def test_the_first_steps_are_observed_and_then_a_small_share_of_the_time() -> None:
+    observed = observed_steps(10000, step=0.001, observation=0.0005)
+    assert {1, 2, 3, 4, 5} <= observed
+    later = len(observed) - 5
+    # 1.5 % of 10 s, by 0.5 ms.
+    assert 250 < later < 310
+
+
+def test_long_steps_are_all_observed() -> None:
+    assert len(observed_steps(100, step=0.05, observation=0.0005)) == 100
+    # Credit is not saved up without limit.
+    assert len(observed_steps(1000, step=10, observation=0.3)) < 600
+
+
+def test_steps_after_a_change_are_observed_on_debt() -> None:
+    observed = observed_steps(100, step=0.001, observation=0.005, change=50)
+    assert {50, 51, 52, 53} <= observed
+    assert 54 not in observed
+
+
+def test_steps_that_decide_are_observed_until_the_debt_is_too_large() -> None:
+    observed = observed_steps(1000, step=0.001, observation=0.005, undecided=range(100, 1000))
+    assert set(range(100, 104)) <= observed
+    assert len(observed) < 30
+
+
+class LaterCopy:
+    """A copy from a device that arrives when the test says so."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values.tolist()
+        self.arrived = False
+
+    def has_arrived(self) -> bool:
+        return self.arrived
+
+    def values(self) -> list[float]:
+        return list(self._values)
+
+
+def test_results_of_a_device_are_delivered_in_order_once_they_have_arrived() -> None:
+    copies: list[LaterCopy] = []
+
+    def copy(values: Any) -> LaterCopy:
+        copies.append(LaterCopy(values))
+        return copies[-1]
+
+    readout = Readout(copy, at_once=())
+    delivered: list[list[float]] = []
+    readout.read([torch.tensor(True), torch.tensor([2.0, 3.0])], delivered.append)
+    readout.read([torch.tensor(4.0)], delivered.append)
+    readout.poll()
+    copies[1].arrived = True
+    readout.poll()
+    assert delivered == []
+    copies[0].arrived = True
+    readout.poll()
+    assert delivered == [[1, 2, 3], [4]]
+    readout.poll()
+    assert len(delivered) == 2
+
+
+class Hooks:
+    """What a job's adapter is to the observer."""
+
+    def __init__(self) -> None:
+        self.watched = True
+        self.on_output: Callable[[object, object], None] | None = None
+        self.suspicious_only = False
+        self.findings: list[str] = []
+
+    def watches(self, condition: str | None) -> bool:
+        return self.watched
+
+    def report(self, condition: str, *finding: object) -> bool:
+        self.findings.append(condition)
+        return True
+
+    def enter_ignored(self) -> int:
+        return 0
+
+    def leave_ignored(self, depth: int) -> None: ...
+
+    def observe_models(self, on_output: Callable[[object, object], None] | None, suspicious_only: bool) -> None:
+        self.on_output, self.suspicious_only = on_output, suspicious_only
+
+
+class Training:
+    """A small training under an observer, which never has credit since its clock stands still."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        self.hooks = Hooks()
+        self.observer = TrainingObserver(self.hooks, Cadence(Clocks(Clock(), Clock(), Clock())))
+        self.model = torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.ReLU(), torch.nn.Linear(64, 2))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1)
+        self.inputs, self.labels = torch.randn(16, 8), torch.randint(2, (16,))
+
+    def call(self) -> Any:
+        hooks, trains = self.hooks, torch.is_grad_enabled()
+        observed = hooks.on_output and (not hooks.suspicious_only or (self.model.training and not trains))
+        if observed:
+            self.observer.model_called(self.model, (self.inputs,), {})
+        output = self.model(self.inputs)
+        if observed:
+            assert hooks.on_output
+            hooks.on_output(self.model, output)
+        return output
+
+    def step(self) -> int:
+        """Trains a step. Returns how many ops the tests have run."""
+        self.optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(self.call(), self.labels)
+        with Ops() as before_backward:
+            self.observer.before_backward([loss])
+        loss.backward()
+        with Ops() as before_step:
+            self.observer.before_step(self.optimizer)
+        self.optimizer.step()
+        with Ops() as after_step:
+            self.observer.after_step(self.optimizer)
+        return before_backward.count + before_step.count + after_step.count
+
+
+class Ops(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Counts ops."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_step_that_is_not_observed_runs_no_op() -> None:
+    training = Training()
+    ops = [training.step() for _ in range(30)]
+    assert all(ops[:5])
+    # Of which most are for each of the four parameters.
+    assert max(ops[2:5]) < 90
+    assert not any(ops[5:])
+    assert training.hooks.suspicious_only
+
+
+def test_the_steps_after_a_change_are_observed() -> None:
+    training = Training()
+    for _ in range(30):
+        training.step()
+    training.optimizer.param_groups[0]["lr"] = 0.0
+    ops = [training.step() for _ in range(30)]
+    assert all(ops[:3])
+    assert not any(ops[4:])
+    assert training.hooks.findings == ["learning_rate_not_positive"]
+
+
+def test_evaluation_in_training_mode_is_found_between_steps_that_are_not_observed() -> None:
+    training = Training()
+    training.model.append(torch.nn.Dropout(0.5))
+    for _ in range(30):
+        training.step()
+    with torch.no_grad():
+        for _ in range(3):
+            training.call()
+    assert training.hooks.findings == ["wrong_mode"]
+
+
+def test_nothing_is_done_once_no_condition_is_watched() -> None:
+    training = Training()
+    training.step()
+    training.hooks.watched = False
+    training.step()
+    assert training.step() == 0
+    assert training.hooks.on_output is None
+    training.hooks.watched = True
+    training.step()
+    assert training.step() > 0
