@@ -3,15 +3,10 @@
 #include <array>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <nmmintrin.h>
-#include <wmmintrin.h>
-#endif
+#include "proto/runs/crc32c_instruction.h"
 
 namespace graphdbg::runs {
 namespace {
-
-constexpr uint32_t kReversedPolynomial = 0x82F63B78;
 
 constexpr std::array<uint32_t, 256> MakeTable() {
   std::array<uint32_t, 256> table{};
@@ -28,40 +23,12 @@ constexpr std::array<uint32_t, 256> MakeTable() {
 constexpr std::array<uint32_t, 256> kTable = MakeTable();
 
 #if defined(__x86_64__)
-// The instruction takes three cycles, but one can begin in each. So a block is
-// divided into three lanes whose checksums are computed at the same time: most
-// of a record is one block.
 constexpr size_t kLaneBytes = 48;
 constexpr size_t kBlockBytes = 3 * kLaneBytes;
 
-// x^(8 * bytes - 33) modulo the polynomial, the lowest power in the highest
-// bit: a state times this, reduced by the instruction, is the state behind as
-// many bytes of zero ("Fast CRC Computation for iSCSI Polynomial Using CRC32
-// Instruction", Intel, 2011).
-constexpr uint32_t BehindZeros(size_t bytes) {
-  uint32_t power = 0x80000000;
-  for (size_t i = 0; i < 8 * bytes - 33; ++i) {
-    power = (power >> 1) ^ ((power & 1) != 0 ? kReversedPolynomial : 0);
-  }
-  return power;
-}
-
-inline uint64_t Word(const char* at) {
-  uint64_t word;
-  std::memcpy(&word, at, sizeof(word));
-  return word;
-}
-
-__attribute__((target("sse4.2,pclmul"))) inline uint64_t Times(
-    uint64_t state, uint32_t factor) {
-  const __m128i product =
-      _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(state)),
-                           _mm_cvtsi64_si128(factor), 0);
-  return static_cast<uint64_t>(_mm_cvtsi128_si64(product));
-}
-
-__attribute__((target("sse4.2,pclmul"))) uint32_t ExtendByInstruction(
-    uint32_t crc, const void* data, size_t size) {
+GRAPHDBG_CRC32C_TARGET uint32_t ExtendByInstruction(uint32_t crc,
+                                                    const void* data,
+                                                    size_t size) {
   const char* at = static_cast<const char*>(data);
   uint64_t state = static_cast<uint32_t>(~crc);
   for (; size >= kBlockBytes; size -= kBlockBytes, at += kBlockBytes) {
@@ -73,10 +40,7 @@ __attribute__((target("sse4.2,pclmul"))) uint32_t ExtendByInstruction(
       second = _mm_crc32_u64(second, Word(at + kLaneBytes + i));
       third = _mm_crc32_u64(third, Word(at + 2 * kLaneBytes + i));
     }
-    constexpr uint32_t kTwoLanes = BehindZeros(2 * kLaneBytes);
-    constexpr uint32_t kOneLane = BehindZeros(kLaneBytes);
-    state = third ^
-            _mm_crc32_u64(0, Times(first, kTwoLanes) ^ Times(second, kOneLane));
+    state = JoinLanes<kLaneBytes>(first, second, third);
   }
   for (; size >= 8; size -= 8, at += 8) state = _mm_crc32_u64(state, Word(at));
   uint32_t rest = static_cast<uint32_t>(state);
@@ -92,13 +56,14 @@ __attribute__((target("sse4.2,pclmul"))) uint32_t ExtendByInstruction(
   }
   return ~rest;
 }
-
-// Known once the program's constructors have run; before, the table serves.
-const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0 &&
-                             __builtin_cpu_supports("pclmul") != 0;
 #endif
 
 }  // namespace
+
+#if defined(__x86_64__)
+const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0 &&
+                             __builtin_cpu_supports("pclmul") != 0;
+#endif
 
 uint32_t ExtendCrc32cByTable(uint32_t crc, const void* data, size_t size) {
   const auto* at = static_cast<const unsigned char*>(data);

@@ -29,6 +29,12 @@ uint64_t RingView::oldest() const {
   return end > header_.capacity ? end - header_.capacity : 0;
 }
 
+bool IsCommitted(const Record& slot, uint64_t position) {
+  // Its writer stores the checksum last: who sees it sees the rest as well.
+  const uint32_t crc = __atomic_load_n(&slot.crc, __ATOMIC_ACQUIRE);
+  return crc != 0 && crc == RecordCrc(position, slot);
+}
+
 bool ReadSlot(const Record& slot, uint64_t position, Record* record) {
   // Its writer stores the checksum last, and 0 before it changes anything else.
   // A copy that mixes two records fails the check.

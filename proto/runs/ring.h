@@ -17,6 +17,10 @@ inline uint64_t SlotOffset(uint64_t position, uint64_t capacity) {
   return kRingHeaderBytes + position % capacity * kRecordBytes;
 }
 
+// Whether the slot holds the record of `position`. Its writer may be filling
+// it: then it holds none yet.
+bool IsCommitted(const Record& slot, uint64_t position);
+
 // Copies the record of `position` from its slot, which its writer may be
 // filling. False if the slot holds none, or one of another position.
 bool ReadSlot(const Record& slot, uint64_t position, Record* record);
