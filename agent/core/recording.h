@@ -96,6 +96,7 @@ struct StartedOp {
 
 // Any thread, unless stated otherwise. Appending neither waits, allocates,
 // takes a lock nor makes a system call; it returns false for what is dropped.
+// The end of a step may wake the thread that writes the log.
 // Once the recording has failed, everything is dropped.
 class Recording {
  public:

@@ -144,7 +144,12 @@ class FileRecording final : public agent::Recording {
 
   bool AppendStatistics(const RecordKey& key, const Statistics& statistics,
                         double grad_scale) override {
-    return Append(StatisticsRecord(key, statistics, grad_scale));
+    // Where it stays, because most records are of this kind.
+    Ring::Slot slot;
+    if (!on() || !ring_->Reserve(&slot)) return false;
+    WriteStatistics(key, statistics, grad_scale, slot.record);
+    ring_->Commit(slot);
+    return true;
   }
   bool AppendChange(const RecordKey& key,
                     const RecordedChange& change) override {
@@ -162,6 +167,7 @@ class FileRecording final : public agent::Recording {
     if (key.pass != 0) return appended;
     if (on()) staging_.EndStep();
     if (appended) growth_.EndStep();
+    if (on()) writer_.EndStep();
     return appended;
   }
   bool SaveTensor(const RecordKey& key,

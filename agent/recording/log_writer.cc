@@ -17,8 +17,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr uint64_t kBufferBytes = uint64_t{1} << 20;
-constexpr uint64_t kBufferRecords = kBufferBytes / runs::kRecordBytes;
+// What is written at a time: it is in the cache when the system copies it,
+// because its checksums have just been tested.
+constexpr uint64_t kBatchRecords = (uint64_t{256} << 10) / runs::kRecordBytes;
+// With so many records to write, the end of a step begins a round.
+constexpr uint64_t kManyRecords = (uint64_t{1} << 20) / runs::kRecordBytes;
 // While records arrive faster than the period allows for.
 constexpr milliseconds kShortestWait(5);
 // How long the last round waits for threads in the midst of appending.
@@ -45,8 +48,9 @@ LogWriter::~LogWriter() {
 }
 
 void LogWriter::Start() {
-  buffer_.resize(kBufferRecords * runs::kRecordBytes);
+  if (ring_->overwrites()) copies_.resize(kBatchRecords);
   synced_at_ = Clock::now();
+  PlanRound();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -54,6 +58,13 @@ void LogWriter::Wake() {
   MutexLock lock(&mu_);
   woken_ = true;
   changed_.NotifyAll();
+}
+
+void LogWriter::EndStep() {
+  if (ring_->head() < round_due_.load(std::memory_order_relaxed)) return;
+  // Once for each round.
+  round_due_.store(UINT64_MAX, std::memory_order_relaxed);
+  Wake();
 }
 
 void LogWriter::KeepThrough(uint64_t step) {
@@ -121,27 +132,33 @@ absl::Status LogWriter::Round(bool last) {
       std::this_thread::sleep_for(kShortestWait);
       RETURN_IF_ERROR(WriteRecords(end));
     }
-    // A quarter of the ring in a round is the most that is comfortable.
-    const uint64_t comfortable = std::max<uint64_t>(ring_->capacity() / 4, 1);
-    const uint64_t share = std::max<uint64_t>((next_ - begin) / comfortable, 1);
+    const uint64_t share =
+        std::max<uint64_t>((next_ - begin) / ComfortableRecords(), 1);
     wait_ =
         std::max(kShortestWait, options_.period / static_cast<int64_t>(share));
   }
+  PlanRound();
   callbacks_.write_tensors();
   RETURN_IF_ERROR(SyncIfDue(last));
   return last ? segments_.Close() : absl::OkStatus();
 }
 
+void LogWriter::PlanRound() {
+  if (!options_.keep_all) return;
+  round_due_.store(next_ + std::min(kManyRecords, ComfortableRecords()),
+                   std::memory_order_relaxed);
+}
+
 absl::Status LogWriter::WriteRecords(uint64_t end) {
   next_ = std::max(next_, ring_->oldest());
   while (next_ < end) {
+    absl::Span<const runs::Record> batch = NextBatch(end);
+    if (batch.empty()) return absl::OkStatus();
     bool segment_ends = false;
-    const uint64_t count = FillBuffer(end, &segment_ends);
-    if (count == 0) return absl::OkStatus();
-    RETURN_IF_ERROR(
-        segments_.Append(next_, {buffer_.data(), count * runs::kRecordBytes}));
-    next_ += count;
-    written_bytes_ += count * runs::kRecordBytes;
+    batch = batch.subspan(0, ShareOfSegment(batch, &segment_ends));
+    RETURN_IF_ERROR(segments_.Append(next_, batch));
+    next_ += batch.size();
+    written_bytes_ += batch.size() * runs::kRecordBytes;
     ring_->SetTail(next_);
     if (segment_ends) RETURN_IF_ERROR(segments_.Close());
     if (!options_.keep_all && keep_through_.load() == 0) {
@@ -151,12 +168,21 @@ absl::Status LogWriter::WriteRecords(uint64_t end) {
   return absl::OkStatus();
 }
 
-uint64_t LogWriter::FillBuffer(uint64_t end, bool* segment_ends) {
-  auto* const records = reinterpret_cast<runs::Record*>(buffer_.data());
-  const uint64_t most = std::min(end - next_, kBufferRecords);
-  uint64_t count = 0;
-  while (count < most && ring_->Read(next_ + count, &records[count])) {
-    const runs::Record& record = records[count++];
+absl::Span<const runs::Record> LogWriter::NextBatch(uint64_t end) {
+  end = std::min(end, next_ + kBatchRecords);
+  if (!ring_->overwrites()) return ring_->Committed(next_, end);
+  size_t count = 0;
+  while (next_ + count < end && ring_->Read(next_ + count, &copies_[count])) {
+    ++count;
+  }
+  return absl::MakeConstSpan(copies_.data(), count);
+}
+
+size_t LogWriter::ShareOfSegment(absl::Span<const runs::Record> batch,
+                                 bool* segment_ends) {
+  size_t count = 0;
+  for (const runs::Record& record : batch) {
+    ++count;
     if (!EndsStep(record)) continue;
     if (segments_.segment_bytes() + count * runs::kRecordBytes >=
         options_.segment_bytes) {

@@ -2,6 +2,7 @@
 #ifndef AGENT_RECORDING_LOG_WRITER_H_
 #define AGENT_RECORDING_LOG_WRITER_H_
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -9,8 +10,11 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "agent/base/mutex.h"
 #include "agent/recording/ring.h"
 #include "agent/recording/segment_writer.h"
@@ -62,6 +66,10 @@ class LogWriter {
   void Start();
   // Has a round begin as soon as possible. Any thread.
   void Wake() GRAPHDBG_EXCLUDES(mu_);
+  // A step has ended: has a round begin if there is much to write, so that it
+  // does not begin in the midst of a step. Takes no lock if there is not. Any
+  // thread.
+  void EndStep() GRAPHDBG_EXCLUDES(mu_);
   // Without keep_all: writes what the ring has, and what is appended up to the
   // end of this step. Any thread.
   void KeepThrough(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
@@ -82,11 +90,20 @@ class LogWriter {
   // Returns false when the thread shall end.
   bool WaitForRound() GRAPHDBG_EXCLUDES(mu_);
   absl::Status Round(bool last);
+  // The most that a round should have to write.
+  uint64_t ComfortableRecords() const {
+    return std::max<uint64_t>(ring_->capacity() / 4, 1);
+  }
+  void PlanRound();
   // Writes records up to `end`, or the first that is not committed yet.
   absl::Status WriteRecords(uint64_t end);
-  // Copies records from next_ on into buffer_, at most to the end of a step
-  // that ends a segment. Returns how many.
-  uint64_t FillBuffer(uint64_t end, bool* segment_ends);
+  // Committed records from next_ on, up to `end`. Of a ring that overwrites
+  // records, they are copies.
+  absl::Span<const runs::Record> NextBatch(uint64_t end);
+  // How many of them to write: at most to the end of a step that ends the
+  // segment, or what is to be kept.
+  size_t ShareOfSegment(absl::Span<const runs::Record> batch,
+                        bool* segment_ends);
   // Handles the outcome of a round. Returns false when the thread shall end.
   bool Judge(const absl::Status& status);
   absl::Status SyncIfDue(bool now);
@@ -98,7 +115,7 @@ class LogWriter {
   const Callbacks callbacks_;
 
   // The writer's thread only.
-  std::string buffer_;
+  std::vector<runs::Record> copies_;
   // The next position to look at.
   uint64_t next_ = 0;
   bool failing_ = false;
@@ -107,6 +124,9 @@ class LogWriter {
 
   // Records of steps up to this one are kept; 0: none. Without keep_all.
   std::atomic<uint64_t> keep_through_{0};
+  // The position at which EndStep has a round begin. None while there is no
+  // room on the disk: that is tried again when its time has come.
+  std::atomic<uint64_t> round_due_{UINT64_MAX};
   std::atomic<bool> complete_{false};
   std::atomic<uint64_t> written_bytes_{0};
 

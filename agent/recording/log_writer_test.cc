@@ -109,6 +109,18 @@ TEST_F(LogWriterTest, WritesEveryRecordInOrder) {
   EXPECT_EQ(log.torn_bytes, 0u);
 }
 
+TEST_F(LogWriterTest, BeginsARoundAtTheEndOfAStepIfThereIsMuchToWrite) {
+  options_.period = std::chrono::hours(1);
+  Start();
+  for (uint64_t step = 1; step <= 20; ++step) {
+    AppendStep(step, 1'000);
+    writer_->EndStep();
+  }
+  while (ring_->tail() == 0) std::this_thread::sleep_for(milliseconds(1));
+  Finish();
+  EXPECT_EQ(Log().records.size(), 20'000u);
+}
+
 TEST_F(LogWriterTest, BeginsASegmentAtTheFirstStepBeyondItsSize) {
   options_.segment_bytes = 1000;
   Start();

@@ -1,6 +1,8 @@
 #include "agent/recording/records.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <limits>
 
 namespace graphdbg::recording {
@@ -12,31 +14,43 @@ uint16_t UpToMany(uint64_t number) {
   return static_cast<uint16_t>(std::min<uint64_t>(number, runs::kMany));
 }
 
+void StoreWord(uint64_t word, size_t offset, runs::Record* to) {
+  std::memcpy(reinterpret_cast<char*>(to) + offset, &word, sizeof(word));
+}
+
+// Writes bytes 4 to 31, and in whole words: the checksum reads them at once,
+// and a word that was just written in parts would keep it waiting.
+void WriteKey(runs::Kind kind, const agent::RecordKey& key, runs::Record* to) {
+  const uint32_t begin =
+      static_cast<uint32_t>(kind) | static_cast<uint32_t>(key.flags) << 16;
+  std::memcpy(reinterpret_cast<char*>(to) + offsetof(runs::Record, kind),
+              &begin, sizeof(begin));
+  to->step = key.step;
+  StoreWord(key.node | uint64_t{UpToMany(key.slot)} << 32 |
+                uint64_t{key.dtype} << 48 |
+                static_cast<uint64_t>(key.mode) << 56,
+            offsetof(runs::Record, node), to);
+  StoreWord(std::min<uint64_t>(key.exec_order, UINT32_MAX) |
+                uint64_t{UpToMany(key.iteration)} << 32 |
+                uint64_t{UpToMany(key.pass)} << 48,
+            offsetof(runs::Record, exec_order), to);
+}
+
 runs::Record RecordOf(runs::Kind kind, const agent::RecordKey& key) {
   runs::Record record{};
-  record.kind = static_cast<uint16_t>(kind);
-  record.flags = key.flags;
-  record.step = key.step;
-  record.node = key.node;
-  record.slot = UpToMany(key.slot);
-  record.dtype = key.dtype;
-  record.mode = static_cast<uint8_t>(key.mode);
-  record.exec_order =
-      static_cast<uint32_t>(std::min<uint64_t>(key.exec_order, UINT32_MAX));
-  record.iteration = UpToMany(key.iteration);
-  record.pass = UpToMany(key.pass);
+  WriteKey(kind, key, &record);
   return record;
 }
 
 }  // namespace
 
-runs::Record StatisticsRecord(const agent::RecordKey& key,
-                              const Statistics& statistics, double grad_scale) {
-  runs::Record record = RecordOf(runs::Kind::kStatistics, key);
+void WriteStatistics(const agent::RecordKey& key, const Statistics& statistics,
+                     double grad_scale, runs::Record* record) {
+  WriteKey(runs::Kind::kStatistics, key, record);
   const bool light = (key.flags & runs::kFlagLight) != 0;
   const bool finite = statistics.has_finite();
   const bool whole = finite && !light;
-  runs::StatisticsFields& to = record.statistics;
+  runs::StatisticsFields& to = record->statistics;
   to.count = statistics.count;
   to.nan_count = statistics.nan_count;
   to.pos_inf_count = statistics.pos_inf_count;
@@ -53,7 +67,6 @@ runs::Record StatisticsRecord(const agent::RecordKey& key,
   to.l1 = whole ? statistics.l1 : kNone;
   to.l2 = whole ? statistics.l2 : kNone;
   to.grad_scale = grad_scale;
-  return record;
 }
 
 runs::Record ChangeRecord(const agent::RecordKey& key,

@@ -10,8 +10,10 @@
 namespace graphdbg::recording {
 
 // The checksums are left out: they depend on the position.
-runs::Record StatisticsRecord(const agent::RecordKey& key,
-                              const Statistics& statistics, double grad_scale);
+
+// Writes all other bytes of the record.
+void WriteStatistics(const agent::RecordKey& key, const Statistics& statistics,
+                     double grad_scale, runs::Record* record);
 runs::Record ChangeRecord(const agent::RecordKey& key,
                           const agent::RecordedChange& change);
 runs::Record UnitsRecord(const agent::RecordKey& key,

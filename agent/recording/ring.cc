@@ -45,6 +45,28 @@ uint64_t CapacityOf(uint64_t bytes) {
   return (bytes - runs::kRingHeaderBytes) / runs::kRecordBytes;
 }
 
+// How far ahead of the record that is being written memory is fetched: about as
+// long before it is needed as that takes, also if the address of its page is
+// not known yet.
+constexpr size_t kPrefetchDistance = 12;
+
+// Has the memory of a record brought into the cache, to be written. Without
+// that, each record waits for it: to take a position, a thread waits until all
+// it has written is in the cache. The address may be beyond the memory.
+void PrefetchForWrite(const runs::Record* record) {
+  constexpr size_t kLineBytes = 64;
+  for (size_t at = 0; at < runs::kRecordBytes; at += kLineBytes) {
+    const char* const line = reinterpret_cast<const char*>(record) + at;
+#if defined(__x86_64__)
+    // Any x86-64 processor accepts the instruction, some do nothing. Compilers
+    // use it only for those that are known to obey it.
+    asm volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, /*rw=*/1);
+#endif
+  }
+}
+
 // Allocates the file's blocks, and locks it.
 absl::Status Prepare(const File& file, uint64_t bytes) {
   const int error = posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
@@ -156,7 +178,7 @@ bool Ring::HasRoom() const {
              capacity();
 }
 
-bool Ring::Reserve(uint64_t* position) {
+bool Ring::Take(uint64_t* position) {
   uint64_t head = header_->head.load(std::memory_order_relaxed);
   do {
     if (overwrite_ == Overwrite::kNever &&
@@ -169,28 +191,63 @@ bool Ring::Reserve(uint64_t* position) {
   return true;
 }
 
-bool Ring::Append(const runs::Record& record) {
-  uint64_t position;
-  if (!Reserve(&position)) {
+runs::Record* Ring::SlotOfNew(uint64_t position) {
+  // Threads may store the beginnings of two laps in any order, and the capacity
+  // only changes in the first one: whichever is found is a good one.
+  uint64_t index = position - lap_begin_.load(std::memory_order_relaxed);
+  const uint64_t capacity = this->capacity();
+  if (index >= capacity) {
+    index = position % capacity;
+    lap_begin_.store(position - index, std::memory_order_relaxed);
+  }
+  return slots_ + index;
+}
+
+bool Ring::Reserve(Slot* slot) {
+  if (!Take(&slot->position)) {
     CountDroppedRecord();
     return false;
   }
-  runs::Record* const slot = SlotOf(position);
+  slot->record = SlotOfNew(slot->position);
+  PrefetchForWrite(slot->record + kPrefetchDistance);
   // Whoever reads the slot meanwhile sees a bad checksum, at whatever moment
   // the process is interrupted.
-  __atomic_store_n(&slot->crc, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->record->crc, 0, __ATOMIC_RELAXED);
   std::atomic_thread_fence(std::memory_order_release);
+  return true;
+}
+
+void Ring::Commit(const Slot& slot) {
+  __atomic_store_n(&slot.record->crc,
+                   runs::RecordCrc(slot.position, *slot.record),
+                   __ATOMIC_RELEASE);
+}
+
+bool Ring::Append(const runs::Record& record) {
+  Slot slot;
+  if (!Reserve(&slot)) return false;
   constexpr size_t kCrcBytes = sizeof(record.crc);
-  std::memcpy(reinterpret_cast<char*>(slot) + kCrcBytes,
+  std::memcpy(reinterpret_cast<char*>(slot.record) + kCrcBytes,
               reinterpret_cast<const char*>(&record) + kCrcBytes,
               runs::kRecordBytes - kCrcBytes);
-  __atomic_store_n(&slot->crc, runs::RecordCrc(position, record),
-                   __ATOMIC_RELEASE);
+  Commit(slot);
   return true;
 }
 
 bool Ring::Read(uint64_t position, runs::Record* record) const {
   return runs::ReadSlot(*SlotOf(position), position, record);
+}
+
+absl::Span<const runs::Record> Ring::Committed(uint64_t position,
+                                               uint64_t end) const {
+  const runs::Record* const first = SlotOf(position);
+  const auto behind = static_cast<uint64_t>(slots_ + capacity() - first);
+  const uint64_t most = std::min(end - position, behind);
+  uint64_t count = 0;
+  while (count < most && runs::IsCommitted(first[count], position + count)) {
+    ++count;
+  }
+  return absl::MakeConstSpan(first, count);
 }
 
 uint64_t Ring::oldest() const {

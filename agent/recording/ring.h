@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "agent/recording/file.h"
 #include "proto/runs/headers.h"
 #include "proto/runs/record.h"
@@ -53,8 +54,18 @@ class Ring {
 
   // --- Any thread. No allocation, no lock, no system call.
 
-  // Gives the record a position and stores it there; the checksum of `record`
-  // is ignored. False if there is no room, which is counted.
+  // Where a record is written: whoever has reserved a slot fills in all of it
+  // but the checksum, and commits it.
+  struct Slot {
+    uint64_t position = 0;
+    runs::Record* record = nullptr;
+  };
+  // Gives the next record a position. False if there is no room, which is
+  // counted.
+  bool Reserve(Slot* slot);
+  void Commit(const Slot& slot);
+  // Reserves a slot, and copies the record there. The checksum of `record` is
+  // ignored.
   bool Append(const runs::Record& record);
   bool HasRoom() const;
   void CountDroppedRecord() {
@@ -82,6 +93,12 @@ class Ring {
   // Copies the record of `position`, which is below head(). False if it is not
   // committed yet, or was overwritten.
   bool Read(uint64_t position, runs::Record* record) const;
+  // The same records in place: those that are committed from `position` on, up
+  // to `end`, which is at most head(), or to the end of the memory. Of a ring
+  // that overwrites none, they stay as they are until SetTail.
+  absl::Span<const runs::Record> Committed(uint64_t position,
+                                           uint64_t end) const;
+  bool overwrites() const { return overwrite_ == Overwrite::kOldest; }
   // Positions below are in the log; their slots may be used again.
   void SetTail(uint64_t position) {
     header_->tail.store(position, std::memory_order_release);
@@ -134,11 +151,13 @@ class Ring {
        Overwrite overwrite);
 
   void WriteHeader(const RingOwner& owner);
-  // Reserves the next position. False if there is no room.
-  bool Reserve(uint64_t* position);
+  // Takes the next position. False if there is no room.
+  bool Take(uint64_t* position);
   runs::Record* SlotOf(uint64_t position) const {
     return slots_ + position % capacity();
   }
+  // The same without a division in most cases.
+  runs::Record* SlotOfNew(uint64_t position);
 
   File file_;
   Header* const header_;
@@ -147,6 +166,9 @@ class Ring {
   std::atomic<uint64_t> bytes_;
   const size_t addresses_;
   const Overwrite overwrite_;
+  // A position that has the first slot: that of the newest records, or of some
+  // before.
+  std::atomic<uint64_t> lap_begin_{0};
 };
 
 // Whether a live process holds the lock of this ring. False if there is no such

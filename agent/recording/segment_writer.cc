@@ -37,12 +37,14 @@ absl::Status SegmentWriter::Begin(uint64_t position) {
 }
 
 absl::Status SegmentWriter::Append(uint64_t position,
-                                   absl::string_view records) {
+                                   absl::Span<const runs::Record> records) {
   if (file_.is_open() && position != next_position_) RETURN_IF_ERROR(Close());
   if (!file_.is_open()) RETURN_IF_ERROR(Begin(position));
-  RETURN_IF_ERROR(file_.WriteAt(bytes_, records));
-  bytes_ += records.size();
-  next_position_ += records.size() / runs::kRecordBytes;
+  const size_t size = records.size() * runs::kRecordBytes;
+  RETURN_IF_ERROR(file_.WriteAt(
+      bytes_, {reinterpret_cast<const char*>(records.data()), size}));
+  bytes_ += size;
+  next_position_ += records.size();
   return absl::OkStatus();
 }
 

@@ -6,9 +6,10 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "agent/recording/file.h"
 #include "agent/recording/ring.h"
+#include "proto/runs/record.h"
 
 namespace graphdbg::recording {
 
@@ -21,9 +22,10 @@ class SegmentWriter {
   SegmentWriter(std::string directory, const RingOwner& owner)
       : directory_(std::move(directory)), owner_(owner) {}
 
-  // Appends whole records, the first of which is at `position`. Begins a new
+  // Appends records, the first of which is at `position`. Begins a new
   // segment if there is none, or if `position` does not follow the last record.
-  absl::Status Append(uint64_t position, absl::string_view records);
+  absl::Status Append(uint64_t position,
+                      absl::Span<const runs::Record> records);
   // Waits until what was appended is on the disk.
   absl::Status Sync();
   // Finishes the segment: synced, and with its final name.
