@@ -21,6 +21,8 @@
 #include "agent/recording/file_recording.h"
 #include "agent/runtime/report.h"
 #include "agent/transport/grpc_transport.h"
+#include "proto/runs/crc32c.h"
+#include "proto/runs/record.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -380,6 +382,18 @@ graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
     a.Notify(line);
     return GRAPHDBG_OK;
   });
+}
+
+uint32_t graphdbg_checksum(uint32_t before, const void* data, size_t size) {
+  return graphdbg::runs::ExtendCrc32c(before, data, size);
+}
+
+void graphdbg_checksum_records(const void* records, const uint64_t* positions,
+                               size_t count, uint32_t* checksums) {
+  const auto* const all = static_cast<const graphdbg::runs::Record*>(records);
+  for (size_t i = 0; i < count; ++i) {
+    checksums[i] = graphdbg::runs::RecordCrc(positions[i], all[i]);
+  }
 }
 
 const char* graphdbg_last_error(void) {

@@ -59,9 +59,22 @@ static void OpeningIsDetachedUnlessEnabled(void) {
   EXPECT(strlen(graphdbg_last_error()) > 0);
 }
 
+static void ChecksumsAreThoseOfTheFormat(void) {
+  /* 160 bytes: kind 6, in step 2. */
+  const uint64_t hole[20] = {(uint64_t)6 << 32, 2};
+  const uint64_t position = 3;
+  uint32_t checksum = 0;
+  EXPECT(graphdbg_checksum(0, "123456789", 9) == 0xE3069283u);
+  EXPECT(graphdbg_checksum(graphdbg_checksum(0, "1234", 4), "56789", 5) ==
+         0xE3069283u);
+  graphdbg_checksum_records(hole, &position, 1, &checksum);
+  EXPECT(checksum == 0x3B60E11Bu);
+}
+
 int main(void) {
   ANullAgentIsSafeEverywhere();
   OpeningIsDetachedUnlessEnabled();
+  ChecksumsAreThoseOfTheFormat();
   EXPECT(strlen(graphdbg_version()) > 0);
   return failures == 0 ? 0 : 1;
 }

@@ -566,6 +566,20 @@ GRAPHDBG_EXPORT graphdbg_agent* graphdbg_current(void);
 GRAPHDBG_EXPORT graphdbg_status graphdbg_notify(graphdbg_agent* agent,
                                                 const char* line);
 
+/* The checksum that the files of recorded runs have (CRC-32C): of the bytes
+ * whose checksum is `before`, 0 if there are none, followed by `size` bytes.
+ * Like the next function, it needs no agent. */
+GRAPHDBG_EXPORT uint32_t graphdbg_checksum(uint32_t before, const void* data,
+                                           size_t size);
+
+/* The checksums of `count` records of a recorded run: 160 bytes each, one after
+ * the other at `records`, which is aligned to 8 bytes. Each is seeded with its
+ * position. The checksums that they contain are ignored. */
+GRAPHDBG_EXPORT void graphdbg_checksum_records(const void* records,
+                                               const uint64_t* positions,
+                                               size_t count,
+                                               uint32_t* checksums);
+
 /* Returns a description of the last error on this thread, one line; empty if
  * the last call on this thread succeeded. Valid until the next call on this
  * thread. */
