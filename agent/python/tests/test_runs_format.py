@@ -15,7 +15,7 @@ numpy = pytest.importorskip("numpy")
 
 import graphdbg  # noqa: E402
 from graphdbg.runs import CHANGE, HIT, MARK, RECORD, SAVED, UNITS, open_run  # noqa: E402
-from graphdbg.runs.crc32c import crc32c, crcs_at, record_crcs  # noqa: E402
+from graphdbg.runs.crc32c import _library, crc32c, crc32c_by_numpy, crcs_at, crcs_by_numpy, record_crcs  # noqa: E402
 from synthetic_run import (  # noqa: E402
     HOLDER,
     Node,
@@ -65,25 +65,32 @@ def test_the_fields_of_records_are_where_the_format_has_them():
             assert dtype.fields[name][1] == offset, name
 
 
-def test_checksums_are_those_of_the_definition():
-    assert crc32c(b"123456789") == 0xE3069283
+@pytest.mark.parametrize("compute", [crc32c, crc32c_by_numpy])
+def test_checksums_are_those_of_the_definition(compute):
+    assert compute(b"123456789") == 0xE3069283
     random = numpy.random.default_rng(0)
     for size in (0, 1, 159, 1023, 1024, 1025, 2048, 5000):
         content = random.bytes(size)
-        assert crc32c(content) == crc_by_definition(content), size
+        assert compute(content) == crc_by_definition(content), size
 
 
-def test_the_checksum_of_a_record_is_seeded_with_its_position():
+@pytest.mark.parametrize("compute", [crcs_at, crcs_by_numpy])
+def test_the_checksum_of_a_record_is_seeded_with_its_position(compute):
     records = numpy.frombuffer(numpy.random.default_rng(1).bytes(160 * 5000), RECORD)
     first = (1 << 40) - 3
-    crcs = record_crcs(records, first)
+    crcs = compute(records, first + numpy.arange(len(records), dtype="<u8"))
+    assert (record_crcs(records, first) == crcs).all()
     for index in (0, 2, 3, 4095, 4096, 4999):
         content = struct.pack("<Q", first + index) + records[index : index + 1].tobytes()[4:]
         assert crcs[index] == crc_by_definition(content)
     shuffled = numpy.array([7, 1 << 63, 0], "<u8")
-    assert crcs_at(records[:3].copy(), shuffled)[1] == crc_by_definition(
+    assert compute(records[:3].copy(), shuffled)[1] == crc_by_definition(
         struct.pack("<Q", 1 << 63) + records[1:2].tobytes()[4:]
     )
+
+
+def test_the_installed_package_computes_checksums_with_the_library():
+    assert _library() is not None
 
 
 def test_one_line_of_numpy_reads_a_segment(rank):

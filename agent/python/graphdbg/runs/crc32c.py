@@ -1,16 +1,19 @@
-"""CRC-32C of records and of byte strings, computed by NumPy over many rows at a time.
+"""CRC-32C of records and of byte strings, computed by the agent's library.
 
-A CRC is linear: that of a row is the exclusive or of one table entry for each of its
+Where that is missing, such as in a checkout that was not built, NumPy computes it over many
+rows at a time. A CRC is linear: that of a row is the exclusive or of one table entry for each of its
 16-bit words. A word that is the same in all rows of a block needs one look-up for the
 block, and most words of a log's records are.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import Any
 
 import numpy
+from graphdbg._c_api import LIBRARY
 
 from .record import RECORD_SIZE, Array
 
@@ -23,6 +26,20 @@ _POSITION_WORDS = 4
 _CRC_WORDS = 2
 _WORDS = RECORD_SIZE // 2
 _TABLES = _POSITION_WORDS + _WORDS - _CRC_WORDS
+
+
+@functools.cache
+def _library() -> ctypes.CDLL | None:
+    """The agent's library, if it is there and has the functions. Loading it starts nothing."""
+    try:
+        library = ctypes.CDLL(str(LIBRARY))
+        of_bytes, of_records = library.graphdbg_checksum, library.graphdbg_checksum_records
+    except (OSError, AttributeError):
+        return None
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+    of_bytes.argtypes, of_bytes.restype = (ctypes.c_uint32, pointer, size), ctypes.c_uint32
+    of_records.argtypes, of_records.restype = (pointer, pointer, size, pointer), None
+    return library
 
 
 def _byte_table() -> Array:
@@ -110,6 +127,18 @@ def record_crcs(records: Array, first_position: int) -> Array:
 
 def crcs_at(records: Array, positions: Array) -> Array:
     """Like record_crcs, but for records at any positions (u64 of shape (n,))."""
+    library = _library()
+    if library is None:
+        return crcs_by_numpy(records, positions)
+    words = numpy.require(records.view("<u8"), requirements="CA")
+    positions = numpy.ascontiguousarray(positions, "<u8")
+    crcs = numpy.empty(len(records), "<u4")
+    library.graphdbg_checksum_records(words.ctypes.data, positions.ctypes.data, len(records), crcs.ctypes.data)
+    return crcs
+
+
+def crcs_by_numpy(records: Array, positions: Array) -> Array:
+    """What `crcs_at` does without the library."""
     tables = _tables()
     of_record: list[Array | None] = [None] * _CRC_WORDS
     of_record += tables[_POSITION_WORDS:]
@@ -122,6 +151,18 @@ def crcs_at(records: Array, positions: Array) -> Array:
 
 def crc32c(data: Any) -> int:
     """The CRC-32C of a contiguous buffer of bytes."""
+    library = _library()
+    if library is None:
+        return crc32c_by_numpy(data)
+    view = memoryview(data).cast("B")
+    if not view:
+        return 0
+    crc: int = library.graphdbg_checksum(0, numpy.frombuffer(view, "u1").ctypes.data, len(view))
+    return crc
+
+
+def crc32c_by_numpy(data: Any) -> int:
+    """What `crc32c` does without the library."""
     view = memoryview(data).cast("B")
     lanes = len(view) // _LANE
     state = 0xFFFFFFFF

@@ -11,8 +11,10 @@ import numpy
 
 from . import ring
 from .errors import Damage
-from .record import HOLE_KIND, RECORD, Array
+from .record import BEGIN_KIND, END_KIND, HOLE_KIND, RECORD, Array
 from .segment import READ_AT_ONCE, ZONE, Segment, segment_files
+
+_MARKS = frozenset((BEGIN_KIND, END_KIND))
 
 
 @dataclass(frozen=True)
@@ -140,9 +142,10 @@ class Log:
     def select(self, selection: Selection) -> Found:
         """The selected records, copied."""
         found: list[Found] = []
+        select = _select_marks if selection.kinds is not None and _MARKS.issuperset(selection.kinds) else _select
         for segment, first in self._parts():
             if segment.end > selection.first_position:
-                found += _select(segment, max(first, selection.first_position), selection)
+                found += select(segment, max(first, selection.first_position), selection)
         wanted = selection.mask(self.recovered.records) & (self.recovered.positions >= selection.first_position)
         if wanted.any():
             found.append(Found(self.recovered.positions[wanted], self.recovered.records[wanted]))
@@ -173,6 +176,12 @@ def _select(segment: Segment, first: int, selection: Selection) -> Iterator[Foun
             wanted = selection.mask(block)
             if wanted.any():
                 yield Found(_positions(position, len(block))[wanted], block[wanted])
+
+
+def _select_marks(segment: Segment, first: int, selection: Selection) -> Iterator[Found]:
+    wanted = selection.mask(segment.marks) & (segment.mark_numbers >= first - segment.first)
+    positions = numpy.uint64(segment.first) + segment.mark_numbers.astype("<u8")
+    yield Found(positions[wanted], segment.marks[wanted])
 
 
 def _zones(possible: Array, start: int, stop: int) -> Iterator[tuple[int, int]]:

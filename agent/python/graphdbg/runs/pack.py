@@ -6,6 +6,7 @@ compared with what the log has.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -84,6 +85,11 @@ def pack_rank(
         DataLossError: What was read back differs from what was written.
         OSError: A file cannot be written.
     """
+    with _memory_of_arrow():
+        return _pack_rank(rank, target, whole, progress)
+
+
+def _pack_rank(rank: Rank, target: Files, whole: bool, progress: Callable[[int], None]) -> PackedPart:
     done = Rank(target, rank.number).packed.ranges()
     writer = _Writer(rank, target, progress)
     words = {kind: Words(_MAX_ROWS) for kind in VIEW_OF_KIND}
@@ -95,6 +101,21 @@ def pack_rank(
         writer.write_whole("nodes", nodes_table(rank.nodes))
         writer.write_whole("hits", hits_table(rank.hits, rank.nodes))
     return PackedPart(rows, writer.bytes, writer.files)
+
+
+@contextlib.contextmanager
+def _memory_of_arrow() -> Iterator[None]:
+    """Has Arrow use the system's allocator meanwhile.
+
+    Its own one returns the memory of each row group, which the system then clears for the next one.
+    """
+    pa = load("pyarrow", "packing a run")
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(before)
 
 
 def _chunks(rank: Rank, done: list[tuple[int, int]], whole: bool, words: dict[int, Words]) -> Iterator[_Chunk]:

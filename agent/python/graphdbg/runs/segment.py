@@ -13,7 +13,7 @@ import numpy
 from .crc32c import record_crcs
 from .errors import Damage
 from .files import regular_size
-from .record import RECORD, RECORD_SIZE, Array
+from .record import BEGIN_KIND, END_KIND, RECORD, RECORD_SIZE, Array
 
 MAGIC = b"GDBGLOG\x01"
 HEADER = struct.Struct("<8sIIQQ16sII")
@@ -21,7 +21,8 @@ HEADER_SIZE = 64
 SUFFIX, OPEN_SUFFIX = ".gdbl", ".gdbl.open"
 # Records that share one entry of the index of steps; a multiple of the CRC's blocks.
 ZONE = 4096
-READ_AT_ONCE = 16 * ZONE
+# So that they stay in the cache while they are looked at, in memory that is used again.
+READ_AT_ONCE = 4 * ZONE
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Segment:
         count: The number of records whose CRC holds, up to the first one whose does not.
         damage: Why the rest cannot be read, if there is any.
         lowest, highest: The least and the greatest step of each ZONE records, u64.
+        marks: The begins and ends of steps, which need not be looked for again.
+        mark_numbers: Their numbers in the file.
     """
 
     def __init__(self, file: Path) -> None:
@@ -62,6 +65,8 @@ class Segment:
         self.damage: Damage | None = None
         self.lowest = numpy.empty(0, "u8")
         self.highest = numpy.empty(0, "u8")
+        self.marks = numpy.empty(0, RECORD)
+        self.mark_numbers = numpy.empty(0, "i8")
         self._size = 0
 
     @property
@@ -125,11 +130,16 @@ class Segment:
         # The last zone may have been incomplete, so it is read again.
         start = self.count // ZONE * ZONE
         lowest, highest = [self.lowest[: start // ZONE]], [self.highest[: start // ZONE]]
+        old = self.mark_numbers < start
+        numbers, marks = [self.mark_numbers[old]], [self.marks[old]]
         good = start
         while good == start and start < limit:
             block = self.read(start, min(start + READ_AT_ONCE, limit))
             wrong = numpy.flatnonzero(record_crcs(block, self.first + start) != block["crc"])
             valid = block[: int(wrong[0])] if len(wrong) else block
+            found = numpy.flatnonzero((valid["kind"] == BEGIN_KIND) | (valid["kind"] == END_KIND))
+            numbers.append(good + found)
+            marks.append(valid[found])
             good += len(valid)
             start += READ_AT_ONCE
             if len(valid):
@@ -138,6 +148,7 @@ class Segment:
                 highest.append(numpy.maximum.reduceat(valid["step"], edges))
         self.count = good
         self.lowest, self.highest = numpy.concatenate(lowest), numpy.concatenate(highest)
+        self.mark_numbers, self.marks = numpy.concatenate(numbers), numpy.concatenate(marks)
 
     def _judge(self, size: int, whole: int) -> None:
         self.damage = None
