@@ -92,7 +92,10 @@ ROOMS = [
     ),
     Room(
         "agent/abi",
-        ("agent/base", "agent/core", "agent/include", "agent/recording", "agent/runtime", "agent/transport"),
+        (
+            *("agent/base", "agent/core", "agent/include", "agent/recording", "agent/runtime", "agent/transport"),
+            "proto/runs",
+        ),
         "The C functions turn handles into objects of the core; adapters never come in here.",
     ),
     Room(
