@@ -180,6 +180,22 @@ def test_hook_configuration_of_sagemaker_is_translated(tmp_path: Path) -> None:
     assert configuration.without_effect == ["HookParameters.include_workers"]
 
 
+def test_a_hook_that_names_only_object_storage_is_recorded_here(tmp_path: Path) -> None:
+    hook = {"S3OutputPath": "s3://bucket/run", "CollectionConfigurations": [{"CollectionName": "weights"}]}
+    configuration = load(write(tmp_path, json.dumps(hook), "hook.json"))
+    assert configuration.values == {
+        "record": {"to": "runs", "level": "tensors"},
+        # The original's default.
+        "save": {"every": 500, "steps": [1]},
+        "collections": [{"name": "weights"}],
+    }
+    (note,) = configuration.notes()
+    assert "`graphdbg pack RUN --to s3://bucket/run/RUN`" in note
+    command = [GRAPHDBG, "run", "--record=s3://bucket/run", "--", "true"]
+    refused = subprocess.run(command, capture_output=True, text=True, env=clean_environment())
+    assert refused.returncode == 2 and "cannot record to s3://bucket/run" in refused.stderr
+
+
 def test_errors_of_hook_configurations(tmp_path: Path) -> None:
     text = '{"HookParameters":\n{"save_intervall": "1",\n"reductions": "l1",\n"start_step": "x"}, "LocalPaht": "/x"}'
     assert [re.sub(";.*", "", each) for each in problems(write(tmp_path, text, "hook.json"))] == [

@@ -64,7 +64,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--no-hold", action="store_true", help="end with the job even if a browser shows its page")
     parser.add_argument(
         "--record",
-        type=Path,
         metavar="DIR",
         help="record the job's tensors' statistics, its graph and its hits in a new directory below this one",
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from . import report
+from .errors import USAGE, CliError
 
 # The directory of runs if none is named.
 _DEFAULT = "runs"
@@ -27,6 +28,9 @@ class RecordedRun:
             needed: Rules look at the recording, so there is one whether or not a user has asked for it.
         """
         directory = option or environment.get("GRAPHDBG_RECORD") or _configured(environment)
+        if directory and "://" in str(directory):
+            hint = "name a directory of this machine; `graphdbg pack RUN --to URL` copies a run"
+            raise CliError(f"cannot record to {directory}: {hint}", USAGE)
         self._needed = needed
         if needed and not directory:
             directory = _DEFAULT

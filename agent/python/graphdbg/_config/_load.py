@@ -60,6 +60,7 @@ class Configuration:
         watchpoints: The watchpoints.
         is_sagemaker: Whether it is a hook configuration of SageMaker Debugger.
         without_effect: Keys that have no counterpart in graphdbg.
+        translation_notes: What the user should know about other keys.
     """
 
     file: str
@@ -67,6 +68,7 @@ class Configuration:
     watchpoints: list[Watchpoint] = field(default_factory=list)
     is_sagemaker: bool = False
     without_effect: list[str] = field(default_factory=list)
+    translation_notes: list[str] = field(default_factory=list)
 
     def variables(self, outer: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
         """The variables that the file sets in an environment, and a note for each unset one it refers to."""
@@ -101,7 +103,7 @@ class Configuration:
             notes.append(f"{self.file}: read but not acted on by this version: {', '.join(keys)}")
         if self.without_effect:
             notes.append(f"{self.file}: has no counterpart in graphdbg: {', '.join(self.without_effect)}")
-        return notes
+        return notes + [f"{self.file}: {each}" for each in self.translation_notes]
 
 
 def _record_actions(values: Mapping[str, Any]) -> list[str]:
@@ -149,7 +151,7 @@ def load(file: str | Path) -> Configuration:
     if _sagemaker.is_hook_configuration(root):
         translation = _sagemaker.Translation(root)
         _refuse(name, translation.problems)
-        return Configuration(name, translation.values, [], True, translation.without_effect)
+        return Configuration(name, translation.values, [], True, translation.without_effect, translation.notes)
     _refuse(name, _validate.check(root, schema()))
     return Configuration(name, _document.value(root), _watchpoints(root))
 

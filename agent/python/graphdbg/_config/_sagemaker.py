@@ -27,6 +27,10 @@ _REDUCTION_WORDS = (
     *(f"{prefix}{word}" for prefix in ("", "abs_") for word in _REDUCTIONS),
     *(f"{prefix}{norm}_norm" for prefix in ("", "abs_") for norm in ("l1", "l2")),
 )
+# The original's, where no save_interval is given.
+_SAVE_INTERVAL = 500
+# Where jobs are recorded whose hook names nothing but object storage.
+_LOCAL_DIRECTORY = "runs"
 _RENAMED = {"optimizer_variables": "optimizer_state"}
 
 
@@ -42,30 +46,41 @@ class Translation:
         values: The configuration.
         problems: The errors.
         without_effect: Keys that are valid and have no counterpart.
+        notes: What the user should know about other keys.
     """
 
     def __init__(self, node: Any) -> None:
         self.values: dict[str, Any] = {}
         self.problems: list[Problem] = []
         self.without_effect: list[str] = []
+        self.notes: list[str] = []
         self._translate(node)
 
     def _translate(self, node: Any) -> None:
         top = dict(self._items(node, "", _TOP))
-        path = next((top[key] for key in ("LocalPath", "S3OutputPath", "S3Path") if key in top), None)
-        if path is not None:
-            self.values["record"] = {"to": path.value}
-        collections: list[dict[str, Any]] = []
-        if "HookParameters" in top:
-            collections += self._hook(top["HookParameters"])
+        for key in ("LocalPath", "S3OutputPath", "S3Path"):
+            if key in top:
+                self.values["record"] = {"to": self._directory(key, str(top[key].value))}
+                break
+        collections = self._hook(top.get("HookParameters"))
         if "CollectionConfigurations" in top:
             collections += self._collections(top["CollectionConfigurations"])
         if collections:
             self.values["collections"] = collections
 
+    def _directory(self, key: str, path: str) -> str:
+        """A directory of this machine: recordings are copied to object storage afterwards."""
+        if "://" not in path:
+            return path
+        self.notes.append(
+            f"{key}: recorded to {_LOCAL_DIRECTORY} on this machine; "
+            f"`graphdbg pack RUN --to {path.rstrip('/')}/RUN` copies a run there"
+        )
+        return _LOCAL_DIRECTORY
+
     def _hook(self, node: Any) -> list[dict[str, Any]]:
-        parameters = dict(self._items(node, "HookParameters", _HOOK))
-        save = self._save(parameters, "HookParameters")
+        parameters = {} if node is None else dict(self._items(node, "HookParameters", _HOOK))
+        save = {"every": _SAVE_INTERVAL} | self._save(parameters, "HookParameters")
         self.values["save"] = save | {"steps": sorted({1, *save.get("steps", [])})}
         level = self._level(parameters, "HookParameters")
         if "record" in self.values or level != "tensors":
