@@ -7,31 +7,10 @@
 #include "server/api/arguments.h"
 #include "server/api/encode_run.h"
 #include "server/api/handlers.h"
-#include "server/api/tensor_arguments.h"
-#include "server/base/error.h"
+#include "server/api/run_reference.h"
 
 namespace graphdbg::api {
 namespace {
-
-struct Other {
-  RunPtr run;
-  std::optional<uint32_t> rank;
-};
-
-// Reads RUN or RUN:RANK. A run may be called like the latter.
-jobs::Task<Other> FindOther(const Services& services, std::string with) {
-  const size_t colon = with.rfind(':');
-  const auto rank =
-      ParseNumber(colon == std::string::npos ? "" : with.substr(colon + 1));
-  auto found = co_await services.runs->Find(with);
-  if (found.ok()) co_return Other{*std::move(found), std::nullopt};
-  if (!absl::IsNotFound(found.status()) || !rank || *rank > UINT32_MAX) {
-    co_return WithField(found.status(), "with");
-  }
-  found = co_await services.runs->Find(with.substr(0, colon));
-  if (!found.ok()) co_return WithField(found.status(), "with");
-  co_return Other{*std::move(found), static_cast<uint32_t>(*rank)};
-}
 
 std::vector<model::Renaming> ReadRenamings(Arguments& arguments) {
   std::vector<model::Renaming> renamings;
@@ -64,8 +43,13 @@ Answer GetDivergence(const Services& services, const http::Request& request,
   query.method =
       arguments.Choice<model::DivergenceMethod>("by").value_or(query.method);
   CO_RETURN_IF_ERROR(arguments.status());
-  CO_ASSIGN_OR_RETURN(const Other other,
-                      co_await FindOther(services, std::move(with)));
+  CO_ASSIGN_OR_RETURN(
+      const RunReference other,
+      co_await FindRunReference(services, std::move(with), "with"));
+  if (other.step) {
+    arguments.Fail("with", "all steps are compared; name RUN or RUN:RANK");
+    co_return arguments.status();
+  }
   query.other_rank = other.rank.value_or(query.rank);
   if (other.run == run && query.other_rank == query.rank) {
     arguments.Fail("with", "it is the rank itself; name another run or rank");

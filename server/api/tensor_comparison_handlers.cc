@@ -1,7 +1,10 @@
 // Histograms and comparisons of tensors.
+#include <string_view>
+
 #include "proto/wire/status_macros.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
+#include "server/api/run_reference.h"
 #include "server/api/tensor_arguments.h"
 #include "server/base/error.h"
 #include "server/tensor/comparison.h"
@@ -19,11 +22,13 @@ constexpr uint64_t kMaxBins = 10'000;
 constexpr double kDefaultRtol = 1e-5;
 constexpr double kDefaultAtol = 1e-8;
 
+constexpr std::string_view kOfRun = "run:";
+
 // Reads the tensor to compare with: "previous", "step:N", "rank:R" or
 // "tensor:NODE:SLOT". Otherwise it is the same as `first`.
-TensorQuery ReadOther(Arguments& arguments, const TensorQuery& first) {
+TensorQuery ReadOther(Arguments& arguments, const std::string& with,
+                      const TensorQuery& first) {
   TensorQuery other = first;
-  const std::string with = arguments.RequiredText("with");
   const size_t colon = with.find(':');
   const std::string kind = with.substr(0, colon);
   const std::string rest =
@@ -39,7 +44,7 @@ TensorQuery ReadOther(Arguments& arguments, const TensorQuery& first) {
   } else if (kind != "tensor" || !ParseTensorName(rest, other)) {
     arguments.Fail("with", "'" + with +
                                "' is not one of previous, step:N, rank:R, "
-                               "tensor:NODE:SLOT");
+                               "tensor:NODE:SLOT, run:RUN[:RANK][@STEP]");
   }
   return other;
 }
@@ -135,21 +140,34 @@ Answer GetTensorHistogram(const Services&, const http::Request& request,
   co_return JsonResponse(json);
 }
 
-Answer CompareTensors(const Services&, const http::Request& request,
+Answer CompareTensors(const Services& services, const http::Request& request,
                       const JobPtr& job) {
   Arguments arguments(request);
   TensorQuery query = ReadTensorQuery(arguments);
   query.slice = arguments.Text("slice");
   query.max_bytes = kMaxTensorBytes;
-  TensorQuery other = ReadOther(arguments, query);
+  std::string with = arguments.RequiredText("with");
+  const bool of_run = with.starts_with(kOfRun);
+  TensorQuery other = of_run ? query : ReadOther(arguments, with, query);
   const double rtol = arguments.Real("rtol", 0).value_or(kDefaultRtol);
   const double atol = arguments.Real("atol", 0).value_or(kDefaultAtol);
   CO_RETURN_IF_ERROR(arguments.status());
   const std::string slice = query.slice;
   CO_ASSIGN_OR_RETURN(const TensorValue left,
                       co_await job->Tensor(std::move(query)));
+  JobPtr other_job = job;
+  if (of_run) {
+    with.erase(0, kOfRun.size());
+    CO_ASSIGN_OR_RETURN(
+        const RunReference reference,
+        co_await FindRunReference(services, std::move(with), "with"));
+    other.rank = reference.rank.value_or(other.rank);
+    other.version = TensorQuery::Version::kStep;
+    other.step = reference.step.value_or(left.step);
+    other_job = reference.run->At(other.step);
+  }
   CO_ASSIGN_OR_RETURN(const TensorValue right,
-                      co_await job->Tensor(std::move(other)));
+                      co_await other_job->Tensor(std::move(other)));
   CO_ASSIGN_OR_RETURN(const auto comparison, Compare(left, right, rtol, atol));
   Json json = {{"left", EncodeSide(left)},
                {"right", EncodeSide(right)},

@@ -11,6 +11,7 @@
 #include "server/base/error.h"
 #include "server/base/string_views.h"
 #include "server/graph/graph_view.h"
+#include "server/runs/check.h"
 #include "server/runs/step_cursor.h"
 #include "server/runs/step_marks.h"
 
@@ -18,6 +19,14 @@ namespace graphdbg::recorded {
 namespace {
 
 constexpr size_t kMaxEntries = 4 * runs::kMaxRanks;
+
+std::string TextOf(uint32_t rank, const PackedSteps& steps) {
+  return absl::StrCat("steps ", steps.first, " to ", steps.last, " of rank ",
+                      rank,
+                      " are packed into Parquet, which the server does not "
+                      "read; `graphdbg open` shows a copy with the log, and "
+                      "`graphdbg unpack` restores it");
+}
 
 // The innermost frame in the user's code.
 std::optional<model::SourceLine> UserLineOf(
@@ -44,6 +53,7 @@ void Recording::Refresh() {
   ReadRunInfo();
   FindRanks();
   for (const auto& [number, rank] : ranks_) rank->Refresh();
+  FindPacked();
   graph_fresh_ = false;
   hits_fresh_ = false;
 }
@@ -82,6 +92,34 @@ void Recording::FindRanks() {
     ranks_.emplace(*number, std::make_unique<RankData>(
                                 *number, *std::move(folder), memory_));
   }
+}
+
+void Recording::FindPacked() {
+  packed_.clear();
+  for (const auto& [number, rank] : ranks_) {
+    const auto packed = FindPackedSteps(folder_, number);
+    if (packed) packed_.emplace(number, *packed);
+  }
+}
+
+std::optional<PackedSteps> Recording::PackedAway(const RankData& rank,
+                                                 uint64_t from,
+                                                 uint64_t to) const {
+  const auto packed = packed_.find(rank.number());
+  if (packed == packed_.end()) return std::nullopt;
+  const PackedSteps log = {rank.first_step(), rank.last_step()};
+  return WithoutLog(packed->second, log, from, to);
+}
+
+absl::Status Recording::RefusePacked(const model::CheckSpec& spec) const {
+  for (const auto& [number, rank] : ranks_) {
+    if (!Wants(spec, number)) continue;
+    const auto steps = PackedAway(*rank, spec.from, spec.to);
+    if (!steps) continue;
+    return Error(absl::StatusCode::kFailedPrecondition, "packed",
+                 absl::StrCat("run '", id_, "': ", TextOf(number, *steps)));
+  }
+  return absl::OkStatus();
 }
 
 bool Recording::alive() const {
@@ -153,6 +191,9 @@ model::Run Recording::Describe() {
     run.last_step = std::max(run.last_step, rank->last_step());
     run.log_bytes += rank->log().log_bytes();
     run.damage.merge(rank->Damage());
+    if (const auto steps = PackedAway(*rank, 0, UINT64_MAX)) {
+      run.damage.emplace(folder_.PathOf("parquet"), TextOf(number, *steps));
+    }
     if (info.ended && info.ended->exit_code && !job.exit_code) {
       job.exit_code = info.ended->exit_code;
     }

@@ -23,6 +23,7 @@
 #include "server/model/neighbours.h"
 #include "server/model/run.h"
 #include "server/runs/files.h"
+#include "server/runs/packed_steps.h"
 #include "server/runs/rank_data.h"
 #include "server/runs/run_info.h"
 #include "server/runs/run_source.h"
@@ -79,6 +80,12 @@ class Recording final : public RunSource, private graph::Annotations {
 
   model::LastOp DescribeOp(const RankData& rank, const runs::LastOp& op);
   void FindRanks();
+  void FindPacked();
+  // The steps of a rank within [from, to] that are only in Parquet.
+  std::optional<PackedSteps> PackedAway(const RankData& rank, uint64_t from,
+                                        uint64_t to) const;
+  // FAILED_PRECONDITION "packed" if a check is about such steps.
+  absl::Status RefusePacked(const model::CheckSpec& spec) const;
   // NOT_FOUND "unknown_rank".
   absl::StatusOr<RankData*> FindRank(uint32_t rank);
   // Brings graph and indices of all ranks up to date.
@@ -94,6 +101,7 @@ class Recording final : public RunSource, private graph::Annotations {
   bool has_info_ = false;
   // By number.
   std::map<uint32_t, std::unique_ptr<RankData>> ranks_;
+  std::map<uint32_t, PackedSteps> packed_;
   graph::GraphStore graph_;
   watch::HitLog hits_{graph_};
   MemoryBudget::Reservation graph_memory_;

@@ -283,6 +283,7 @@ absl::StatusOr<std::shared_ptr<Check>> Recording::PrepareCheck(
   for (const uint32_t rank : spec.ranks) {
     RETURN_IF_ERROR(FindRank(rank).status());
   }
+  RETURN_IF_ERROR(RefusePacked(spec));
   for (const auto& [number, rank] : ranks_) {
     if (!Wants(spec, number)) continue;
     auto checked = std::make_shared<CheckedRank>(CheckedRank{

@@ -78,6 +78,7 @@ absl::StatusOr<std::shared_ptr<RuleCheck>> Recording::PrepareRules(
   for (const uint32_t rank : spec.ranks) {
     RETURN_IF_ERROR(FindRank(rank).status());
   }
+  RETURN_IF_ERROR(RefusePacked(spec));
   auto tensors = std::make_shared<const SelectedTensors>(std::move(selected));
   // The ranks of each task.
   std::vector<std::vector<RuleRank>> tasks;

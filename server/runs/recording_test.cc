@@ -73,6 +73,38 @@ TEST_F(RecordingTest, DescribesARunThatHasEnded) {
   EXPECT_TRUE(run.damage.empty());
 }
 
+TEST_F(RecordingTest, SaysWhichStepsAreOnlyInParquet) {
+  WriteTenSteps();
+  const std::string parquet = path_ + "/parquet/records/rank=0";
+  std::filesystem::create_directories(parquet);
+  std::ofstream(parquet + "/00000000-00000010.parquet");
+  EXPECT_TRUE(Open().Describe().damage.empty());
+  std::ofstream(parquet + "/00000011-00000020.parquet");
+  Recording recording = Open();
+  const auto damage = recording.Describe().damage;
+  ASSERT_EQ(damage.size(), 1u);
+  EXPECT_EQ(damage.begin()->first, path_ + "/parquet");
+  EXPECT_EQ(damage.begin()->second.find("steps 1 to 20 of rank 0 are packed"),
+            0u);
+  model::CheckSpec check;
+  check.watchpoint.condition.id = "nan";
+  EXPECT_EQ(ReasonOf(recording.PrepareCheck(check).status()), "packed");
+  check.to = 10;
+  EXPECT_TRUE(recording.PrepareCheck(check).ok());
+}
+
+TEST_F(RecordingTest, SaysThatAllOfALogIsInParquet) {
+  writer_.WriteInfo();
+  const std::string parquet = path_ + "/parquet/records/rank=0";
+  std::filesystem::create_directories(parquet);
+  std::ofstream(parquet + "/00000001-00000020.parquet");
+  Recording recording = Open();
+  EXPECT_EQ(recording.Describe().damage.size(), 1u);
+  model::CheckSpec check;
+  check.watchpoint.condition.id = "nan";
+  EXPECT_EQ(ReasonOf(recording.PrepareCheck(check).status()), "packed");
+}
+
 TEST_F(RecordingTest, ListsStepsPageByPage) {
   WriteTenSteps();
   Recording recording = Open();

@@ -101,6 +101,15 @@ TEST_F(RunsTest, ValuesAreReadAndComparedWhereTheyWereSaved) {
   EXPECT_EQ(Get("/tensor?" + name)["step"], 20);
   const Json compared = Get("/tensor/compare?step=20&with=previous&" + name);
   EXPECT_EQ(compared["max_abs_difference"], 10);
+  const std::string with = "/tensor/compare?step=20&" + name + "&with=";
+  const Json other = Get(with + "run:abc:1@10");
+  EXPECT_EQ(other["right"]["rank"], 1);
+  EXPECT_EQ(other["right"]["step"], 10);
+  EXPECT_EQ(other["max_abs_difference"], 10);
+  EXPECT_EQ(Get(with + "run:abc:1")["max_abs_difference"], 0);
+  EXPECT_EQ(Get(with + "run:abc")["right"]["step"], 20);
+  EXPECT_EQ(Refusal("GET", with + "run:abd"), "404 unknown_run");
+  EXPECT_EQ(Refusal("GET", with + "run:abc@13"), "404 not_recorded");
   EXPECT_EQ(Get("/tensor/histogram?step=20&" + name)["step"], 20);
   EXPECT_EQ(Refusal("GET", "/tensor?step=13&" + name), "404 not_recorded");
   EXPECT_EQ(Refusal("GET", "/tensors?node=forward/op1&step=x"),

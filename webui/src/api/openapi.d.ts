@@ -509,7 +509,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Compares a tensor element by element with itself at another step or on another rank, or with another tensor of the same shape.
+         * Compares a tensor element by element with itself at another step, on another rank or in a recorded run, or with another tensor of the same shape.
          * @description Two elements are close as in `numpy.allclose` with equal_nan:
          *     |left - right| <= atol + rtol * |right|. The elements may have at most
          *     256 MiB.
@@ -852,7 +852,7 @@ export interface paths {
         put?: never;
         /**
          * Checks a condition, or rules, over what was recorded, in the background.
-         * @description Either `watchpoint` or `rules` is required. The server keeps the check until it is deleted; the run is not changed. A run has at most 20 checks: 429 `too_many_checks`.
+         * @description Either `watchpoint` or `rules` is required. The server keeps the check until it is deleted; the run is not changed. A run has at most 20 checks: 429 `too_many_checks`. 409 `packed` if steps that are to be checked are only in Parquet files, which the server does not read.
          */
         post: operations["startCheck"];
         delete?: never;
@@ -2121,7 +2121,7 @@ export interface components {
             when: string;
         };
         Run: components["schemas"]["Job"] & {
-            /** @description Damaged files. The rest of the run can be read. */
+            /** @description Damaged files, and Parquet files with steps that the log does not have any more, which the server does not read. The rest of the run can be read. */
             damage: {
                 file: string;
                 reason: string;
@@ -3147,7 +3147,7 @@ export interface operations {
                 slice?: components["parameters"]["slice"];
                 /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
-                /** @description `previous`, `step:N`, `rank:R` or `tensor:NODE:SLOT`. */
+                /** @description `previous`, `step:N`, `rank:R`, `tensor:NODE:SLOT`, or `run:RUN[:RANK][@STEP]` for the same tensor in a recorded run, at the same step and on the same rank unless it names others. */
                 with: string;
             };
             header?: never;
@@ -4326,7 +4326,7 @@ export interface operations {
                 slice?: components["parameters"]["slice"];
                 /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
-                /** @description `previous`, `step:N`, `rank:R` or `tensor:NODE:SLOT`. */
+                /** @description `previous`, `step:N`, `rank:R`, `tensor:NODE:SLOT`, or `run:RUN[:RANK][@STEP]` for the same tensor in a recorded run, at the same step and on the same rank unless it names others. */
                 with: string;
             };
             header?: never;
