@@ -92,11 +92,12 @@ def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
 
     ranks = arguments.rank or [0]
     here, there = open_run(find_run(arguments.runs[0])), open_run(find_run(arguments.runs[-1]))
+    equal = [open_run(find_run(arguments.calibrate))] if arguments.calibrate else []
     ended = here.ended is not None and there.ended is not None
     progress = Progress()
     try:
-        for each in {here.path: here, there.path: there}.values():
-            load_logs(each, progress.of("graphdbg: reading the log"))
+        for each in {run.path: run for run in (here, there, *equal)}.values():
+            load_logs(each, progress.of("graphdbg: reading the log"), ranks)
         found = here.diff(
             there if len(arguments.runs) == 2 else None,
             rank=ranks[0],
@@ -105,7 +106,7 @@ def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
             rtol=arguments.rtol,
             atol=arguments.atol,
             by=arguments.by,
-            calibrate=find_run(arguments.calibrate) if arguments.calibrate else None,
+            calibrate=equal[0] if equal else None,
             progress=progress.of("graphdbg: comparing"),
         )
     finally:

@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _export_graph(client: Client, path: str, name: str, arguments: argparse.Namespace) -> int:
     output = arguments.output or Path(f"{name.replace('/', '_')}.{arguments.format}")
-    content = client.download(f"{path}/graph/export", format=arguments.format, graph=arguments.graph)
+    with Progress().waiting("graphdbg: exporting the graph"):
+        content = client.download(f"{path}/graph/export", format=arguments.format, graph=arguments.graph)
     part = output.with_name(f"{output.name}.part")
     try:
         part.write_bytes(content)
@@ -87,7 +88,7 @@ def _export_run(arguments: argparse.Namespace) -> int:
     output = arguments.output or Path(f"{recorded.id}{ending}")
     progress = Progress()
     try:
-        load_logs(recorded, progress.of("graphdbg: reading the log"))
+        load_logs(recorded, progress.of("graphdbg: reading the log"), ranks or recorded.ranks)
         exported = export_run(recorded, arguments.format, output, selection, progress.of("graphdbg: exporting"))
     except OSError as error:
         raise CliError(f"cannot write {output}: {error}", USAGE) from None

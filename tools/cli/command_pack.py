@@ -30,13 +30,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from graphdbg.runs.pack_run import PackReport, pack_run
+    from graphdbg.runs.pack_run import pack_run
     from graphdbg.runs.summary import find_run
 
     progress = Progress()
 
-    def show(report: PackReport) -> None:
-        progress.show(f"graphdbg: {report.rows} records packed", report.rows, report.total)
+    def show(what: str, done: int, total: int) -> None:
+        progress.show(f"graphdbg: {what}", done, total)
 
     try:
         report = pack_run(find_run(arguments.run_name), arguments.to, arguments.follow, arguments.keep_log, show)

@@ -37,10 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
     progress = Progress()
     opened = open_all(arguments.place)
     runs = []
-    for number, recorded in enumerate(opened, 1):
-        load_logs(recorded, progress.of(f"graphdbg: reading run {number} of {len(opened)}"))
-        runs.append(summarize(recorded))
-    progress.clear()
+    try:
+        for number, recorded in enumerate(opened, 1):
+            load_logs(recorded, progress.of(f"graphdbg: reading run {number} of {len(opened)}"))
+            runs.append(summarize(recorded))
+    finally:
+        progress.clear()
     if arguments.json:
         print(json.dumps({"runs": [dataclasses.asdict(each) for each in runs]}))
     for each in () if arguments.json else runs:

@@ -39,10 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     require(not (arguments.tensor and arguments.collection), "--tensor and --collection exclude each other")
     recorded = open_run(find_run(arguments.run_name))
-    progress = Progress()
-    load_logs(recorded, progress.of("graphdbg: reading the log"))
-    progress.clear()
     rank = recorded.ranks[0] if arguments.rank is None else arguments.rank
+    progress = Progress()
+    try:
+        load_logs(recorded, progress.of("graphdbg: reading the log"), [rank])
+    finally:
+        progress.clear()
     steps = recorded.steps(rank=rank)
     step = arguments.step
     if step is None and not arguments.tensor:

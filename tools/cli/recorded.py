@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .errors import USAGE, CliError
@@ -117,6 +119,25 @@ class Progress:
     def of(self, text: str) -> Callable[[int, int], None]:
         """Returns a function that shows a text with the completed part of the total."""
         return lambda done, total: self.show(text, done, total)
+
+    @contextlib.contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """Shows a text and for how long, during something that does not tell how far it is."""
+        ended = threading.Event()
+        begin = time.monotonic()
+
+        def show() -> None:
+            while not ended.wait(_PROGRESS_EVERY_SECONDS):
+                self.show(f"{text}, {time.monotonic() - begin:.0f} s")
+
+        thread = threading.Thread(target=show, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self.clear()
 
     def clear(self) -> None:
         if self._width:

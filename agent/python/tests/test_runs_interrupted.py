@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of pack, unpack and export leaves nothing half-written."""
+"""Ctrl-C at any moment of a command for recorded runs leaves nothing half-written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ MOMENTS = 4
 PROGRAM = """
 import sys
 from graphdbg.cli import main
-import graphdbg.runs.pack_run, graphdbg.runs.unpack, graphdbg.runs.export, pyarrow.parquet, pyarrow.csv
+import graphdbg.runs.pack_run, graphdbg.runs.unpack, graphdbg.runs.export, graphdbg.runs.packages
+graphdbg.runs.packages.load("pyarrow.parquet", "a test")
+import pyarrow.csv
 print("begins", flush=True)
 sys.exit(main.main(sys.argv[1:]))
 """
@@ -44,22 +46,22 @@ def original(tmp_path_factory):
     return directory
 
 
-def start(*arguments):
+def start(*arguments, **variables):
     path = str(Path(graphdbg.__file__).parents[1])
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin", **variables},
         # Tests that run in the background of a shell ignore interrupts, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
-def interrupt(seconds, *arguments, number=signal.SIGINT):
+def interrupt(seconds, *arguments, number=signal.SIGINT, **variables):
     """Runs a command and interrupts it after a time. Returns whether it was interrupted before its end."""
-    process = start(*arguments)
+    process = start(*arguments, **variables)
     assert process.stdout.readline() == "begins\n", process.stderr.read()
     time.sleep(seconds)
     process.send_signal(number)
@@ -68,8 +70,8 @@ def interrupt(seconds, *arguments, number=signal.SIGINT):
     return process.returncode != 0
 
 
-def duration(*arguments):
-    process = start(*arguments)
+def duration(*arguments, **variables):
+    process = start(*arguments, **variables)
     process.stdout.readline()
     begin = time.monotonic()
     _, errors = process.communicate(timeout=120)
@@ -173,6 +175,36 @@ def test_export(original, tmp_path, kind):
         if kind == "csv":
             assert not output.exists() or output.read_bytes() == whole.read_bytes()
     assert interrupted > 0
+
+
+@pytest.mark.parametrize("command", ["open", "recheck", "rules", "diff"])
+def test_reading(original, tmp_path, command):
+    expected = records(original)
+    url = (tmp_path / "bucket" / "run").as_uri()
+    duration("pack", original, "--to", url)
+    arguments = {
+        "open": [url],
+        "recheck": [url, "abs_max_gt:1e30"],
+        "rules": [original, "--rule", "exploding_tensor"],
+        "diff": [original, url, "--rank", "0"],
+    }[command]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    # It does not end by itself.
+    timed = ("recheck", url, "abs_max_gt:1e30") if command == "open" else (command, *arguments)
+    seconds = duration(*timed, XDG_CACHE_HOME=str(tmp_path / "cache"), TMPDIR=str(scratch))
+    interrupted = 0
+    for number, moment in enumerate(moments(seconds)[1::2]):
+        cache = tmp_path / f"cache{number}"
+        variables = {"XDG_CACHE_HOME": str(cache), "TMPDIR": str(scratch)}
+        interrupted += interrupt(moment, command, *arguments, **variables)
+        assert list(cache.rglob("*.part*")) == [] == list(cache.rglob(".part-*"))
+        # What there is of the cache is whole.
+        for copy in cache.glob("graphdbg/fetched/*/run"):
+            assert records(copy) == expected
+        assert list(scratch.iterdir()) == []
+    assert records(original) == expected
+    assert interrupted > 0 or command == "open"
 
 
 def test_a_file_elsewhere_that_was_not_written_whole_is_removed(tmp_path):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -36,8 +35,8 @@ class Files(Protocol):
     def write(self, path: str, content: bytes) -> None:
         """Writes a whole file, atomically. Raises OSError."""
 
-    def copy(self, source: Path, path: str) -> None:
-        """Copies a file of this machine, atomically. Raises OSError."""
+    def copy(self, source: Path, path: str, progress: Callable[[int], None]) -> None:
+        """Copies a file of this machine, atomically. `progress` receives numbers of bytes. Raises OSError."""
 
     def remove(self, path: str) -> None:
         """Removes a file, if there is one. Raises OSError."""
@@ -75,9 +74,9 @@ class LocalFiles:
         with whole_file(self.root / path) as stream:
             stream.write(content)
 
-    def copy(self, source: Path, path: str) -> None:
+    def copy(self, source: Path, path: str, progress: Callable[[int], None]) -> None:
         with source.open("rb") as content, whole_file(self.root / path) as stream:
-            shutil.copyfileobj(content, stream, _COPIED_AT_ONCE)
+            _copy_bytes(content, stream, progress)
 
     def remove(self, path: str) -> None:
         (self.root / path).unlink(missing_ok=True)
@@ -124,9 +123,9 @@ class RemoteFiles:
         with self._whole(path) as stream:
             stream.write(content)
 
-    def copy(self, source: Path, path: str) -> None:
+    def copy(self, source: Path, path: str, progress: Callable[[int], None]) -> None:
         with source.open("rb") as content, self._whole(path) as stream:
-            shutil.copyfileobj(content, stream, _COPIED_AT_ONCE)
+            _copy_bytes(content, stream, progress)
 
     @contextlib.contextmanager
     def _whole(self, path: str) -> Iterator[Any]:
@@ -151,6 +150,12 @@ class RemoteFiles:
     def path(self, path: str) -> str:
         """The path in the file system."""
         return f"{self.root}/{path}".rstrip("/")
+
+
+def _copy_bytes(content: BinaryIO, stream: Any, progress: Callable[[int], None]) -> None:
+    while part := content.read(_COPIED_AT_ONCE):
+        stream.write(part)
+        progress(len(part))
 
 
 def regular_size(file: Path) -> int:

@@ -6,18 +6,22 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .files import Files, LocalFiles, open_files
+from .loading import load_logs
 from .opening import open_run
 from .pack import pack_rank
 from .rank import LOST, Rank, merged, rank_numbers
 from .recovery import recover
 from .safetensors import finish_parts
+
+# Receives what is being done, and how many records or bytes of how many are.
+Progress = Callable[[str, int, int], None]
 
 _FOLLOWED_SECONDS = 5.0
 _RANK_FILES = ("graph.gdbm", "hits.gdbm", "collections.jsonl")
@@ -34,7 +38,6 @@ class PackReport:
         files: Their number.
         ended: Whether all ranks have ended, so that nothing is left to pack.
         lost: Tensors that a process did not live to write.
-        total: The number of records that there were to pack when it began.
     """
 
     rows: int = 0
@@ -42,7 +45,26 @@ class PackReport:
     files: int = 0
     ended: bool = False
     lost: list[str] = field(default_factory=list)
-    total: int = 0
+
+
+@dataclass
+class _Counter:
+    """Tells how much is done of something.
+
+    Attributes:
+        progress: Receives it.
+        what: What is being done.
+        total, done: Bytes, or records.
+    """
+
+    progress: Progress
+    what: str
+    total: int
+    done: int = 0
+
+    def __call__(self, count: int) -> None:
+        self.done += count
+        self.progress(self.what, self.done, self.total)
 
 
 def pack_run(
@@ -50,7 +72,7 @@ def pack_run(
     to: str | None = None,
     follow: bool = False,
     keep_log: bool = False,
-    progress: Callable[[PackReport], None] = lambda report: None,
+    progress: Progress = lambda what, done, total: None,
 ) -> PackReport:
     """Packs a run into Parquet.
 
@@ -59,7 +81,7 @@ def pack_run(
         to: A directory or URL to which a copy goes: Parquet and everything but the log, `rank.json` last.
         follow: Whether to continue until all ranks have ended.
         keep_log: Whether the log stays. It always stays with `to`, and where it is damaged.
-        progress: Called whenever something has been written.
+        progress: Receives what is being done, and how much of how much is.
 
     Raises:
         GraphdbgError: The path is a URL, or there is no run.
@@ -73,13 +95,13 @@ def pack_run(
     target: Files = files if to is None else _copy_target(to)
     forget = to is None and not keep_log
     report = PackReport()
-    for number in run.ranks:
-        rank = run.rank(number)
-        report.total += rank.unpacked_count if target is files else rank.end_position
     ranks: dict[int, Rank] = {}
     while True:
+        load_logs(run, lambda done, total: progress("reading the log", done, total))
         ranks |= {number: run.rank(number) for number in run.ranks}
-        ended = [_pack_alone(rank, target, forget, follow, report, progress) for rank in ranks.values()]
+        rows = sum(rank.unpacked_count if target is files else rank.end_position for rank in ranks.values())
+        packing = _Counter(progress, "packing", rows)
+        ended = [_pack_alone(rank, target, forget, follow, report, packing) for rank in ranks.values()]
         report.ended = all(ended) and rank_numbers(files) == sorted(ranks)
         if target is not files:
             _copy_run(files, target)
@@ -95,13 +117,13 @@ def _pack_alone(
     forget: bool,
     follow: bool,
     report: PackReport,
-    progress: Callable[[PackReport], None],
+    packing: _Counter,
 ) -> bool:
     """Packs a rank unless another process is packing it, which would write the same files."""
     descriptor = os.open(Path(rank.files.name) / rank.name, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return _pack(rank, target, forget, report, progress)
+        return _pack(rank, target, forget, report, packing)
     except BlockingIOError:
         if not follow:
             raise GraphdbgError(f"another process is packing rank {rank.number} of {rank.files.name}") from None
@@ -118,7 +140,7 @@ def _copy_target(to: str) -> Files:
     return target
 
 
-def _pack(rank: Rank, target: Files, forget: bool, report: PackReport, progress: Callable[[PackReport], None]) -> bool:
+def _pack(rank: Rank, target: Files, forget: bool, report: PackReport, packing: _Counter) -> bool:
     """Packs what is new of a rank, and returns whether it has ended."""
     # Another process may have packed the rank meanwhile.
     rank.refresh()
@@ -126,19 +148,15 @@ def _pack(rank: Rank, target: Files, forget: bool, report: PackReport, progress:
     if ended:
         report.lost += finish_parts(rank)
 
-    def count(rows: int) -> None:
-        report.rows += rows
-        progress(report)
-
-    part = pack_rank(rank, target, ended, count)
+    part = pack_rank(rank, target, ended, packing)
+    report.rows += part.rows
     report.bytes += part.bytes
     report.files += part.files
     if target.name != rank.files.name:
-        _copy_rank(rank, target, ended)
+        _copy_rank(rank, target, ended, packing.progress)
     elif forget:
         rank.refresh()
         _forget_log(rank, ended)
-    progress(report)
     return ended
 
 
@@ -153,24 +171,23 @@ def _forget_log(rank: Rank, ended: bool) -> None:
 
 
 def _copy_run(files: Files, target: Files) -> None:
-    for name in _RUN_FILES:
-        _copy(files, name, target)
+    _copy(files, _RUN_FILES, target, lambda what, done, total: None)
 
 
-def _copy_rank(rank: Rank, target: Files, ended: bool) -> None:
-    for name in _RANK_FILES:
-        _copy(rank.files, f"{rank.name}/{name}", target)
-    for name in rank.files.names(f"{rank.name}/tensors"):
-        if name.endswith(".safetensors"):
-            _copy(rank.files, f"{rank.name}/tensors/{name}", target)
+def _copy_rank(rank: Rank, target: Files, ended: bool, progress: Progress) -> None:
+    names = [name for name in rank.files.names(f"{rank.name}/tensors") if name.endswith(".safetensors")]
+    paths = [f"{rank.name}/{name}" for name in (*_RANK_FILES, *(f"tensors/{name}" for name in names))]
+    _copy(rank.files, paths, target, progress)
     if ended:
         # Last: a copy with this file is complete. The end of a process that died is not in its own.
         information = rank.info if rank.info.get("ended") else {**rank.info, "ended": {"reason": LOST}}
         target.write(f"{rank.name}/rank.json", json.dumps(information).encode())
 
 
-def _copy(files: Files, path: str, target: Files) -> None:
-    """Copies a file that is not there yet with the same size; none is ever changed without growing."""
-    size = files.size(path)
-    if size is not None and files.local is not None and target.size(path) != size:
-        target.copy(files.local / path, path)
+def _copy(files: Files, paths: Collection[str], target: Files, progress: Progress) -> None:
+    """Copies files that are not there yet with the same size; none is ever changed without growing."""
+    sizes = {path: size for path in paths if (size := files.size(path)) is not None}
+    missing = {path: size for path, size in sizes.items() if target.size(path) != size}
+    copying = _Counter(progress, "copying", sum(missing.values()))
+    for path in missing if files.local is not None else ():
+        target.copy(Path(files.name) / path, path, copying)

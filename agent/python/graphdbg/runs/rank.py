@@ -144,10 +144,19 @@ class Rank:
     @property
     def nodes(self) -> NodeTable:
         """Its nodes."""
-        if self._is_stale("nodes"):
-            for values in self._messages("graph.gdbm", GRAPH_UPDATES, GRAPH_UPDATE):
-                self._nodes.add(values)
+        self.load_nodes(lambda size: None)
         return self._nodes
+
+    def load_nodes(self, progress: Callable[[int], None]) -> None:
+        """Decodes the graph. `progress` receives the number of bytes of each message."""
+        if self._is_stale("nodes"):
+            for values in self._messages("graph.gdbm", GRAPH_UPDATES, GRAPH_UPDATE, progress):
+                self._nodes.add(values)
+
+    @property
+    def graph_bytes(self) -> int:
+        """The size of its graph's file."""
+        return self.files.size(f"{self.name}/graph.gdbm") or 0
 
     @property
     def hits(self) -> list[Values]:
@@ -368,7 +377,9 @@ class Rank:
             collections.deque(messages, maxlen=0)
             self._note(name, messages.damage)
 
-    def _messages(self, name: str, kind: int, fields: Fields) -> Iterator[Values]:
+    def _messages(
+        self, name: str, kind: int, fields: Fields, progress: Callable[[int], None] = lambda size: None
+    ) -> Iterator[Values]:
         """The messages that were added to a file since the last call."""
         messages = self._opened_messages(name, kind)
         if messages is None:
@@ -377,6 +388,7 @@ class Rank:
         for message in messages:
             try:
                 yield decode(message, fields)
+                progress(len(message))
             except DecodeError as error:
                 damage = Damage(f"{self.files.name}/{self.name}/{name}", messages.end, str(error))
         self._read_ends[name] = messages.end
