@@ -1,10 +1,11 @@
-"""Trains one workload. Reads numbers of steps from standard input, and prints the CPU time
-and the wall time of these steps in seconds."""
+"""Trains one workload. Prints the CPU time and the wall time of the first ten steps in seconds.
+Then reads numbers of steps from standard input, and prints the same for these steps."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -12,6 +13,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent))
 from peers import PEERS
 from workloads import WORKLOADS
+
+FIRST_STEPS = 10
 
 
 def main() -> None:
@@ -21,14 +24,16 @@ def main() -> None:
     step = WORKLOADS[workload][0]()
     if peer in PEERS:
         PEERS[peer]()
-    for _ in range(5):
-        step()
-    print("ready", flush=True)
+    measure(step, FIRST_STEPS)
     for line in sys.stdin:
-        wall, cpu = time.perf_counter(), time.process_time()
-        for _ in range(int(line)):
-            step()
-        print(time.process_time() - cpu, time.perf_counter() - wall, flush=True)
+        measure(step, int(line))
+
+
+def measure(step: Callable[[], object], steps: int) -> None:
+    wall, cpu = time.perf_counter(), time.process_time()
+    for _ in range(steps):
+        step()
+    print(time.process_time() - cpu, time.perf_counter() - wall, flush=True)
 
 
 main()
