@@ -63,8 +63,8 @@ def test_steps_after_a_change_are_observed_on_debt() -> None:
 
 
 def test_steps_that_decide_are_observed_until_the_debt_is_too_large() -> None:
-    observed = observed_steps(1000, step=0.001, observation=0.005, undecided=range(100, 1000))
-    assert set(range(100, 104)) <= observed
+    observed = observed_steps(1000, step=0.001, observation=0.005, change=100, undecided=range(100, 1000))
+    assert set(range(100, 108)) <= observed
     assert len(observed) < 30
 
 
@@ -98,10 +98,9 @@ def test_results_of_a_device_are_delivered_in_order_once_they_have_arrived() -> 
     readout.poll()
     assert delivered == []
     copies[0].arrived = True
-    readout.poll()
+    assert readout.poll()
     assert delivered == [[1, 2, 3], [4]]
-    readout.poll()
-    assert len(delivered) == 2
+    assert not readout.poll()
 
 
 class Hooks:

@@ -49,7 +49,9 @@ class Cadence:
         self._credit = 0.0
         # Seconds that tests have taken in this step.
         self._spent = 0.0
-        self._step_began = self._clocks.wall(), self._clocks.process()
+        # When the credit was last counted, and the time before which there cannot be any.
+        self._counted = self._clocks.wall(), self._clocks.process()
+        self._wake = 0.0
 
     @contextmanager
     def spending(self) -> Iterator[None]:
@@ -62,23 +64,33 @@ class Cadence:
 
     def changed(self) -> bool:
         """Something has changed, on which findings depend. Returns whether this step is observed."""
-        self._after_change = _AFTER_CHANGE
+        self._after_change, self._wake = _AFTER_CHANGE, 0.0
         return self._may_owe()
+
+    def look_again(self) -> None:
+        """The next step may decide whether there is a finding."""
+        self._wake = 0.0
 
     def end_step(self, is_undecided: Callable[[], bool]) -> bool:
         """Returns whether the next step is observed. `is_undecided`: it decides whether there is a finding."""
-        began, now = self._step_began, (self._clocks.wall(), self._clocks.process())
+        wall = self._clocks.wall()
+        if wall < self._wake:
+            return False
+        began, now = self._counted, (wall, self._clocks.process())
         # Several threads may work at the same time.
         took = min(now[0] - began[0], now[1] - began[1])
         # The first steps cost nothing.
         earned = _SHARE * took - (0.0 if self._first > 0 else self._spent)
         self._credit = min(_MAX_CREDIT, self._credit + earned)
-        self._step_began, self._spent = now, 0.0
+        self._counted, self._spent = now, 0.0
         self._first = max(0, self._first - 1)
         self._after_change = max(0, self._after_change - 1)
         if self._first > 0 or self._credit > 0:
             return True
-        return self._may_owe() and (self._after_change > 0 or is_undecided())
+        if self._may_owe() and (self._after_change > 0 or is_undecided()):
+            return True
+        self._wake = wall - self._credit / _SHARE
+        return False
 
     def _may_owe(self) -> bool:
         return self._credit > -_MAX_CREDIT

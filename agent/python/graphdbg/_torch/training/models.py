@@ -28,6 +28,8 @@ class Home(NamedTuple):
 class Models:
     def __init__(self) -> None:
         self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Grows with each new model.
+        self.revision = 0
         # The parameters of all, until something changes.
         self._parameters: list[weakref.ref[Any]] | None = None
         # By the parameter's id; built again if it lacks a parameter.
@@ -37,14 +39,15 @@ class Models:
         if model not in self._roots:
             self._roots.add(model)
             self._parameters = None
+            self.revision += 1
 
     def look_again(self) -> None:
         """Models may have other parameters."""
         self._parameters = None
 
-    def modes(self) -> dict[int, bool]:
-        """By the model's id, whether it is in training mode."""
-        return {id(root): bool(getattr(root, "training", True)) for root in self._roots}
+    def modes(self) -> list[tuple[weakref.ref[Any], bool]]:
+        """The models, and whether they are in training mode."""
+        return [(weakref.ref(root), root.training) for root in self._roots if hasattr(root, "training")]
 
     def parameters(self) -> Iterator[Any]:
         if self._parameters is None:

@@ -130,8 +130,8 @@ class TrainingObserver:
             return
         if self._active:
             self._run("after_step", lambda: (optimizer,))
-        self._notice(self._signs.after_step, optimizer)
-        self._readout.poll()
+        if self._readout.poll():
+            self._cadence.look_again()
         # A model that has raised an exception has not returned.
         self._call = None
         self._steps += 1

@@ -38,11 +38,13 @@ class Readout:
         else:
             self._pending.append((self._copy(values), consume))
 
-    def poll(self) -> None:
-        """Delivers the results that have arrived."""
+    def poll(self) -> bool:
+        """Delivers the results that have arrived. Returns whether there were any."""
+        count = len(self._pending)
         while self._pending and self._pending[0][0].has_arrived():
             copy, consume = self._pending.popleft()
             consume(copy.values())
+        return len(self._pending) < count
 
 
 def by_device(tensors: list[Any]) -> list[list[Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from .models import Models
@@ -13,38 +12,42 @@ from .models import Models
 _FACTOR = 4.0
 
 
-@dataclass
 class _Seen:
-    """What an optimizer's last steps looked like."""
+    """What the last step of an optimizer looked like."""
 
-    # The number of its parameters, and how many of them had no gradient. None before the
-    # first step.
-    parameters: tuple[int, int] | None = None
-    # By the model's id, whether it was in training mode.
-    modes: dict[int, bool] = field(default_factory=dict)
-    # The largest learning rate, or a negative one, when it last changed by much.
-    rate: float | None = None
-    # A parameter whose gradient stands for all.
-    probe: weakref.ref[Any] | None = None
-    # The version of this gradient after the last step; None once a backward pass has begun.
-    version: int | None = None
-    # The last backward pass after a step has found the same version.
-    keeps_gradients: bool = True
+    def __init__(self, optimizer: Any) -> None:
+        self.optimizer = weakref.ref(optimizer)
+        # The number of its parameters, and how many of them had no gradient.
+        self.size = self.missing = 0
+        # The models that were known, and whether they were in training mode.
+        self.models = -1
+        self.modes: list[tuple[weakref.ref[Any], bool]] = []
+        # How many learning rates were negative and how many zero; the others were between these.
+        self.not_positive = (0, 0)
+        self.lowest = self.highest = 0.0
+        # A parameter whose gradient stands for all, and the version of this gradient; None once
+        # a backward pass has begun.
+        self.probe: weakref.ref[Any] | None = None
+        self.version: int | None = None
+        # The first backward pass after a step has found the same version.
+        self.keeps_gradients = True
 
 
-@dataclass
 class Signs:
     """Compares a step with the one before.
 
-    Each method returns whether something has changed. It need not be a fault.
+    Each method returns whether something has changed. It need not be a fault. They run in
+    each step of the program, so that they avoid calls.
     """
 
-    models: Models
-    _optimizers: weakref.WeakKeyDictionary[Any, _Seen] = field(default_factory=weakref.WeakKeyDictionary)
-    # The last backward pass began at a tensor without history.
-    _detached: bool = False
-    # By dataset: how many successive batches were the first ones of their iterators.
-    _first_batches: dict[int, int] = field(default_factory=dict)
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        # By the optimizer's id.
+        self._optimizers: dict[int, _Seen] = {}
+        # The last backward pass began at a tensor without history.
+        self._detached = False
+        # By dataset: how many successive batches were the first ones of their iterators.
+        self._first_batches: dict[int, int] = {}
 
     def delivered(self, iterator: Any) -> bool:
         """A data loader's iterator has returned a batch."""
@@ -54,8 +57,11 @@ class Signs:
         return count == 2
 
     def backward(self, roots: Sequence[Any]) -> bool:
-        detached = any([getattr(root, "grad_fn", root) is None for root in roots])
-        changed = detached and not self._detached
+        changed = detached = False
+        for root in roots:
+            # An edge of autograd's graph, which may be a root, has a history.
+            if getattr(root, "grad_fn", root) is None:
+                detached, changed = True, not self._detached
         self._detached = detached
         for seen in self._optimizers.values():
             if seen.version is not None:
@@ -67,52 +73,56 @@ class Signs:
         return changed
 
     def before_step(self, optimizer: Any) -> bool:
-        seen = self._optimizers.get(optimizer)
-        if seen is None:
-            seen = self._optimizers[optimizer] = _Seen()
-        count = missing = 0
-        rates = []
-        for group in optimizer.param_groups:
-            count += len(group["params"])
-            missing += sum([parameter.grad is None for parameter in group["params"]])
+        seen = self._optimizers.get(id(optimizer))
+        is_new = seen is None or seen.optimizer() is not optimizer
+        if seen is None or is_new:
+            seen = self._optimizers[id(optimizer)] = _Seen(optimizer)
+        groups = optimizer.param_groups
+        absent = [parameter.grad is None for group in groups for parameter in group["params"]]
+        size, missing = len(absent), absent.count(True)
+        changed = size != seen.size or missing != seen.missing
+        seen.size, seen.missing = size, missing
+        for model, mode in seen.modes:
+            referent = model()
+            changed = changed or (referent is not None and referent.training is not mode)
+        for group in groups:
             rate = group.get("lr")
-            if isinstance(rate, (float, int)):
-                rates.append(rate)
-        before, seen.parameters = seen.parameters, (count, missing)
-        modes_before, seen.modes = seen.modes, self.models.modes()
-        changed = before is not None and before != seen.parameters
-        changed = changed or any([modes_before.get(model, mode) != mode for model, mode in seen.modes.items()])
-        return bool(rates and _has_new_rate(seen, rates)) or changed
+            if not isinstance(rate, (float, int)) or (rate > 0 and seen.lowest < rate < seen.highest):
+                continue
+            changed = _has_new_rate(seen, groups) or changed
+            break
+        if changed or seen.models != self._models.revision:
+            seen.models, seen.modes = self._models.revision, self._models.modes()
+        gradient = _gradient_of(seen.probe)
+        if gradient is None:
+            gradient = _choose_probe(seen, groups)
+        seen.version = gradient._version if gradient is not None else None
+        return changed and not is_new
 
-    def after_step(self, optimizer: Any) -> bool:
-        seen = self._optimizers.get(optimizer)
-        gradient = _gradient_of(seen.probe) if seen is not None else None
-        if seen is not None and gradient is None:
-            probe = _first_with_gradient(optimizer)
-            if probe is not None:
-                seen.probe, gradient = weakref.ref(probe), probe.grad
-        if seen is not None and gradient is not None:
-            seen.version = gradient._version
+
+def _has_new_rate(seen: _Seen, groups: Sequence[dict[str, Any]]) -> bool:
+    rates = [rate for group in groups if isinstance(rate := group.get("lr"), (float, int))]
+    not_positive = sum(rate < 0 for rate in rates), sum(rate == 0 for rate in rates)
+    positive = [rate for rate in rates if rate > 0]
+    inside = all(seen.lowest < rate < seen.highest for rate in positive)
+    if inside and not_positive == seen.not_positive:
         return False
+    seen.not_positive = not_positive
+    if positive:
+        seen.lowest, seen.highest = min(positive) / _FACTOR, max(positive) * _FACTOR
+    return True
 
 
-def _has_new_rate(seen: _Seen, rates: Sequence[float]) -> bool:
-    lowest, highest = min(rates), max(rates)
-    rate, before = lowest if lowest < 0 else highest, seen.rate
-    if before is not None and (rate == before or (rate > 0 and before / _FACTOR < rate < before * _FACTOR)):
-        return False
-    seen.rate = rate
-    return before is not None
+def _choose_probe(seen: _Seen, groups: Sequence[dict[str, Any]]) -> Any | None:
+    """Returns the gradient of the probe; None if no parameter has one."""
+    for group in groups:
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                seen.probe = weakref.ref(parameter)
+                return parameter.grad
+    return None
 
 
 def _gradient_of(parameter: weakref.ref[Any] | None) -> Any | None:
     referent = parameter() if parameter is not None else None
     return referent.grad if referent is not None else None
-
-
-def _first_with_gradient(optimizer: Any) -> Any | None:
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            if parameter.grad is not None:
-                return parameter
-    return None
