@@ -30,7 +30,7 @@ from graphdbg.cli.client import Client
 from graphdbg.cli.server_process import ServerProcess
 
 sys.path.insert(0, str(Path(__file__).parent))
-from workloads import WORKLOADS
+from workloads import USUAL, WORKLOADS
 
 WORKER = Path(__file__).parent / "worker.py"
 
@@ -260,7 +260,7 @@ def main() -> None:
         default=12,
         help="number of rounds; use at least 9 for results to publish (default: %(default)s)",
     )
-    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="NAME")
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=USUAL, metavar="NAME")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), metavar="MODE")
     parser.add_argument("--json", type=Path, help="write all results to this file")
     arguments = parser.parse_args()

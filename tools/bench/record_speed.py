@@ -1,30 +1,38 @@
-"""Measures what recording costs, beside other ways to keep the same statistics.
+"""Measures what recording costs, beside other ways to keep the same.
 
 `append` is the recording of the agent (recording_speed.cc), `torch.save` a file for each step, and `SQLite` a
 table in WAL mode with a transaction for each step. All keep the statistics of 3,000 tensors in each step. They
 take some steps in turn, in an order that is shuffled in every round, so that other load on the machine affects
-all of them equally. Then `append` again beside computing the statistics, and packing what was recorded.
+all of them equally. Then `append` again beside computing the statistics, packing what was recorded, values
+(tensor_speed.py) where the directory is on a disk, and training that is recorded (recorded_training.py).
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
+import json
 import os
 import random
-import shutil
 import sqlite3
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy
 import torch
 
+sys.path.insert(0, str(Path(__file__).parent))
+import recorded_training
+import tensor_speed
+
+PACK_SPEED = Path(__file__).parent / "pack_speed.py"
+PARTS = ("statistics", "values", "training")
 TENSORS = 3000
 MEASURES = 16
 STEPS_OF_ROUND = 20
@@ -134,24 +142,11 @@ def size_of(directory: Path) -> int:
     return sum(each.stat().st_size for each in directory.rglob("*") if each.is_file())
 
 
-def pack(run: Path) -> tuple[float, float, bool]:
-    """Records packed in a CPU second, bytes of a row, and whether unpacking restores the log."""
-    # Imported first, because that takes a second as well.
-    import pyarrow.parquet  # noqa: F401
-    from graphdbg.runs import open_run
-    from graphdbg.runs.log import Selection
-    from graphdbg.runs.pack_run import pack_run
-    from graphdbg.runs.unpack import unpack_run
-
-    before = open_run(run).rank(0).select(Selection())
-    cpu = time.process_time()
-    report = pack_run(str(run))
-    seconds = time.process_time() - cpu
-    unpack_run(str(run))
-    shutil.rmtree(run / "parquet")
-    after = open_run(run).rank(0).select(Selection())
-    same = before.records.tobytes() == after.records.tobytes() and (before.positions == after.positions).all()
-    return report.rows / seconds, report.bytes / report.rows, bool(same)
+def pack(run: Path) -> dict[str, Any]:
+    """What pack_speed.py prints."""
+    command = [sys.executable, str(PACK_SPEED), str(run)]
+    figures: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return figures
 
 
 def show(rows: Sequence[Sequence[str]]) -> None:
@@ -164,6 +159,10 @@ def target(name: str, value: float, limit: float, unit: str, at_most: bool = Tru
     reached = value <= limit if at_most else value >= limit
     relation = "at most" if at_most else "at least"
     return [name, f"{value:.4g} {unit}".strip(), f"{relation} {limit:g}", "reached" if reached else "missed"]
+
+
+def yes(name: str, holds: bool) -> list[str]:
+    return [name, "yes" if holds else "no", "yes", "reached" if holds else "missed"]
 
 
 def measure(program: Path, place: Path, rounds: int, p99_us: float) -> list[list[str]]:
@@ -198,7 +197,7 @@ def measure(program: Path, place: Path, rounds: int, p99_us: float) -> list[list
         show(rows)
         print()
         (run,) = [each for each in (root / "runs").iterdir() if each.is_dir()]
-        packed, row_bytes, same = pack(run)
+        packed = pack(run)
         where = f"in {place}"
         return [
             target(f"append, ns a record {where}", appending.times.percentile(0.5) * 1000 / TENSORS, 50, "ns"),
@@ -206,10 +205,66 @@ def measure(program: Path, place: Path, rounds: int, p99_us: float) -> list[list
             target(f"CPU of a step, all threads {where}", statistics.median(appending.times.cpu), 200 + 150, "us"),
             target(f"statistics recorded beside not {where}", ratio, 1.01, ""),
             target(f"records dropped {where}", appending.dropped, 0, ""),
-            target(f"pack, records in a CPU second {where}", packed, 1e6, "", at_most=False),
-            target(f"pack, bytes of a row {where}", row_bytes, 60, "B"),
-            [f"unpack(pack(x)) is x {where}", "yes" if same else "no", "yes", "reached" if same else "missed"],
+            target(f"pack, records in a CPU second {where}", packed["records_per_cpu_second"], 1e6, "", at_most=False),
+            target(f"pack, bytes of a row {where}", packed["bytes_of_a_row"], 60, "B"),
+            target(f"pack, most memory {where}", packed["peak_bytes"] / 1e9, 1, "GB"),
+            yes(f"unpack(pack(x)) is x {where}", packed["same"]),
         ]
+
+
+def measure_tensors(program: Path, place: Path, rounds: int) -> list[list[str]]:
+    """The same for values."""
+    lines = []
+    with tempfile.TemporaryDirectory(prefix="graphdbg-bench-", dir=place) as temporary:
+        root = Path(temporary)
+        for shape, (size, count, steps) in tensor_speed.SHAPES.items():
+            found = tensor_speed.rates(program, root, size, count, steps, rounds)
+            rows = [[f"{shape} a step in {place}", "GB/s", "of the disk", "CPU s/GB"]]
+            shares = {}
+            for name, rates in found.items():
+                pairs = zip(rates.speed, found["disk"].speed, strict=True)
+                shares[name] = statistics.median(speed / disk for speed, disk in pairs)
+                speed, cpu = statistics.median(rates.speed), statistics.median(rates.cpu)
+                rows.append([name, f"{speed:.2f}", f"{shares[name]:.2f}", f"{cpu:.2f}"])
+            show(rows)
+            print()
+            where = f"{shape} in {place}"
+            cpu = statistics.median(found["recording"].cpu)
+            lines.append(target(f"values, part of the disk's speed, {where}", shares["recording"], 0.9, "", False))
+            lines.append(target(f"values, CPU time of a GB, {where}", cpu, 0.15, "s"))
+        times, dropped = tensor_speed.offered(program, root)
+        print(
+            f"64 MiB offered in each step, 10 ms apart: {statistics.median(times) / 1e3:.1f} ms a step, at most "
+            f"{max(times) / 1e3:.1f} ms; {dropped} of {64 * len(times)} values dropped\n"
+        )
+    return lines
+
+
+def measure_training(rounds: int) -> list[list[str]]:
+    """The same for training."""
+    with tempfile.TemporaryDirectory(prefix="graphdbg-bench-") as temporary:
+        usual, everything = Path(temporary) / "usual", Path(temporary) / "all"
+        milliseconds, found = recorded_training.ratios("short_resnet", recorded_training.COLLECTIONS, usual, rounds)
+        least, bounded = recorded_training.ratios("mlp", ("all",), everything, rounds)
+        show(
+            [
+                ["a step, in CPU time, of that of the script alone", "recorded", "hooks with torch's statistics"],
+                [f"{', '.join(recorded_training.COLLECTIONS)}: {milliseconds:.1f} ms", *_ratios(found)],
+                [f"every op of a small perceptron: {least:.2f} ms", *_ratios(bounded)],
+            ]
+        )
+        print()
+        limit = 1.1 * recorded_training.OVERHEAD
+        return [
+            target(f"training, steps of {milliseconds:.0f} ms, of the script alone", found["recorded"], 1.05, ""),
+            target(
+                "part of the time spent measuring, every op", recorded_training.measured_share(everything), limit, ""
+            ),
+        ]
+
+
+def _ratios(found: dict[str, float]) -> list[str]:
+    return [f"{found[name]:.3f}" for name in ("recorded", "hooks")]
 
 
 def main() -> None:
@@ -217,12 +272,22 @@ def main() -> None:
     parser.add_argument("directories", metavar="DIRECTORY", nargs="*", type=Path, help="default: /dev/shm and $TMPDIR")
     parser.add_argument("--program", type=Path, required=True, help="tools/bench:recording_speed")
     parser.add_argument("--rounds", type=int, default=15, help=f"of {STEPS_OF_ROUND} steps each (default: 15)")
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=f"{', '.join(PARTS)} (default: all)"
+    )
     arguments = parser.parse_args()
     memory = Path("/dev/shm")
     places = arguments.directories or [memory, Path(tempfile.gettempdir())]
     print(f"{TENSORS} tensors a step, medians, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
-    lines = [measure(arguments.program, place, arguments.rounds, 200 if place == memory else 1000) for place in places]
-    show([["", "measured", "target", ""], *itertools.chain.from_iterable(lines)])
+    rounds, lines = arguments.rounds, []
+    for place in places:
+        if "statistics" in arguments.parts:
+            lines += measure(arguments.program, place, rounds, 200 if place == memory else 1000)
+        if "values" in arguments.parts and place != memory:
+            lines += measure_tensors(arguments.program, place, max(3, rounds // 3))
+    if "training" in arguments.parts:
+        lines += measure_training(rounds)
+    show([["", "measured", "target", ""], *lines])
 
 
 if __name__ == "__main__":

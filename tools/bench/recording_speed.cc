@@ -6,14 +6,19 @@
 // one line of numbers:
 //
 //   append N      microseconds of each of N steps of 3,000 records, 10 ms
-//   apart,
-//                 as training steps are; then the process's CPU time meanwhile
-//                 and the number of records that were dropped
-//   measure N E   microseconds of a step with the statistics of 3,000 tensors
-//   of
-//                 E float32 elements, not recorded and recorded, N times each
+//                 apart, as training steps are; then the process's CPU time
+//                 meanwhile, and how many records were dropped
 //
-//   ops N         microseconds of N steps of the begin and the end of 3,000 ops
+//   measure N E   microseconds of a step with the statistics of 3,000 tensors,
+//                 E float32 elements each, not recorded and recorded, N times
+//
+//   ops N         microseconds of N steps of the begin and end of 3,000 ops
+//
+//   save N C B    microseconds of each of N steps that save C tensors of B
+//                 bytes, and wait whenever there is no room; then how many
+//                 tensors were dropped
+//
+//   offer N C B   the same without waiting, 10 ms between the steps
 //
 // At the end of stdin, the recording is closed; it stays in the directory.
 #include <chrono>
@@ -41,6 +46,7 @@ using graphdbg::agent::RecordKey;
 
 constexpr int kRecordsOfStep = 3'000;
 constexpr auto kBetweenSteps = std::chrono::milliseconds(10);
+constexpr auto kLookForRoom = std::chrono::milliseconds(1);
 
 double Microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
@@ -52,6 +58,8 @@ std::unique_ptr<Recording> Open(const std::string& runs,
   options.directory = runs;
   options.ring_directory = ring_directory;
   options.program = "bench";
+  // So that the disk is the limit.
+  options.limits_tensor_rate = false;
   graphdbg::agent::RecordingCallbacks callbacks;
   callbacks.log = [](const std::string& line) {
     std::fprintf(stderr, "%s\n", line.c_str());
@@ -138,6 +146,33 @@ class Bench {
     std::printf("\n");
   }
 
+  void SaveTensors(int steps, int count, int64_t bytes, bool waits) {
+    const int64_t elements = bytes / static_cast<int64_t>(sizeof(float));
+    std::vector<float> values(static_cast<size_t>(elements));
+    for (float& value : values) value = static_cast<float>(random_());
+    graphdbg::agent::TensorToSave tensor;
+    tensor.view = {graphdbg::DType::kFloat32, values.data(), 1, &elements,
+                   nullptr};
+    tensor.node_name = "layer";
+    key_.dtype = static_cast<uint8_t>(tensor.view.dtype);
+    const uint64_t dropped = recording_.tensors_dropped();
+    for (int i = 0; i < steps; ++i) {
+      Step([&] {
+        for (key_.node = 1; key_.node <= static_cast<uint32_t>(count);
+             ++key_.node) {
+          while (waits &&
+                 !recording_.HasRoomForTensor(static_cast<uint64_t>(bytes))) {
+            std::this_thread::sleep_for(kLookForRoom);
+          }
+          recording_.SaveTensor(key_, tensor);
+        }
+      });
+      if (!waits) std::this_thread::sleep_for(kBetweenSteps);
+    }
+    std::printf("%llu\n", static_cast<unsigned long long>(
+                              recording_.tensors_dropped() - dropped));
+  }
+
  private:
   // Changes all values a little, as training does, so that packing them later
   // is no easier than usual.
@@ -185,13 +220,21 @@ int main(int argc, char** argv) {
   char line[128];
   while (std::fgets(line, sizeof line, stdin) != nullptr) {
     int steps = 0;
+    int count = 0;
     long long elements = 0;
+    long long bytes = 0;
     if (std::sscanf(line, "append %d", &steps) == 1) {
       bench.Append(steps);
     } else if (std::sscanf(line, "measure %d %lld", &steps, &elements) == 2) {
       bench.Measure(steps, elements);
     } else if (std::sscanf(line, "ops %d", &steps) == 1) {
       bench.BeginAndEndOps(steps);
+    } else if (std::sscanf(line, "save %d %d %lld", &steps, &count, &bytes) ==
+               3) {
+      bench.SaveTensors(steps, count, bytes, /*waits=*/true);
+    } else if (std::sscanf(line, "offer %d %d %lld", &steps, &count, &bytes) ==
+               3) {
+      bench.SaveTensors(steps, count, bytes, /*waits=*/false);
     }
     std::fflush(stdout);
   }

@@ -1,0 +1,99 @@
+"""How much slower training is while it is recorded, beside hooks that compute statistics with torch.
+
+Each mode has its own process; they train some steps in turn, in an order that is shuffled in every round. A ratio
+divides the CPU time by that of the plain run in the same round.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from workloads import WORKLOADS
+
+WORKER = Path(__file__).parent / "worker.py"
+COLLECTIONS = ("losses", "weights", "gradients", "layers")
+# The part of the job's time that measuring may take.
+OVERHEAD = 0.05
+
+
+class Worker:
+    """A process that trains. `peer` is one of peers.PEERS, or names none."""
+
+    def __init__(self, workload: str, peer: str, environment: dict[str, str]) -> None:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("GRAPHDBG")}
+        self._process = subprocess.Popen(
+            [sys.executable, str(WORKER), workload, peer],
+            env=clean | environment | {"OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._line()
+
+    def _line(self) -> str:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit("a job has ended early")
+        return line
+
+    def run(self, steps: int) -> float:
+        """The CPU time of some steps, in seconds."""
+        assert self._process.stdin
+        self._process.stdin.write(f"{steps}\n")
+        self._process.stdin.flush()
+        return float(self._line().split()[0])
+
+    def stop(self) -> None:
+        self._process.communicate()
+
+
+def ratios(workload: str, collections: tuple[str, ...], place: Path, rounds: int) -> tuple[float, dict[str, float]]:
+    """CPU milliseconds of a plain step, and by mode how many times as much a step takes.
+
+    The run that is recorded stays in `place`.
+    """
+    place.mkdir()
+    configuration = place / "graphdbg.json"
+    entries = [{"name": name, "level": "statistics"} for name in collections]
+    configuration.write_text(json.dumps({"record": {"overhead": OVERHEAD}, "collections": entries}))
+    recorded = {"GRAPHDBG_ENABLE": "1", "GRAPHDBG_RECORD": str(place), "GRAPHDBG_CONFIG": str(configuration)}
+    workers = {
+        "plain": Worker(workload, "", {}),
+        "recorded": Worker(workload, "", recorded),
+        "hooks": Worker(workload, "hooks", {}),
+    }
+    steps = WORKLOADS[workload][1]
+    times: dict[str, list[float]] = {name: [] for name in workers}
+    for number in range(rounds + 1):
+        for name in random.sample(list(workers), len(workers)):
+            seconds = workers[name].run(steps)
+            if number:
+                times[name].append(seconds)
+    for worker in workers.values():
+        worker.stop()
+    plain = times.pop("plain")
+    found = {
+        name: statistics.median(one / base for one, base in zip(each, plain, strict=True))
+        for name, each in times.items()
+    }
+    return statistics.median(plain) / steps * 1e3, found
+
+
+def measured_share(place: Path) -> float:
+    """The part of the time that a run spent measuring."""
+    from graphdbg.runs import open_run
+
+    (run,) = [each for each in place.iterdir() if each.is_dir()]
+    marks = [mark for mark in open_run(run).rank(0).steps.marks.values() if mark.has_ended and not mark.pass_]
+    # Without the first steps, before which nothing is known about the cost.
+    marks = sorted(marks, key=lambda mark: mark.step)[len(marks) // 10 :]
+    elapsed = marks[-1].end_ns - marks[0].begin_ns
+    return sum(mark.measuring_ns for mark in marks) / elapsed
