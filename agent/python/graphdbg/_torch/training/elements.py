@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-# At least so many elements of each tensor that has them, and less than twice as many.
-ELEMENTS = 256
+# At least so many elements of each tensor that has them, and less than twice as many. Each
+# is a line of the cache.
+ELEMENTS = 64
 
 
 def sample_of(tensor: Any, count: int = ELEMENTS) -> Any:

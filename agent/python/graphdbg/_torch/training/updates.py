@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from ..user_code import Line, line_of
 from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, trained
+from .elements import sample_of
 from .models import Models
 from .readout import Readout, by_device
 
 # Elements of a parameter that are compared.
-_ELEMENTS = 1024
+_ELEMENTS = 256
 # Parameters that are compared in each step after the first ones.
 _EACH_STEP = 4
 # Gradients below this many roundings of the largest one are noise, such as those of a
@@ -150,8 +151,7 @@ class LostUpdates(Check):
 
 def _elements(tensor: Any) -> Any:
     """At most _ELEMENTS of a tensor, evenly spread."""
-    flat = tensor.detach().reshape(-1)
-    return flat[:: max(1, flat.numel() // _ELEMENTS)]
+    return sample_of(tensor, _ELEMENTS)
 
 
 def _sample(parameter: Any, rate: float) -> _Before:
