@@ -19,6 +19,7 @@ from synthetic_run import (
     change_record,
     mark,
     statistics_records,
+    units_record,
     write_run_json,
 )
 
@@ -112,6 +113,10 @@ def random_rank(directory: Path, number: int, steps: int, choose: random.Random)
                 rank.add(_statistics(choose, step, node, mode, of_records))
                 if choose.random() < 0.7:
                     rank.add(_change(choose, step, node, mode, of_records))
+                if choose.random() < 0.5:
+                    idle, units = choose.randrange(4), choose.choice((0, 4, 8))
+                    place = {"mode": mode, "pass": of_records}
+                    rank.add(units_record(step, node, units, idle, **place))
             if mode == EVAL:
                 rank.add(mark(END_KIND, step, EVAL, pass_, mode_step=2 * step + pass_))
         rank.add(mark(END_KIND, step))

@@ -29,6 +29,8 @@ from graphdbg.runs.record import (
     SAVED,
     SAVED_KIND,
     STATISTICS_KIND,
+    UNITS,
+    UNITS_KIND,
 )
 
 Array = numpy.ndarray[Any, Any]
@@ -193,6 +195,16 @@ def change_record(step: int, node: int, **fields: Any) -> Array:
     record = numpy.zeros(1, CHANGE)
     record["kind"], record["step"], record["mode"], record["pass"] = CHANGE_KIND, step, TRAIN, 1
     record["node"], record["dtype"], record["compared_step"] = node, FLOAT32, step - 1
+    for name, value in fields.items():
+        record[name] = value
+    return record.view(RECORD)
+
+
+def units_record(step: int, node: int, units: int, idle_units: int, **fields: Any) -> Array:
+    record = numpy.zeros(1, UNITS)
+    record["kind"], record["step"], record["mode"], record["pass"] = UNITS_KIND, step, TRAIN, 1
+    record["node"], record["dtype"], record["axis"], record["below"] = node, FLOAT32, 1, 1
+    record["units"], record["idle_units"], record["to"] = units, idle_units, numpy.inf
     for name, value in fields.items():
         record[name] = value
     return record.view(RECORD)

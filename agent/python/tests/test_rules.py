@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,10 @@ from typing import Any
 import graphdbg
 import numpy
 import pytest
+from graphdbg._config import load
 from graphdbg.rules import BUILT_INS, ExpressionRule, Finding, RuleError, built_in, evaluate, read_rules, rule_of
 from graphdbg.rules.expression import ExpressionError, parse
+from graphdbg.runs.pack_run import pack_run
 from graphdbg.runs.record import BEGIN_KIND, END_KIND, MARK
 from synthetic_run import (
     EVAL,
@@ -20,6 +24,7 @@ from synthetic_run import (
     mark,
     statistics_of,
     statistics_records,
+    units_record,
     write_run_json,
 )
 
@@ -104,6 +109,26 @@ def test_ranks_are_compared_by_reducing(tmp_path: Path) -> None:
     assert steps_of(run, "n == 3 && s == 6", reduce={"n": "count(l2)", "s": "sum(l2)"}, series=["run"]) == [3]
 
 
+def test_idle_units_are_in_the_log_and_in_parquet(tmp_path: Path) -> None:
+    rank = make_rank(tmp_path / "run", 0, [])
+    for step in range(1, 9):
+        rank.add(mark(BEGIN_KIND, step), statistics_records(numpy.array([1]), step, statistics_of(numpy.ones(8))))
+        rank.add(units_record(step, 1, 8, step), mark(END_KIND, step))
+    run = open_run(tmp_path / "run", rank)
+    when = "idle_unit_percentage > 50 && prev(idle_unit_percentage, 1) < 75"
+    assert steps_of(run, when) == [5, 6]
+    pack_run(run.path)
+    shutil.rmtree(tmp_path / "run" / "rank-00000" / "log")
+    packed = graphdbg.open_run(tmp_path / "run")
+    assert steps_of(packed, when) == [5, 6]
+    columns = ("tensor", "axis", "units", "idle_units", "lower", "upper", "below")
+    row = packed.table("units").to_pylist()[2]
+    assert tuple(row[name] for name in columns) == ("forward/loss:0", 1, 8, 3, 0.0, float("inf"), 1.0)
+    # Runs that were packed before there was this table have the records.
+    shutil.rmtree(tmp_path / "run" / "parquet" / "units")
+    assert steps_of(graphdbg.open_run(tmp_path / "run"), when) == [5, 6]
+
+
 def test_changes_and_steps_are_observed(tmp_path: Path) -> None:
     rank = make_rank(tmp_path / "run", 0, [])
     for step in range(1, 31):
@@ -135,12 +160,73 @@ def test_built_in_rules_find_what_they_are_for(tmp_path: Path) -> None:
 
 
 def test_every_built_in_rule_is_valid() -> None:
-    needs_more = {"tensor_variance", "all_zero", "unchanged_tensor", "saturated_activation"}
+    needs_more = {"tensor_variance", "all_zero", "unchanged_tensor"}
     for name in BUILT_INS:
         if name not in needs_more:
             built_in(name).check()
     with pytest.raises(RuleError, match="select: all_zero needs a selection of tensors"):
         built_in("all_zero")
+
+
+@pytest.mark.parametrize(
+    ("rule", "when"),
+    [
+        (
+            {"rule": "loss_not_decreasing", "params": {"increase_threshold_percent": 5, "num_steps": 2}},
+            "prev(value, 2) - value < 0.1 / 100 * abs(prev(value, 2)) || "
+            "value - prev(value, 1) > 5 / 100 * abs(prev(value, 1))",
+        ),
+        ({"rule": "unchanged_tensor", "params": {"equal_nan": True}}, "held(changed_count <= nan_count, 2)"),
+        (
+            {"rule": "unchanged_tensor", "params": {"rtol": 1e-5, "atol": 1e-8}},
+            "held(changed_count == 0, 2) || held(change_abs_max <= 1e-05 * previous_abs_mean && nan_count == 0, 2) || "
+            "held(change_abs_max <= 1e-08 && nan_count == 0, 2)",
+        ),
+        (
+            {"rule": "weight_update_ratio", "params": {"epsilon": 0.1, "num_steps": 5}},
+            "change_abs_mean / (previous_abs_mean + 0.1) > 10 || "
+            "change_abs_mean / (previous_abs_mean + 0.1) < 1e-08",
+        ),
+    ],
+)
+def test_parameters_change_the_expression(rule: dict[str, Any], when: str) -> None:
+    made = rule_of({"select": {}, **rule})
+    assert isinstance(made, ExpressionRule) and made.when == when
+    made.check()
+
+
+def test_rules_have_what_they_need_recorded(tmp_path: Path) -> None:
+    rules = [
+        {"rule": "dead_relu", "params": {"axis": -1}},
+        {"rule": "saturated_activation"},
+        {"rule": "weight_update_ratio", "params": {"num_steps": 5}},
+        {"rule": "unchanged_tensor", "select": {"include": ["head"], "exclude": ["bias"]}},
+        {"when": "l2 > 1"},
+    ]
+
+    def collections(**values: Any) -> dict[str, dict[str, Any]]:
+        file = tmp_path / "job.json"
+        file.write_text(json.dumps({"rules": rules, **values}))
+        variables, _ = load(file).variables({})
+        entries = json.loads(variables["GRAPHDBG_RECORD_SETTINGS"])["collections"]
+        return {each.pop("name"): each for each in entries}
+
+    implied = collections()
+    assert list(implied)[:6] == ["losses", "weights", "biases", "gradients", "layers", "inputs"]
+    assert implied["weights"] == {"reductions": {"change": True}, "save": {"every": 5}}
+    assert implied["dead_relu"]["reductions"] == {"units": {"axis": -1, "from": 0.0, "below": 1.0}}
+    tanh = implied["saturated_tanh"]["reductions"]["units"]
+    assert -1 < tanh["from"] < -0.99999998 and 0.99999998 < tanh["to"] < 1
+    assert implied["unchanged_tensor"] == {
+        "reductions": {"change": True},
+        "include": ["head"],
+        "exclude": ["bias"],
+    }
+    # What is configured stays.
+    mine = [{"name": "weights", "reductions": {"change": False}}, {"name": "dead_relu", "scopes": ["forward"]}]
+    given = collections(collections=mine)
+    assert given["weights"]["reductions"] == {"change": False} and "losses" not in given
+    assert given["dead_relu"]["scopes"] == ["forward"] and given["dead_relu"]["reductions"]["units"]["axis"] == -1
 
 
 @pytest.mark.parametrize(
@@ -218,8 +304,6 @@ def test_what_was_not_recorded_is_an_error(losses: graphdbg.runs.Run) -> None:
         steps_of(losses, "l2 > 1", select={"include": ["nothing"]})
     with pytest.raises(RuleError, match="the run has no collection 'loses'; did you mean 'losses'"):
         steps_of(losses, "l2 > 1", select={"collections": ["loses"]})
-    with pytest.raises(RuleError, match="idle units are only in the log"):
-        steps_of(losses, "idle_unit_percentage > 1")
-    for when in ("change_l2 > 1", "held(changed_count == 0, 2)"):
+    for when in ("change_l2 > 1", "held(changed_count == 0, 2)", "idle_unit_percentage > 1"):
         (result,) = evaluate(losses, [ExpressionRule("r", when)], engine="duckdb")
         assert (result.observations, result.unknown) == (7, 7)

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _document, _environment, _sagemaker, _validate
 from ._problem import Problem
+from ._rule_needs import with_needs
 from ._schema import schema
 
 # The keys that the agent reads from GRAPHDBG_RECORD_SETTINGS, as JSON.
@@ -91,6 +92,8 @@ class Configuration:
     def _settings(self) -> str:
         """The part of the file that the agent needs, as JSON; "" if there is none."""
         settings = {key: self.values[key] for key in _FOR_AGENT if key in self.values}
+        if self.values.get("rules"):
+            settings["collections"] = with_needs(self.values)
         return json.dumps(_finite(settings)) if settings else ""
 
     def notes(self) -> list[str]:

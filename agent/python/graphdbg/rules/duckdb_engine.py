@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .definition import ExpressionRule, RuleError
+from .definition import ExpressionRule
 from .expression import names_of
 from .finding import MAX_FINDINGS, Finding, RuleResult
-from .measures import UNIT_MEASURES
 from .selection import selected_tensors
 from .sql import Limits, column_of, counts_query, findings_query
 
@@ -18,20 +17,12 @@ if TYPE_CHECKING:
 
 
 def evaluate_by_sql(run: Run, rules: Sequence[ExpressionRule], limits: Limits) -> list[RuleResult]:
-    """Evaluates each rule over the observations within these limits.
-
-    Raises:
-        RuleError: A rule needs what no view has.
-    """
+    """Evaluates each rule over the observations within these limits."""
     return [_evaluate(run, rule, limits) for rule in rules]
 
 
 def limits_of(run: Run, rule: ExpressionRule, limits: Limits) -> Limits:
-    """These limits, and the tensors that the rule selects. Raises RuleError for a rule that needs what no view has."""
-    used = names_of(rule.expression())
-    measured = [each.measure for each in rule.reductions().values()] if rule.reduce else used
-    if any(name in UNIT_MEASURES for name in measured):
-        raise RuleError(f"{rule.name}: idle units are only in the log: use the engine log")
+    """These limits, and the tensors that the rule selects. Raises RuleError if its selection is invalid."""
     return replace(limits, tensors=None if rule.observes_steps else selected_tensors(run, rule))
 
 

@@ -1,6 +1,6 @@
 """The statistics that rules compare, and their SQL over the views of a run.
 
-The aliases of the views are s (statistics), c (changes) and t (steps). The columns of
+The aliases of the views are s (statistics), c (changes), u (units) and t (steps). The columns of
 light records that were not measured are unknown, and so are statistics of finite elements
 where there are none. Intentional infinities do not count.
 """
@@ -64,20 +64,23 @@ TENSOR_MEASURES = {
     "value": "case when s.count = 1 then s.mean end",
     "changed_count": f"case when c.count > 0 then {_number('c.changed_count')} end",
     "mode_step": f"nullif({_number('s.mode_step')}, 0)",
+    "idle_unit_percentage": f"case when u.units > 0 then 100 * {_number('u.idle_units')} / {_number('u.units')} end",
 }
-# The log has idle units, but no view does.
-UNIT_MEASURES = ("idle_unit_percentage",)
 STEP_MEASURES = {
     "step": _number("t.step"),
     "mode_step": f"nullif({_number('t.mode_step')}, 0)",
     "step_seconds": "t.seconds",
 }
+_LAST = ("value", "changed_count", "idle_unit_percentage", "mode_step")
 # The order of the server's error messages.
 NAMES = (
-    *(name for name in TENSOR_MEASURES if name not in ("value", "changed_count", "mode_step")),
-    *("value", "changed_count", "idle_unit_percentage", "mode_step", "step_seconds"),
+    *(name for name in TENSOR_MEASURES if name not in _LAST),
+    *_LAST,
+    "step_seconds",
 )
 
 
-def needs_changes(name: str) -> bool:
-    return "c." in TENSOR_MEASURES.get(name, "")
+def view_of(name: str) -> str:
+    """The view beside that of statistics that a measure of tensors needs: "changes", "units" or ""."""
+    sql = TENSOR_MEASURES.get(name, "")
+    return "changes" if "c." in sql else "units" if "u." in sql else ""

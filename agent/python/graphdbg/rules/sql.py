@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .definition import SERIES_PARTS, ExpressionRule
 from .expression import Binary, Name, Number, Part, Series, Unary, names_of
-from .measures import STEP_MEASURES, TENSOR_MEASURES, needs_changes
+from .measures import STEP_MEASURES, TENSOR_MEASURES, view_of
 
 _NAN = "cast('NaN' as double)"
 _INFINITY, _NEGATIVE_INFINITY = "cast('Infinity' as double)", "cast('-Infinity' as double)"
@@ -146,11 +146,12 @@ class Translation:
     def _tensors(self, names: Sequence[str], limits: Limits) -> str:
         values = "".join(f", {TENSOR_MEASURES[name]} as {column_of(name)}" for name in names)
         join = ""
-        if any(needs_changes(name) for name in names):
+        for view in dict.fromkeys(filter(None, map(view_of, names))):
             # The last one, should there be several of an execution.
             numbered = f"row_number() over (partition by {', '.join(_EXECUTION)} order by position desc)"
-            join = f" left join (select * from (select *, {numbered} as copy from changes) where copy = 1) c on "
-            join += " and ".join(f"c.{key} = s.{key}" for key in _EXECUTION)
+            alias = view[0]
+            join += f" left join (select * from (select *, {numbered} as copy from {view}) where copy = 1) {alias} on "
+            join += " and ".join(f"{alias}.{key} = s.{key}" for key in _EXECUTION)
         return (
             "select s.rank as rank, s.tensor as tensor, s.mode as mode, s.step as step, s.pass as pass, "
             f"s.position as position{values} from statistics s{join} "

@@ -32,8 +32,8 @@ from .packed import (
     directory,
 )
 from .rank import Rank, outside
-from .record import BEGIN_KIND, END_KIND, RECORD, RECORD_SIZE, SAVED_KIND, Array
-from .tables import hits_table, nodes_table, steps_table, tensors_table
+from .record import BEGIN_KIND, END_KIND, RECORD, RECORD_SIZE, SAVED_KIND, UNITS_KIND, Array
+from .tables import hits_table, nodes_table, steps_table, tensors_table, units_table
 
 FORMAT = b"1"
 ROW_GROUP = 245_760
@@ -225,15 +225,16 @@ class _Writer:
         kinds = others.records["kind"]
         marks = others.records[(kinds == BEGIN_KIND) | (kinds == END_KIND)]
         saved = others.records[kinds == SAVED_KIND]
+        units = kinds == UNITS_KIND
+        nodes, index = self._rank.nodes, self._rank.steps
         keys = dict.fromkeys(zip(marks["step"].tolist(), marks["mode"].tolist(), marks["pass"].tolist(), strict=True))
         # A step whose begin is in an earlier chunk has its row there.
         ends = {(int(mark["step"]), int(mark["mode"]), int(mark["pass"])) for mark in marks[marks["kind"] == END_KIND]}
-        entries = [
-            self._rank.steps.marks[key] for key in keys if key in ends or not self._rank.steps.marks[key].has_ended
-        ]
+        entries = [index.marks[key] for key in keys if key in ends or not index.marks[key].has_ended]
         for view, table in (
             ("steps", steps_table(entries)),
-            ("tensors", tensors_table(saved, self._rank.nodes, self._rank.steps)),
+            ("tensors", tensors_table(saved, nodes, index)),
+            ("units", units_table(others.positions[units], others.records[units], nodes, index)),
         ):
             if table.num_rows:
                 self._write(f"{directory(view, self._rank.number)}/{name}", [table], metadata)

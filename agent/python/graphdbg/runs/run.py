@@ -310,7 +310,7 @@ class Run:
         """A whole table of all ranks.
 
         Args:
-            name: "steps", "changes", "tensors", "nodes", "hits" or "statistics".
+            name: "steps", "changes", "units", "tensors", "nodes", "hits" or "statistics".
 
         Raises:
             GraphdbgError: There is no such table.
@@ -474,7 +474,7 @@ class Run:
     def sql(self, query: str) -> pyarrow.Table:
         """Answers a query by DuckDB.
 
-        Its tables are statistics, changes, steps, tensors, nodes and hits, each with the column `rank`.
+        Its tables are statistics, changes, units, steps, tensors, nodes and hits, each with the column `rank`.
 
         Raises:
             GraphdbgError: The query is invalid, or the log is so large that it should be packed first.

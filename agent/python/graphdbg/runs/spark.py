@@ -27,7 +27,7 @@ def spark_views(spark: Any, path: str | os.PathLike[str]) -> list[str]:
         path: The run's directory, or a URL that the session can read, too.
 
     Returns:
-        The names of the views that have rows, of statistics, changes, steps, tensors, nodes and hits.
+        The names of the views that have rows, of statistics, changes, units, steps, tensors, nodes and hits.
 
     Raises:
         RunNotFoundError: There is no run.

@@ -1,4 +1,4 @@
-"""The small tables of a rank: steps, saved tensors, nodes and hits."""
+"""The small tables of a rank: idle units, steps, saved tensors, nodes and hits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from .graph import NodeTable
 from .packages import load
 from .protobuf import Values
-from .record import COUNTS, MAX_DIMENSIONS, MEASURES, SAVED, Array, dtype_name
+from .record import COUNTS, MAX_DIMENSIONS, MEASURES, SAVED, UNITS, Array, dtype_name
 from .schema import ORIGINS
 from .steps import Mark, StepIndex
 
-VIEWS = ("statistics", "changes", "steps", "tensors", "nodes", "hits")
+VIEWS = ("statistics", "changes", "units", "steps", "tensors", "nodes", "hits")
 
 
 def steps_table(marks: Iterable[Mark]) -> Any:
@@ -102,6 +102,36 @@ def tensors_table(records: Array, nodes: NodeTable, steps: StepIndex) -> Any:
         for each, mode_step in zip(saved, steps.mode_steps(records).tolist(), strict=True)
     ]
     return pa.Table.from_pylist(rows, schema)
+
+
+def units_table(positions: Array, records: Array, nodes: NodeTable, steps: StepIndex) -> Any:
+    """One row for each count of idle units, of records of kind 8 and their positions, both of shape (n,)."""
+    pa = load("pyarrow", "a table of a run")
+    types = {"tensor": pa.string(), "category": pa.string(), "mode": pa.int8(), "dtype": pa.int8()}
+    types |= dict.fromkeys(("pass", "iteration", "exec_order", "flags"), pa.int32())
+    types |= dict.fromkeys(("lower", "upper", "below"), pa.float64())
+    units = records.view(UNITS)
+    columns: dict[str, list[Any]] = {
+        "position": positions.view("<i8").tolist(),
+        "step": units["step"].view("<i8").tolist(),
+        "mode_step": steps.mode_steps(records).tolist(),
+        "mode": (units["mode"] & 0x7F).tolist(),
+        "dtype": (units["dtype"] & 0x7F).tolist(),
+        "exec_order": (units["exec_order"] & 0x7FFFFFFF).tolist(),
+        "tensor": [
+            f"{nodes.name(node)}:{slot}"
+            for node, slot in zip(units["node"].tolist(), units["slot"].tolist(), strict=True)
+        ],
+        "category": [nodes.category(node) for node in units["node"].tolist()],
+        "lower": units["from"].tolist(),
+        "upper": units["to"].tolist(),
+        **{
+            name: units[name].tolist()
+            for name in ("pass", "iteration", "flags", "axis", "units", "idle_units", "below")
+        },
+    }
+    schema = pa.schema([(name, types.get(name, pa.int64())) for name in columns])
+    return pa.Table.from_pydict(columns, schema)
 
 
 def shape_of(saved: Any) -> list[int]:

@@ -15,8 +15,9 @@ from .log import Found, Selection
 from .packages import load
 from .packed import VIEW_OF_KIND, Chunk
 from .rank import Rank, outside
+from .record import UNITS_KIND
 from .steps import StepIndex
-from .tables import VIEWS, hits_table, nodes_table, steps_table, tensors_table
+from .tables import VIEWS, hits_table, nodes_table, steps_table, tensors_table, units_table
 
 KIND_OF_VIEW = {view: kind for kind, view in VIEW_OF_KIND.items()}
 # Rows of the log that a query may copy into memory: some 200 bytes each.
@@ -48,6 +49,7 @@ def empty_table(view: str) -> Any:
         "hits": lambda: hits_table([], nodes),
         "steps": lambda: steps_table([]),
         "tensors": lambda: tensors_table(nothing.records, nodes, steps),
+        "units": lambda: units_table(nothing.positions, nothing.records, nodes, steps),
     }
     return _with_rank([tables[view]()], 0)
 
@@ -105,6 +107,9 @@ def _logged(rank: Rank, view: str, first: int | None, last: int | None) -> Any:
         return steps_table(wanted if last is not None else marks)
     if view == "tensors":
         return tensors_table(rank.saved(first, last).records, rank.nodes, rank.steps)
+    if view == "units":
+        units = rank.select(Selection((UNITS_KIND,), first, last))
+        return units_table(units.positions, units.records, rank.nodes, rank.steps)
     kind = KIND_OF_VIEW[view]
     found = rank.unpacked(Selection((kind,), first, last))
     return TableMaker(rank.nodes, rank.steps).table(kind, Words.of(found.positions, found.records))
@@ -145,7 +150,7 @@ class Database:
         state = tuple((rank.number, rank.end_position, len(rank.packed.chunks), len(rank.hits)) for rank in ranks)
         if self._defined.get(view) == state:
             return
-        logged = [rank for rank in ranks if not _is_packed(rank)]
+        logged = [rank for rank in ranks if not _is_packed(rank) or not _has_files(rank, view)]
         # Views without positions come from Parquet if all of a rank is packed, and else from its log.
         stored = ranks if view in KIND_OF_VIEW else [rank for rank in ranks if rank not in logged]
         files = [file for rank in stored for file in rank.packed.files(view)]
@@ -177,6 +182,11 @@ class Database:
         quoted = ", ".join(_quoted(f"{rank.files.name}/{file}") for file in files)
         options = "hive_partitioning=true, hive_types={'rank': bigint}, union_by_name=false"
         return f"select rank, * exclude (rank) from read_parquet([{quoted}], {options})"
+
+
+def _has_files(rank: Rank, view: str) -> bool:
+    """Whether an absent file means that there are no rows: runs that were packed earlier have none of units."""
+    return view != "units" or bool(rank.packed.files(view))
 
 
 def _is_packed(rank: Rank) -> bool:
