@@ -13,7 +13,7 @@ from typing import Any
 
 import graphdbg
 import pytest
-from conftest import GRAPHDBG, Finished, clean_environment
+from conftest import GRAPHDBG, HOSTS, Finished, clean_environment
 from graphdbg.cli.recorded import Progress
 
 # The logarithm of a negative prediction is NaN.
@@ -32,6 +32,31 @@ for step in range(6):
     optimizer.step()
 """
 CONDITIONS = ["nan", "abs_max_gt:1.5", "expr:zero_count > 0 && step > 1", "min_lt:-1"]
+# Every condition that needs statistics only, so that one of them matches something in each script. That a condition
+# waits for what becomes of infinities is no matter of statistics.
+EVERY = [
+    "nan",
+    *(f"{name}:absorbed=stop" for name in ("inf", "overflow", "tensor_overflow", "weight_overflow")),
+    "gradient_exploding:absorbed=stop",
+    "tensor_too_large:abs_mean_gt=0.4:max_gt=2",
+    "tensor_too_small:mean_lt=-0.2",
+    "tensor_all_zero",
+    "tensor_range:max_min_gt=2",
+    "tensor_variance:variance_gt=0.5",
+    "weight_too_large:max_gt=0.3",
+    "weight_too_small:abs_mean_lt=0.15",
+    "weight_change_too_large:abs_mean_update_ratio_gt=0.002",
+    "weight_change_too_small:abs_mean_update_ratio_lt=0.002",
+    "gradient_too_large:max_gt=0.1",
+    "gradient_vanishing:abs_mean_lt=0.02",
+    "activation_range:max_min_gt=1",
+    "activation_inactive:inactive_percentage_ge=40",
+    *("max_gt:1", "max_lt:0", "min_gt:0", "min_lt:-1", "max_min_gt:2", "max_min_lt:0.1"),
+    *("mean_gt:0.3", "mean_lt:-0.3", "sd_gt:1", "sd_lt:0.1"),
+    *("abs_max_gt:2", "abs_max_lt:0.1", "abs_mean_gt:1", "abs_mean_lt:0.05"),
+    "expr:l2 > 2 && zero_count < 3 || negative_count > 5 && step > 2",
+]
+SCRIPTS = sorted(path.stem for path in (HOSTS / "planted").glob("*.py"))
 
 
 def recheck(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -74,6 +99,37 @@ def test_a_recording_has_the_hits_of_the_job(recorded: tuple[Finished, Path]) ->
         assert live, condition
         assert found(check["hits"], condition) == live
         assert check["hit_count"] == len(check["hits"])
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_condition_on_statistics_matches_the_same_tensors(
+    debug_run: Callable[..., Finished], tmp_path: Path, script: str
+) -> None:
+    config = tmp_path / "job.yaml"
+    config.write_text("record: {overhead: 0}\ncollections: [{name: all, reductions: {change: true}}]\n")
+    options = [f"--break-on={each}" for each in EVERY]
+    path = HOSTS / "planted" / f"{script}.py"
+    run = debug_run(
+        "--no-wait",
+        "--on-hit=continue",
+        *options,
+        f"--record={tmp_path / 'runs'}",
+        f"--config={config}",
+        command=[sys.executable, str(path)],
+    )
+    assert run.code == 0, run.stderr
+    done = recheck(run.result["run"], *EVERY, "--json")
+    assert done.returncode == 1, done.stderr
+    matched = 0
+    for check in json.loads(done.stdout)["checks"]:
+        condition = check["condition"]["id"]
+        live = found(run.result["hits"], condition)
+        if "change" in condition:
+            # A watchpoint knows the values from before the first step, and the recording does not.
+            live = {place for place in live if place[0] > 1}
+        assert found(check["hits"], condition) == live, check["condition"]
+        matched += bool(live)
+    assert matched > len(EVERY) // 2
 
 
 def test_python_checks_as_the_command_does(recorded: tuple[Finished, Path]) -> None:

@@ -69,6 +69,8 @@ def _check(client: Client, path: str, body: Json, progress: Progress) -> Json:
     while (check := client.get(place))["state"] == "running":
         progress(condition["id"], check["hit_count"], check["done"], check["total"])
         time.sleep(_POLL_SECONDS)
+    # The server keeps a limited number.
+    client.delete(place)
     if check["state"] != "done":
         raise CliError(f"cannot check {condition['id']}: {check['error']}")
     return {"condition": condition, **check}
