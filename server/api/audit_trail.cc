@@ -39,6 +39,7 @@ constexpr Row kTable[] = {
     {"PUT", "/jobs/{job}/recording", "set_recording"},
     {"POST", "/jobs/{job}/rules", "add_rules"},
     {"DELETE", "/jobs/{job}/rules/{rule}", "remove_rule"},
+    {"POST", "/jobs/{job}/findings", "report_findings", true},
     {"GET", "/jobs/{job}/tensor", "read_values", true},
     {"GET", "/jobs/{job}/tensor/download", "download_tensor"},
     {"POST", "/runs/{run}/checks", "start_check"},

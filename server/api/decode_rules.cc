@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMaxRules = 64;
 constexpr size_t kMaxNameBytes = 200;
 constexpr uint64_t kMaxObservations = 1'000'000'000;
+constexpr size_t kMaxFindings = 1'000;
 
 template <class Enum>
 std::optional<std::vector<Enum>> Choices(BodyReader& body, const char* name) {
@@ -52,17 +53,18 @@ model::RuleSelection ReadSelection(BodyReader& body) {
   return selection;
 }
 
-// Without RefuseOthers.
-model::RuleSpec ReadRule(BodyReader& body) {
-  model::RuleSpec rule;
-  const auto name = body.Text("name");
+std::string ReadName(BodyReader& body, const char* key) {
+  auto name = body.Text(key);
   if (!name || name->empty() || name->size() > kMaxNameBytes) {
-    body.Fail("name", "must be a text of 1 to 200 bytes");
+    body.Fail(key, "must be a text of 1 to 200 bytes");
   }
-  const auto when = body.Text("when");
-  if (!when) body.Fail("when", "is missing");
-  rule.name = name.value_or("");
-  rule.when = when.value_or("");
+  return std::move(name).value_or("");
+}
+
+// Without RefuseOthers, and without `when`.
+model::RuleSpec ReadFields(BodyReader& body) {
+  model::RuleSpec rule;
+  rule.name = ReadName(body, "name");
   if (auto select = body.Object("select")) {
     rule.selection = ReadSelection(*select);
   }
@@ -81,14 +83,62 @@ model::RuleSpec ReadRule(BodyReader& body) {
   return rule;
 }
 
-model::LiveRule ReadLiveRule(BodyReader& body) {
-  model::LiveRule rule;
-  rule.spec = ReadRule(body);
-  if (auto actions = Choices<model::RuleAction>(body, "actions")) {
-    rule.actions = std::move(*actions);
+// Without RefuseOthers.
+model::RuleSpec ReadRule(BodyReader& body) {
+  model::RuleSpec rule = ReadFields(body);
+  const auto when = body.Text("when");
+  if (!when) body.Fail("when", "is missing");
+  rule.when = when.value_or("");
+  return rule;
+}
+
+std::vector<model::RuleAction> ReadActions(BodyReader& body) {
+  return Choices<model::RuleAction>(body, "actions")
+      .value_or(std::vector<model::RuleAction>());
+}
+
+void ReadLiveRule(BodyReader& body, AddedRules& added) {
+  if (auto python_class = body.Text("class")) {
+    model::RuleSpec spec = ReadFields(body);
+    added.reported.push_back(
+        {{std::move(spec), ReadActions(body)}, *std::move(python_class)});
+  } else {
+    model::RuleSpec spec = ReadRule(body);
+    added.expressions.push_back({std::move(spec), ReadActions(body)});
   }
   body.RefuseOthers();
-  return rule;
+}
+
+model::Finding ReadFinding(BodyReader& body) {
+  model::Finding finding;
+  finding.rule = ReadName(body, "rule");
+  if (const auto rank = body.Integer("rank", 0, UINT32_MAX)) {
+    finding.rank = static_cast<uint32_t>(*rank);
+  }
+  finding.tensor = body.Text("tensor").value_or("");
+  finding.mode = body.Choice<model::RunMode>("mode");
+  finding.step = body.Integer("step", 0, INT64_MAX).value_or(0);
+  finding.message = body.Text("message").value_or("");
+  const Scalars values = body.ReadScalars("values");
+  finding.values = values.numbers;
+  for (const auto& [key, text] : values.texts) {
+    body.Fail("values." + key, "must be a number");
+  }
+  body.RefuseOthers();
+  return finding;
+}
+
+rules::RuleProgress ReadProgress(BodyReader& body) {
+  rules::RuleProgress progress;
+  progress.rule = ReadName(body, "name");
+  progress.state = body.Choice<model::CheckState>("state").value_or(
+      model::CheckState::kRunning);
+  progress.observations =
+      body.Integer("observations", 0, INT64_MAX).value_or(0);
+  progress.unknown = body.Integer("unknown", 0, INT64_MAX).value_or(0);
+  progress.error = body.Text("error").value_or("");
+  body.RefuseOthers();
+  return progress;
 }
 
 // Readers of the rules; empty if there are none, or an error.
@@ -113,19 +163,43 @@ std::vector<model::RuleSpec> ReadRules(BodyReader& body) {
   return rules;
 }
 
-absl::StatusOr<std::vector<model::LiveRule>> DecodeLiveRules(
-    std::string_view text) {
+absl::StatusOr<RuleReports> DecodeReports(std::string_view text) {
   ASSIGN_OR_RETURN(const ReceivedJson json, ParseObject(text));
   absl::Status status;
   BodyReader body(json, "", status);
-  std::vector<model::LiveRule> rules;
-  for (BodyReader& reader : RuleReaders(body)) {
-    rules.push_back(ReadLiveRule(reader));
+  RuleReports reports;
+  if (auto findings = body.Objects("findings")) {
+    if (findings->size() > kMaxFindings) {
+      body.Fail("findings", "must be at most 1000");
+    }
+    for (BodyReader& each : *findings) {
+      reports.findings.push_back(ReadFinding(each));
+    }
   }
-  if (rules.empty()) body.Fail("rules", "is missing");
+  if (auto progress = body.Objects("rules")) {
+    for (BodyReader& each : *progress) {
+      reports.progress.push_back(ReadProgress(each));
+    }
+  }
   body.RefuseOthers();
   RETURN_IF_ERROR(status);
-  return rules;
+  return reports;
+}
+
+absl::StatusOr<AddedRules> DecodeLiveRules(std::string_view text) {
+  ASSIGN_OR_RETURN(const ReceivedJson json, ParseObject(text));
+  absl::Status status;
+  BodyReader body(json, "", status);
+  AddedRules added;
+  for (BodyReader& reader : RuleReaders(body)) ReadLiveRule(reader, added);
+  if (added.expressions.empty() && added.reported.empty()) {
+    body.Fail("rules", "is missing");
+  } else if (!added.expressions.empty() && !added.reported.empty()) {
+    body.Fail("rules", "must all have a class, or none");
+  }
+  body.RefuseOthers();
+  RETURN_IF_ERROR(status);
+  return added;
 }
 
 }  // namespace graphdbg::api

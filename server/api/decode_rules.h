@@ -8,15 +8,28 @@
 #include "absl/status/statusor.h"
 #include "server/api/body_reader.h"
 #include "server/model/rules.h"
+#include "server/rules/reported_rule.h"
 
 namespace graphdbg::api {
 
 // Reads the field "rules"; empty if it is absent. An empty list is an error.
 std::vector<model::RuleSpec> ReadRules(BodyReader& body);
 
-// The body of POST /jobs/{job}/rules.
-absl::StatusOr<std::vector<model::LiveRule>> DecodeLiveRules(
-    std::string_view text);
+// The body of POST /jobs/{job}/findings.
+struct RuleReports {
+  std::vector<model::Finding> findings;
+  std::vector<rules::RuleProgress> progress;
+};
+absl::StatusOr<RuleReports> DecodeReports(std::string_view text);
+
+// The body of POST /jobs/{job}/rules: rules of one kind.
+struct AddedRules {
+  // Expressions.
+  std::vector<model::LiveRule> expressions;
+  // Classes, which the caller evaluates.
+  std::vector<rules::ReportedRule> reported;
+};
+absl::StatusOr<AddedRules> DecodeLiveRules(std::string_view text);
 
 }  // namespace graphdbg::api
 

@@ -81,5 +81,48 @@ TEST(DecodeRulesTest, ErrorsNameTheField) {
             "rules");
 }
 
+TEST(DecodeRulesTest, RulesOfAClassHaveNoExpression) {
+  const auto added = DecodeLiveRules(
+      R"({"rules": [{"name": "a", "class": "stalled_training",
+                     "actions": ["pause"]}]})");
+  ASSERT_TRUE(added.ok()) << added.status();
+  EXPECT_TRUE(added->expressions.empty());
+  ASSERT_EQ(added->reported.size(), 1u);
+  EXPECT_EQ(added->reported[0].python_class, "stalled_training");
+  EXPECT_EQ(added->reported[0].rule.spec.name, "a");
+  EXPECT_EQ(added->reported[0].rule.actions,
+            std::vector<model::RuleAction>{model::RuleAction::kPause});
+  const auto field = [](const std::string& body) {
+    return FieldOf(DecodeLiveRules(body).status());
+  };
+  EXPECT_EQ(field(R"({"rules": [{"name": "a", "class": "b", "when": "c"}]})"),
+            "rules[0].when");
+  EXPECT_EQ(field(R"({"rules": [{"name": "a", "class": "b"},
+                                {"name": "c", "when": "l2 > 1"}]})"),
+            "rules");
+}
+
+TEST(DecodeRulesTest, ReadsReports) {
+  const auto reports = DecodeReports(R"({
+    "findings": [{"rule": "a", "rank": null, "tensor": "x:0", "mode": "eval",
+                  "step": 3, "values": {"loss": "NaN", "n": 2},
+                  "message": "m"}],
+    "rules": [{"name": "a", "state": "failed", "observations": 5,
+               "unknown": 1, "error": "e"}]})");
+  ASSERT_TRUE(reports.ok()) << reports.status();
+  ASSERT_EQ(reports->findings.size(), 1u);
+  const model::Finding& finding = reports->findings[0];
+  EXPECT_FALSE(finding.rank.has_value());
+  EXPECT_EQ(finding.tensor, "x:0");
+  EXPECT_EQ(finding.mode, model::RunMode::kEval);
+  EXPECT_EQ(finding.values.at("n"), 2);
+  ASSERT_EQ(reports->progress.size(), 1u);
+  EXPECT_EQ(reports->progress[0].state, model::CheckState::kFailed);
+  EXPECT_EQ(reports->progress[0].observations, 5u);
+  EXPECT_EQ(reports->progress[0].error, "e");
+  EXPECT_EQ(FieldOf(DecodeReports(R"({"findings": [{"step": 1}]})").status()),
+            "findings[0].rule");
+}
+
 }  // namespace
 }  // namespace graphdbg::api

@@ -114,13 +114,15 @@ Json EncodeSelection(const model::RuleSelection& selection) {
   return json;
 }
 
-Json EncodeState(const model::LiveRuleState& state) {
+Json EncodeRule(const rules::ListedRule& listed) {
+  const model::LiveRuleState& state = listed.state;
   const model::RuleSpec& spec = state.rule.spec;
   const auto name_of = [](auto value) { return model::ToString(value); };
   Json reduce = Json::object();
   for (const auto& [name, text] : spec.reduce) reduce[name] = text;
   return {{"name", spec.name},
-          {"when", spec.when},
+          {"class", NullIfEmpty(listed.python_class)},
+          {"when", NullIfEmpty(spec.when)},
           {"select", EncodeSelection(spec.selection)},
           {"series", List(spec.series, name_of)},
           {"reduce", std::move(reduce)},
@@ -214,8 +216,8 @@ Json Encode(const model::Finding& finding) {
       {"message", finding.message}};
 }
 
-Json Encode(const std::vector<model::LiveRuleState>& rules) {
-  Json list = List(rules, EncodeState);
+Json Encode(const std::vector<rules::ListedRule>& rules) {
+  Json list = List(rules, EncodeRule);
   return {{"rules", std::move(list)}};
 }
 

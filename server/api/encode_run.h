@@ -8,6 +8,7 @@
 #include "server/model/divergence.h"
 #include "server/model/recording.h"
 #include "server/model/run.h"
+#include "server/rules/reported_rule.h"
 
 namespace graphdbg::api {
 
@@ -19,7 +20,7 @@ Json Encode(const model::CheckReport& report);
 Json Encode(const model::Divergence& divergence);
 Json Encode(const model::JobRecording& recording);
 Json Encode(const model::Finding& finding);
-Json Encode(const std::vector<model::LiveRuleState>& rules);
+Json Encode(const std::vector<rules::ListedRule>& rules);
 
 }  // namespace graphdbg::api
 

@@ -83,6 +83,7 @@ Answer SetRecording(const Services&, const http::Request&, const JobPtr&);
 Answer ListJobRules(const Services&, const http::Request&, const JobPtr&);
 Answer AddJobRules(const Services&, const http::Request&, const JobPtr&);
 Answer DeleteJobRule(const Services&, const http::Request&, const JobPtr&);
+Answer ReportJobFindings(const Services&, const http::Request&, const JobPtr&);
 Answer ListJobFindings(const Services&, const http::Request&, const JobPtr&);
 Answer CatchTensors(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorStatistics(const Services&, const http::Request&,

@@ -181,6 +181,7 @@ std::vector<Route> MakeRoutes() {
       {"POST", kJob + kRules, kControl, {}, AddJobRules, kLargeBody},
       {"DELETE", kJob + kRule, kControl, {}, DeleteJobRule},
       {"GET", kJob + kFindings, kView, {"rule", "limit"}, ListJobFindings},
+      {"POST", kJob + kFindings, kControl, {}, ReportJobFindings, kLargeBody},
       {"GET",
        kJob + "/tensor/statistics",
        kView,

@@ -18,7 +18,7 @@
 namespace graphdbg::api {
 namespace {
 
-using Rules = std::vector<model::LiveRuleState>;
+using Rules = std::vector<rules::ListedRule>;
 
 constexpr uint64_t kMaxFindings = 10'000;
 
@@ -59,17 +59,13 @@ jobs::Task<RunPtr> RunOf(const Services& services, const JobPtr& job) {
                    "--runs DIR"));
 }
 
-std::string NamesOf(const std::vector<model::LiveRule>& rules) {
-  return absl::StrJoin(rules, ", ",
-                       [](std::string* text, const model::LiveRule& rule) {
-                         text->append(rule.spec.name);
-                       });
-}
-
 // A rule may do only what its caller may do.
-bool Terminates(const model::LiveRule& rule) {
-  return std::find(rule.actions.begin(), rule.actions.end(),
-                   model::RuleAction::kStop) != rule.actions.end();
+absl::Status CheckMayDo(const http::Request& request,
+                        const std::vector<model::RuleAction>& actions) {
+  const bool terminates = std::find(actions.begin(), actions.end(),
+                                    model::RuleAction::kStop) != actions.end();
+  if (!terminates) return absl::OkStatus();
+  return auth::RequireRole(CallerOf(request), auth::Role::kAdmin);
 }
 
 absl::Status NoRuns() {
@@ -78,23 +74,30 @@ absl::Status NoRuns() {
 }
 
 // The rules of a request, which its caller may add.
-absl::StatusOr<std::vector<model::LiveRule>> ReadRules(
-    const http::Request& request) {
-  ASSIGN_OR_RETURN(std::vector<model::LiveRule> rules,
-                   DecodeLiveRules(request.body));
-  Note(request, NamesOf(rules));
-  if (std::any_of(rules.begin(), rules.end(), Terminates)) {
-    RETURN_IF_ERROR(auth::RequireRole(CallerOf(request), auth::Role::kAdmin));
+absl::StatusOr<AddedRules> ReadRules(const http::Request& request) {
+  ASSIGN_OR_RETURN(AddedRules rules, DecodeLiveRules(request.body));
+  std::vector<const model::LiveRule*> all;
+  for (const model::LiveRule& each : rules.expressions) all.push_back(&each);
+  for (const auto& each : rules.reported) all.push_back(&each.rule);
+  Note(request, absl::StrJoin(all, ", ", [](std::string* text, auto* rule) {
+         text->append(rule->spec.name);
+       }));
+  for (const model::LiveRule* each : all) {
+    RETURN_IF_ERROR(CheckMayDo(request, each->actions));
   }
   return rules;
 }
 
-Answer Add(const Services& services, RunPtr run, JobPtr job,
-           std::vector<model::LiveRule> rules) {
+Answer Add(const Services& services, RunPtr run, JobPtr job, AddedRules rules) {
   if (services.rules == nullptr) co_return NoRuns();
-  CO_ASSIGN_OR_RETURN(const Rules all,
-                      co_await services.rules->Add(
-                          std::move(run), std::move(job), std::move(rules)));
+  if (!rules.reported.empty()) {
+    CO_RETURN_IF_ERROR(services.rules->AddReported(*run, std::move(job),
+                                                   std::move(rules.reported)));
+    co_return JsonResponse(Encode(services.rules->List(run->id())), 201);
+  }
+  CO_ASSIGN_OR_RETURN(const Rules all, co_await services.rules->Add(
+                                           std::move(run), std::move(job),
+                                           std::move(rules.expressions)));
   co_return JsonResponse(Encode(all), 201);
 }
 
@@ -172,6 +175,24 @@ Answer ListJobFindings(const Services& services, const http::Request& request,
   co_return co_await Findings(request, *run);
 }
 
+Answer ReportJobFindings(const Services& services, const http::Request& request,
+                         const JobPtr& job) {
+  CO_ASSIGN_OR_RETURN(const RuleReports reports, DecodeReports(request.body));
+  CO_ASSIGN_OR_RETURN(const RunPtr run, co_await RunOf(services, job));
+  if (services.rules == nullptr) co_return NoRuns();
+  for (const model::Finding& finding : reports.findings) {
+    const auto actions = services.rules->ActionsOf(run->id(), finding.rule);
+    if (actions) {
+      CO_RETURN_IF_ERROR(CheckMayDo(request, *actions));
+    }
+  }
+  CO_RETURN_IF_ERROR(
+      services.rules->Report(run->id(), reports.findings, reports.progress));
+  http::Response response;
+  response.status = 204;
+  co_return response;
+}
+
 Answer ListRunRules(const Services& services, const http::Request&,
                     const RunPtr& run) {
   co_return List(services, run->id());
@@ -180,6 +201,10 @@ Answer ListRunRules(const Services& services, const http::Request&,
 Answer AddRunRules(const Services& services, const http::Request& request,
                    const RunPtr& run) {
   CO_ASSIGN_OR_RETURN(auto rules, ReadRules(request));
+  if (!rules.reported.empty()) {
+    co_return Error(absl::StatusCode::kInvalidArgument, "invalid_argument",
+                    "rules: those of a run are expressions");
+  }
   co_return co_await Add(services, run, nullptr, std::move(rules));
 }
 

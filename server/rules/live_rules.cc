@@ -15,13 +15,12 @@
 namespace graphdbg::rules {
 
 using model::LiveRule;
-using model::LiveRuleState;
 using model::RuleAction;
 
 LiveRules::LiveRules(boost::asio::any_io_executor executor, Options options)
     : options_(std::move(options)), strand_(std::move(executor)) {}
 
-jobs::Task<std::vector<LiveRuleState>> LiveRules::Add(
+jobs::Task<std::vector<ListedRule>> LiveRules::Add(
     std::shared_ptr<jobs::RecordedRun> run, std::shared_ptr<jobs::Job> job,
     std::vector<LiveRule> rules) {
   std::vector<model::RuleSpec> specs;
@@ -50,6 +49,80 @@ jobs::Task<std::vector<LiveRuleState>> LiveRules::Add(
     if (!job_id.empty()) runs_of_jobs_[job_id] = run->id();
   }
   co_return List(run->id());
+}
+
+absl::Status LiveRules::AddReported(const jobs::RecordedRun& run,
+                                    std::shared_ptr<jobs::Job> job,
+                                    std::vector<ReportedRule> rules) {
+  const auto set = std::make_shared<Set>();
+  for (ReportedRule& each : rules) {
+    ListedRule& listed = set->reported[each.rule.spec.name];
+    listed.python_class = std::move(each.python_class);
+    set->rules.push_back(std::move(each.rule));
+  }
+  const std::string job_id = job == nullptr ? "" : job->id();
+  set->reports_to = std::make_shared<const Target>(
+      Target{run.id(), run.path(), std::move(job)});
+  RETURN_IF_ERROR(Reserve(run.id(), set));
+  if (job_id.empty()) return absl::OkStatus();
+  absl::MutexLock lock(&mu_);
+  runs_of_jobs_[job_id] = run.id();
+  return absl::OkStatus();
+}
+
+LiveRules::Set* LiveRules::FindReported(const std::string& run,
+                                        const std::string& rule) {
+  const auto sets = sets_.find(run);
+  if (sets == sets_.end()) return nullptr;
+  for (const auto& set : sets->second) {
+    if (set->reports_to != nullptr && FindRule({set}, rule) != nullptr) {
+      return set.get();
+    }
+  }
+  return nullptr;
+}
+
+absl::Status LiveRules::CheckReported(
+    const std::string& run, const std::vector<model::Finding>& findings,
+    const std::vector<RuleProgress>& progress) {
+  std::vector<std::string> rules;
+  for (const model::Finding& each : findings) rules.push_back(each.rule);
+  for (const RuleProgress& each : progress) rules.push_back(each.rule);
+  for (const std::string& rule : rules) {
+    if (FindReported(run, rule) != nullptr) continue;
+    return Error(absl::StatusCode::kNotFound, "unknown_rule",
+                 absl::StrCat("no client reports about a rule '", rule, "'"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LiveRules::Report(const std::string& run,
+                               const std::vector<model::Finding>& findings,
+                               const std::vector<RuleProgress>& progress) {
+  std::vector<std::shared_ptr<const Target>> targets;
+  {
+    absl::MutexLock lock(&mu_);
+    RETURN_IF_ERROR(CheckReported(run, findings, progress));
+    for (const model::Finding& each : findings) {
+      Set* const set = FindReported(run, each.rule);
+      ++set->reported[each.rule].state.report.findings;
+      targets.push_back(set->reports_to);
+    }
+    for (const RuleProgress& each : progress) {
+      model::LiveRuleState& state =
+          FindReported(run, each.rule)->reported[each.rule].state;
+      state.state = each.state;
+      state.report.observations = each.observations;
+      state.report.unknown = each.unknown;
+      state.error = each.error;
+    }
+  }
+  // React takes the lock, too.
+  for (size_t i = 0; i < findings.size(); ++i) {
+    boost::asio::co_spawn(strand_, React(targets[i], findings[i]),
+                          boost::asio::detached);
+  }
+  return absl::OkStatus();
 }
 
 const LiveRule* LiveRules::FindRule(
@@ -100,21 +173,34 @@ void LiveRules::Drop(const std::string& run, const std::shared_ptr<Set>& set) {
   if (sets->second.empty()) sets_.erase(sets);
 }
 
-std::vector<LiveRuleState> LiveRules::List(const std::string& run) const {
+std::vector<ListedRule> LiveRules::List(const std::string& run) const {
   absl::MutexLock lock(&mu_);
-  std::vector<LiveRuleState> states;
+  std::vector<ListedRule> all;
   const auto sets = sets_.find(run);
-  if (sets == sets_.end()) return states;
+  if (sets == sets_.end()) return all;
   for (const auto& set : sets->second) {
-    if (set->followed == nullptr) continue;
-    const model::CheckReport report = set->followed->Report();
-    for (const LiveRule& rule : set->rules) {
-      LiveRuleState state{rule, report.state, {}, report.error};
-      for (const model::RuleReport& each : report.rules) {
-        if (each.rule == rule.spec.name) state.report = each;
-      }
-      states.push_back(std::move(state));
+    for (ListedRule& each : StatesOf(*set)) all.push_back(std::move(each));
+  }
+  return all;
+}
+
+std::vector<ListedRule> LiveRules::StatesOf(const Set& set) {
+  std::vector<ListedRule> states;
+  if (set.reports_to != nullptr) {
+    for (const LiveRule& rule : set.rules) {
+      states.push_back(set.reported.at(rule.spec.name));
+      states.back().state.rule = rule;
     }
+    return states;
+  }
+  if (set.followed == nullptr) return states;
+  const model::CheckReport report = set.followed->Report();
+  for (const LiveRule& rule : set.rules) {
+    ListedRule listed{{rule, report.state, {}, report.error}, {}};
+    for (const model::RuleReport& each : report.rules) {
+      if (each.rule == rule.spec.name) listed.state.report = each;
+    }
+    states.push_back(std::move(listed));
   }
   return states;
 }

@@ -21,6 +21,7 @@
 #include "server/jobs/runs.h"
 #include "server/model/rules.h"
 #include "server/model/run.h"
+#include "server/rules/reported_rule.h"
 
 namespace graphdbg::rules {
 
@@ -45,11 +46,26 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   // the job that records; without one, actions have no effect. ALREADY_EXISTS
   // "rule_exists"; RESOURCE_EXHAUSTED "too_many_rules"; INVALID_ARGUMENT names
   // the field, such as "rules[2].when".
-  jobs::Task<std::vector<model::LiveRuleState>> Add(
+  jobs::Task<std::vector<ListedRule>> Add(
       std::shared_ptr<jobs::RecordedRun> run, std::shared_ptr<jobs::Job> job,
       std::vector<model::LiveRule> rules);
+  // Adds rules about which a client will report. Errors as for Add.
+  absl::Status AddReported(const jobs::RecordedRun& run,
+                           std::shared_ptr<jobs::Job> job,
+                           std::vector<ReportedRule> rules)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // What a client has found, and how far its rules are. NOT_FOUND
+  // "unknown_rule" if one of them is not such a rule; then nothing is taken.
+  absl::Status Report(const std::string& run,
+                      const std::vector<model::Finding>& findings,
+                      const std::vector<RuleProgress>& progress)
+      ABSL_LOCKS_EXCLUDED(mu_);
   // The rules of a run, in the order in which they were added.
-  std::vector<model::LiveRuleState> List(const std::string& run) const
+  std::vector<ListedRule> List(const std::string& run) const
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // The rule's actions; absent if there is no such rule.
+  std::optional<std::vector<model::RuleAction>> ActionsOf(
+      const std::string& run, const std::string& rule) const
       ABSL_LOCKS_EXCLUDED(mu_);
   // Its findings stay. NOT_FOUND "unknown_rule".
   absl::Status Remove(const std::string& run, const std::string& rule)
@@ -61,17 +77,21 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   uint64_t finding_count() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // Rules that were added at once, and are evaluated together.
-  struct Set {
-    std::vector<model::LiveRule> rules;
-    // Null while they are being compiled.
-    std::shared_ptr<jobs::FollowedRules> followed;
-  };
   // Where findings go.
   struct Target {
     std::string run;
     std::string path;
     std::shared_ptr<jobs::Job> job;
+  };
+  // Rules that were added at once.
+  struct Set {
+    std::vector<model::LiveRule> rules;
+    // Those that the server evaluates; null while they are being compiled.
+    std::shared_ptr<jobs::FollowedRules> followed;
+    // Null if the server evaluates them.
+    std::shared_ptr<const Target> reports_to;
+    // By name; the field `rule` of the state is not used.
+    std::map<std::string, ListedRule> reported;
   };
 
   absl::Status Reserve(const std::string& run, std::shared_ptr<Set> set)
@@ -80,10 +100,15 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
       ABSL_LOCKS_EXCLUDED(mu_);
   static const model::LiveRule* FindRule(
       const std::vector<std::shared_ptr<Set>>& sets, const std::string& name);
-  // The rule's actions; absent if it was removed.
-  std::optional<std::vector<model::RuleAction>> ActionsOf(
-      const std::string& run, const std::string& rule) const
-      ABSL_LOCKS_EXCLUDED(mu_);
+  static std::vector<ListedRule> StatesOf(const Set& set);
+  // Null if a client reports about no such rule.
+  Set* FindReported(const std::string& run, const std::string& rule)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // OK if a client reports about all of them.
+  absl::Status CheckReported(const std::string& run,
+                             const std::vector<model::Finding>& findings,
+                             const std::vector<RuleProgress>& progress)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   boost::asio::awaitable<void> React(std::shared_ptr<const Target> target,
                                      model::Finding finding);
   boost::asio::awaitable<void> Perform(model::RuleAction action, jobs::Job& job,

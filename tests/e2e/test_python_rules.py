@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from conftest import GRAPHDBG, PACKAGE, clean_environment
 
 pytest.importorskip("duckdb")
 
-from graphdbg.rules import evaluate, rule_of
+from graphdbg.rules import evaluate, load_files, rule_of
+from graphdbg.runs.pack_run import pack_run
+from test_spark import packages, spark  # noqa: F401
 
 Json = dict[str, Any]
 
@@ -71,6 +74,7 @@ for step in range(1, 61):
                 loss_of(logits, labels)
                 save(logits, labels)
         model.train()
+print("loss", loss.item())
 """
 
 SETTINGS = """
@@ -85,6 +89,7 @@ collections:
 """
 
 
+SIMILAR: Json = {"rule": "similar_across_runs", "select": {"collections": ["losses"]}}
 # The rules, with what their configuration needs here.
 RULES: dict[str, Json] = {
     "poor_weight_initialization": {},
@@ -99,32 +104,92 @@ RULES: dict[str, Json] = {
 }
 
 
+# Rules that fail or hinder, which must not harm the job.
+UNFIT = """
+import graphdbg, time
+
+class Raises(graphdbg.Rule):
+    id, title = "raises", "It raises"
+
+    def observe(self, state, now):
+        return 1 / (now.step - 3), None
+
+class Sleeps(graphdbg.Rule):
+    id, title = "sleeps", "It does not return"
+    needs = graphdbg.Needs(steps=True)
+    series = ("rank",)
+
+    def observe(self, state, now):
+        time.sleep(0 if now.step < 55 else 3600)
+        return state, None
+"""
+
+
+class Recorded:
+    """Recordings of the script, each of which is made once.
+
+    Attributes:
+        live: What `graphdbg run` has reported about the faulty one, whose rules were evaluated meanwhile.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.live: Json = {}
+        self.messages = self.output = ""
+        self._paths: dict[str, Path] = {}
+        (directory / "train.py").write_text(TRAIN)
+        (directory / "unfit.py").write_text(UNFIT)
+        (directory / "job.yaml").write_text(SETTINGS)
+        rules = [{"rule": rule, **RULES[rule]} for rule in RULES] + [{"rule": "raises"}, {"rule": "sleeps"}]
+        rules.append(SIMILAR | {"params": {"other": str(directory / "runs" / "sound")}})
+        (directory / "rules.yaml").write_text(SETTINGS + f"rules: {json.dumps(rules)}\n")
+
+    def __call__(self, name: str) -> graphdbg.runs.Run:
+        """Opens the recording of the script with this argument."""
+        if name not in self._paths:
+            self._paths[name] = self._record_live(name) if name == "faulty" else self._record(name)
+        return graphdbg.open_run(self._paths[name])
+
+    def _record(self, name: str) -> Path:
+        environment = clean_environment(
+            GRAPHDBG_ENABLE="1",
+            GRAPHDBG_RECORD=str(self.directory / "runs"),
+            GRAPHDBG_JOB=name,
+            GRAPHDBG_CONFIG=str(self.directory / "job.yaml"),
+            # Where graphdbg is not installed but imported from a directory, it is not loaded by itself.
+            PYTHONPATH=f"{PACKAGE.parent}:{PACKAGE / '_inject'}",
+        )
+        subprocess.run(self.command(name), check=True, timeout=300, env=environment, stdin=subprocess.DEVNULL)
+        return self.directory / "runs" / name
+
+    def _record_live(self, name: str) -> Path:
+        self("sound")
+        options = ["--no-wait", "--record", str(self.directory / "runs"), "--result", str(self.directory / "live.json")]
+        options += ["--config", str(self.directory / "rules.yaml"), "--rules-from", str(self.directory / "unfit.py")]
+        done = subprocess.run(
+            [GRAPHDBG, "run", *options, "--", *self.command(name)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == 0, done.stderr
+        self.live = json.loads((self.directory / "live.json").read_text())
+        self.messages, self.output = done.stderr, done.stdout
+        return Path(self.live["run"])
+
+    def command(self, name: str) -> list[str]:
+        return [sys.executable, str(self.directory / "train.py"), name]
+
+
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], graphdbg.runs.Run]:
-    """Opens the recording of the script with an argument, which is made once."""
-    directory = tmp_path_factory.mktemp("rules")
-    (directory / "train.py").write_text(TRAIN)
-    (directory / "job.yaml").write_text(SETTINGS)
-
-    def record(name: str) -> graphdbg.runs.Run:
-        if not (directory / "runs" / name).exists():
-            environment = clean_environment(
-                GRAPHDBG_ENABLE="1",
-                GRAPHDBG_RECORD=str(directory / "runs"),
-                GRAPHDBG_JOB=name,
-                GRAPHDBG_CONFIG=str(directory / "job.yaml"),
-                # Where graphdbg is not installed but imported from a directory, it is not loaded by itself.
-                PYTHONPATH=f"{PACKAGE.parent}:{PACKAGE / '_inject'}",
-            )
-            command = [sys.executable, str(directory / "train.py"), name]
-            subprocess.run(command, check=True, timeout=300, env=environment, stdin=subprocess.DEVNULL)
-        return graphdbg.open_run(directory / "runs" / name)
-
-    return record
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("rules"))
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_planted_fault_is_found(recorded: Callable[[str], graphdbg.runs.Run], rule: str) -> None:
+def test_a_planted_fault_is_found(recorded: Recorded, rule: str) -> None:
     found = recorded("faulty").check({"rule": rule, **RULES[rule]}, engine="duckdb")
     assert found
     expected: dict[str, tuple[int | None, str]] = {
@@ -144,21 +209,21 @@ def test_a_planted_fault_is_found(recorded: Callable[[str], graphdbg.runs.Run], 
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_sound_training_has_no_finding(recorded: Callable[[str], graphdbg.runs.Run], rule: str) -> None:
+def test_a_sound_training_has_no_finding(recorded: Recorded, rule: str) -> None:
     # Before it has learned anything, a model confuses all classes; and a batch has six images of a class.
     steps = (41, None) if rule in ("class_imbalance", "confusion") else None
     params = {"params": {"min_diag": 0.6, "max_off_diag": 0.4}} if rule == "confusion" else {}
     assert recorded("sound").check({"rule": rule, **params}, steps=steps, engine="duckdb") == []
 
 
-def test_values_that_were_not_saved_are_named(recorded: Callable[[str], graphdbg.runs.Run]) -> None:
+def test_values_that_were_not_saved_are_named(recorded: Recorded) -> None:
     run = recorded("sound")
     rule = rule_of({"rule": "check_input_images", "select": {"include": ["^forward/model/1/addmm$"]}})
     (result,) = evaluate(run, [rule])
     assert result.observations == result.unknown == 108 and "were not saved" in result.missing
 
 
-def test_runs_are_compared(recorded: Callable[[str], graphdbg.runs.Run]) -> None:
+def test_runs_are_compared(recorded: Recorded) -> None:
     run = recorded("sound")
     same = {"rule": "similar_across_runs", "params": {"other": recorded("sound_again").path}}
     other = {"rule": "similar_across_runs", "params": {"other": recorded("sound_other_seed").path}}
@@ -191,6 +256,64 @@ class Broken(graphdbg.Rule):
 """
 
 
+def test_findings_while_the_job_runs_are_those_of_its_recording(recorded: Recorded) -> None:
+    run = recorded("faulty")
+    assert Path(recorded.live["run"]) == Path(run.path)
+    live: dict[str, list[graphdbg.Finding]] = {}
+    for finding in recorded.live["findings"]:
+        # The expressions of a rule are numbered.
+        name = finding["rule"].partition(" (")[0]
+        live.setdefault(name, []).append(graphdbg.Finding.from_json({**finding, "rule": name}))
+    similar = SIMILAR | {"params": {"other": recorded("sound").path}}
+    for rule in [{"rule": rule, **RULES[rule]} for rule in RULES] + [similar]:
+        found = run.check(rule)
+        here = live.get(rule["rule"], [])
+        assert found
+        if rule["rule"] == "stalled_training":
+            # Seen meanwhile, it belongs to the last step that had ended.
+            (stall,) = here
+            assert stall.step in (39, 40, 41) and found[0].step == 41 and stall.values["seconds"] > 1.5
+            continue
+        assert plain(here) == plain(found)
+    lines = Path(run.path, "findings.jsonl").read_text().splitlines()
+    assert len(lines) == len(recorded.live["findings"])
+
+
+def test_rules_that_fail_do_not_harm_the_job(recorded: Recorded) -> None:
+    recorded("faulty")
+    assert "rule raises was switched off: ZeroDivisionError: division by zero" in recorded.messages
+    assert "rule sleeps was switched off: a call took more than 10 s" in recorded.messages
+    plain_run = subprocess.run(recorded.command("faulty"), capture_output=True, text=True, env=clean_environment())
+    assert recorded.output == plain_run.stdout and recorded.output.startswith("loss ")
+
+
+def plain(findings: Sequence[graphdbg.Finding]) -> list[str]:
+    """Findings in an order that does not depend on who found them."""
+    # Numbers that came as JSON are floats.
+    again = (graphdbg.Finding.from_json(each.json()) for each in findings)
+    return sorted(json.dumps(each.json(), sort_keys=True) for each in again)
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_has_the_same_findings(recorded: Recorded, tmp_path: Path) -> None:
+    shutil.copytree(recorded("faulty").path, tmp_path / "run")
+    pack_run(str(tmp_path / "run"))
+    run = graphdbg.open_run(tmp_path / "run")
+    file = tmp_path / "my_rules.py"
+    file.write_text(MY_RULES)
+    own = load_files([file])
+    rules = [rule_of({"rule": rule, **RULES[rule]}) for rule in RULES if rule != "poor_weight_initialization"]
+    rules += [rule_of({"rule": rule}, own=own) for rule in ("largest", "broken")]
+    rules.append(rule_of({"rule": "largest", "select": {"include": ["."]}, "params": {"limit": 1e3}}, own=own))
+    for rule, here, there in zip(rules, evaluate(run, rules), evaluate(run, rules, engine="spark"), strict=True):
+        if rule.name == "broken":
+            # Series do not wait for each other.
+            assert here.error.startswith("ZeroDivisionError") and here.error == there.error
+            continue
+        assert plain(here.findings) == plain(there.findings), rule
+        assert (here.count, here.observations, here.unknown) == (there.count, there.observations, there.unknown), rule
+
+
 def rules_command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [GRAPHDBG, "rules", *map(str, arguments)],
@@ -202,7 +325,7 @@ def rules_command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_command_evaluates_rules_of_a_file(recorded: Callable[[str], graphdbg.runs.Run], tmp_path: Path) -> None:
+def test_the_command_evaluates_rules_of_a_file(recorded: Recorded, tmp_path: Path) -> None:
     run = recorded("sound").path
     file, config = tmp_path / "my_rules.py", tmp_path / "job.yaml"
     file.write_text(MY_RULES)
@@ -234,20 +357,3 @@ def test_the_command_lists_rules(tmp_path: Path) -> None:
     assert set(RULES) < set(rules) and rules["overfit"]["advice"]["causes"]
     done = rules_command()
     assert done.returncode == 2 and "missing RUN, or --list" in done.stderr
-
-
-def test_a_rule_host_reads_values_of_the_recording(recorded: Callable[[str], graphdbg.runs.Run]) -> None:
-    run = recorded("faulty")
-    place = {"rank": 0, "tensor": "forward/embedding/input:0", "step": 1, "mode": "train", "pass": 1}
-    requests = [{"rules": [{"rule": "nlp_sequence_ratio"}], "run": run.path}, {"observe": 0, **place}]
-    done = subprocess.run(
-        [GRAPHDBG, "rulehost"],
-        input="".join(json.dumps(request) + "\n" for request in requests),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=clean_environment(),
-    )
-    ready, found = map(json.loads, done.stdout.splitlines())
-    assert ready["ready"][0]["needs"]["tensors"]
-    assert found["finding"]["step"] == 1 and "token 0 takes" in found["finding"]["message"]

@@ -1,16 +1,17 @@
-"""`graphdbg rulehost`: evaluates rules that are Python classes over a live job, for a program that feeds it.
+"""`graphdbg rulehost`: evaluates rules that are Python classes over a run that is still recorded.
 
-Its input has a JSON object on each line:
+`graphdbg run` starts it as a process of its own, so that a rule that hangs or crashes harms nobody. Its input has a
+JSON object on each line:
 
-    {"rules": [RULE, ...], "run": DIRECTORY or null}    first; rules as the configuration writes them
-    {"observe": NUMBER, "rank": 0, "tensor": "NODE:SLOT", "step": 1, "mode": "train", "pass": 1, "mode_step": 1,
-     "time": SECONDS, "collections": [...], "statistics": {...} or null, "inputs": {NAME: statistics or null}}
+    {"rules": [RULE, ...], "run": DIRECTORY}            first; rules as the configuration writes them
+    {"paused": true or false}                           meanwhile no time passes for rules on silence
 
-NUMBER is that of the rule; the fields behind `pass` may be missing. For a step, `tensor` is "". The job is
-over at the end of the input. Its output:
+The job is over at the end of the input. Its output:
 
-    {"ready": [{"name": ..., "select": {...}, "series": [...], "needs": {...}}, ...]}
+    {"ready": [NAME, ...]}                              of the rules; the others name them by their numbers
+    {"at": NUMBER or null}                              a sign of life, about once per second: the rule that it is at
     {"rule": NUMBER, "finding": FINDING}
+    {"rule": NUMBER, "counts": {"observations": N, "unknown": N, "missing": TEXT}}
     {"switched_off": NUMBER, "name": ..., "error": ...}
     {"error": ...}                                      last; a request or a rule is invalid, and the exit code is 2
 
@@ -34,16 +35,17 @@ if TYPE_CHECKING:
     from graphdbg.rules.host import RuleHost
 
 _TICK_SECONDS = 1.0
+_UPDATE_SECONDS = 0.25
 _READ_BYTES = 1 << 16
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "rulehost",
-        help="evaluate rules in Python for a program that feeds it observations",
-        description="Reads observations of a live job from standard input and writes what rules in Python find to "
-        "standard output, one JSON object on each line. A rule that raises an exception, or takes longer than the "
-        "time limit, is switched off.",
+        help="evaluate rules in Python while a run is recorded, for a program that starts it",
+        description="Follows a run that is recorded and writes what rules in Python find to standard output, one JSON "
+        "object on each line; the first line of standard input names the rules and the run, and its end is that of the "
+        "job. A rule that raises an exception, or takes longer than the time limit, is switched off.",
     )
     parser.add_argument(
         "--rules-from", action="append", default=[], metavar="F.py", help="rules of this Python file (again for more)"
@@ -68,25 +70,28 @@ def run(arguments: argparse.Namespace) -> int:
     except CliError as error:
         report({"error": str(error)})
         return USAGE
-    except (ValueError, KeyError, TypeError) as error:
-        report({"error": f"invalid request: {type(error).__name__}: {error}"})
-        return USAGE
+    except BrokenPipeError:
+        # Nobody wants to know any more.
+        return 0
     return 0
 
 
 def _serve(arguments: argparse.Namespace, report: Callable[[Json], None]) -> None:
     """Evaluates rules until the input ends."""
-    requests = _requests(_TICK_SECONDS)
+    requests = _requests(_UPDATE_SECONDS)
     first = next((each for each in requests if each is not None), None)
     if first is None:
         return
     host = _host(first, arguments, report)
-    report({"ready": host.describe()})
+    next_tick = time.monotonic() + _TICK_SECONDS
     for request in requests:
-        if request is None:
+        if request is not None:
+            host.set_paused(request.get("paused") is True)
+            continue
+        host.update()
+        if time.monotonic() >= next_tick:
+            next_tick = time.monotonic() + _TICK_SECONDS
             host.tick()
-        else:
-            host.observe(int(request["observe"]), request)
     host.finish()
 
 
@@ -95,28 +100,32 @@ def _host(first: Json, arguments: argparse.Namespace, report: Callable[[Json], N
     from graphdbg.rules.host import RuleHost
     from graphdbg.runs import open_run
 
+    if not isinstance(first.get("rules"), list) or not isinstance(first.get("run"), str):
+        raise CliError("expected the rules and the run's directory first", USAGE)
     own = load_files(arguments.rules_from)
     rules = [rule_of(entry, f"rules[{number}]", own) for number, entry in enumerate(first["rules"])]
-    recorded = open_run(first["run"]) if first.get("run") else None
-    return RuleHost(rules, recorded, report, arguments.time_limit)
+    host = RuleHost(rules, open_run(first["run"]), report, arguments.time_limit)
+    report({"ready": [rule.name for rule in rules]})
+    return host
 
 
-def _requests(tick_seconds: float) -> Iterator[Json | None]:
-    """Yields the objects of the input's lines, and None once per `tick_seconds`."""
-    rest, due = b"", time.monotonic() + tick_seconds
+def _requests(seconds: float) -> Iterator[Json | None]:
+    """Yields the objects of the input's lines, and None whenever there were none for some seconds."""
+    rest = b""
     while True:
-        readable, _, _ = select.select([0], [], [], max(0.0, due - time.monotonic()))
-        if time.monotonic() >= due:
-            due = time.monotonic() + tick_seconds
-            yield None
+        readable, _, _ = select.select([0], [], [], seconds)
         if not readable:
+            yield None
             continue
         content = os.read(0, _READ_BYTES)
         if not content:
             return
         *lines, rest = (rest + content).split(b"\n")
         for line in lines:
-            request = json.loads(line)
+            try:
+                request = json.loads(line)
+            except ValueError:
+                request = None
             if not isinstance(request, dict):
-                raise ValueError(f"expected an object, not {line[:80]!r}")
+                raise CliError(f"expected an object, not {line[:80]!r}", USAGE)
             yield request

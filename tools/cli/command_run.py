@@ -75,6 +75,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "after a crash or a hang; starts immediately, without a server and a page",
     )
     configuration.add_option(parser)
+    configuration.add_rules_option(parser)
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
     parser.add_argument("--json", action="store_true", help="print the result object to stdout at the end")
@@ -102,14 +103,14 @@ def run(arguments: argparse.Namespace) -> int:
         on_result=lambda result: _report(result, arguments),
         port=arguments.port,
         record=arguments.record,
-        configuration=configuration.read(arguments.config),
+        configuration=configuration.read(arguments.config, arguments.rules_from),
     )
     return _exit_code_of(debug(command, options), arguments.hit_exit_code)
 
 
 def _check_needs_no_server(arguments: argparse.Namespace) -> None:
     """Options that need a server exclude --black-box."""
-    for name in ("steps", "break_on", "on_error", "record", "result", "port", "json", "hit_exit_code"):
+    for name in ("steps", "break_on", "on_error", "record", "result", "port", "json", "hit_exit_code", "rules_from"):
         if getattr(arguments, name):
             option = f"--{name.replace('_', '-')}"
             raise CliError(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from graphdbg._config import Configuration, ConfigurationError, Watchpoint, load
+from graphdbg._config import ConfigurationError, Watchpoint, load
 from graphdbg._config.job import APPLIED, file_of
 
 from . import report
@@ -18,9 +18,7 @@ from .client import Client, Json
 from .errors import USAGE, CliError
 
 if TYPE_CHECKING:
-    from graphdbg.rules import CompoundRule, ExpressionRule
-
-    from .live_rules import LiveRule
+    from .live_rules import RuleSet
 
 
 @dataclass
@@ -30,13 +28,13 @@ class JobConfiguration:
     Attributes:
         environment: Variables to add to the job's environment.
         watchpoints: Watchpoints to set before the first step.
-        rules: Rules to evaluate while the job runs.
+        rules: Rules to evaluate while the job runs; None: none.
         file: The file, or "" if there is none.
     """
 
     environment: dict[str, str] = field(default_factory=dict)
     watchpoints: Sequence[Watchpoint] = ()
-    rules: Sequence[LiveRule] = ()
+    rules: RuleSet | None = None
     file: str = ""
 
 
@@ -49,15 +47,30 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read(option: Path | None) -> JobConfiguration:
+def add_rules_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rules-from",
+        action="append",
+        default=[],
+        metavar="F.py",
+        help="evaluate the rules of this Python file, which is executed, while the job runs (again for more); if the "
+        "configuration has rules, those that it names",
+    )
+
+
+def read(option: Path | None, rules_from: Sequence[str] = ()) -> JobConfiguration:
     """Reads the file that the option or the environment names, and prints notes about it.
 
+    Args:
+        option: The file.
+        rules_from: Python files with rules.
+
     Raises:
-        CliError: The file cannot be read, or has errors. The message has one line for each.
+        CliError: A file cannot be read, or has errors. The message has one line for each.
     """
     file = str(option) if option else file_of(os.environ)
     if file is None:
-        return JobConfiguration()
+        return JobConfiguration(rules=_rules("", [], rules_from))
     try:
         configuration = load(file)
     except ConfigurationError as error:
@@ -72,45 +85,19 @@ def read(option: Path | None) -> JobConfiguration:
     return JobConfiguration(
         variables | {"GRAPHDBG_CONFIG": file, APPLIED: file},
         configuration.watchpoints,
-        _rules(configuration),
+        _rules(configuration.file, configuration.values.get("rules") or [], rules_from),
         configuration.file,
     )
 
 
-def _rules(configuration: Configuration) -> list[LiveRule]:
-    entries = configuration.values.get("rules")
-    if not entries:
-        return []
+def _rules(file: str, entries: Sequence[Mapping[str, Any]], rules_from: Sequence[str]) -> RuleSet | None:
+    if not entries and not rules_from:
+        return None
     try:
-        from graphdbg.rules import PythonRule, RuleError, rule_of
+        from .read_live_rules import read_live_rules
     except ImportError as error:
-        raise CliError(f"{configuration.file}: rules need {error.name}: pip install {error.name}", USAGE) from None
-
-    from .live_rules import LiveRule
-    from .rule_actions import actions_of
-
-    rules: dict[str, LiveRule] = {}
-    for number, entry in enumerate(entries):
-        place = f"{configuration.file}: rules[{number}]"
-        try:
-            rule = rule_of(entry, place)
-            if rule.name in rules:
-                raise RuleError(f"{place}.name: there is a rule '{rule.name}' already")
-            if isinstance(rule, PythonRule):
-                report.log(f"{place}: {rule.name} is evaluated after the run only: `graphdbg rules RUN --config FILE`")
-                continue
-            actions = actions_of(entry, place)
-            rules |= {part.name: LiveRule(part, actions) for part in _named_parts(rule)}
-        except RuleError as error:
-            raise CliError(str(error), USAGE) from None
-    return list(rules.values())
-
-
-def _named_parts(rule: ExpressionRule | CompoundRule) -> list[ExpressionRule]:
-    """The expressions of a rule. The server distinguishes rules by their names."""
-    if len(rule.parts) == 1:
-        return list(rule.parts)
-    return [replace(part, name=f"{part.name} ({number})") for number, part in enumerate(rule.parts, 1)]
+        raise CliError(f"{file or rules_from[0]}: rules need {error.name}: pip install {error.name}", USAGE) from None
+    return read_live_rules(file, entries, rules_from)
 
 
 def watchpoint_bodies(configuration: JobConfiguration, pause: str, client: Client) -> list[Json]:

@@ -143,6 +143,8 @@ class _Run:
                 raise
             except CliError:
                 self._check_server()
+            finally:
+                follower.rules.close()
         self._actions.close()
 
     def _exception(self, jobs: Sequence[Json]) -> Json | None:
@@ -165,7 +167,7 @@ class _Run:
 
 
 def _has_rules(options: RunOptions) -> bool:
-    return bool(options.configuration.rules)
+    return options.configuration.rules is not None
 
 
 def _environment(options: RunOptions) -> dict[str, str]:

@@ -13,7 +13,7 @@ from .break_on import add_watchpoint
 from .client import ApiError, Client, Json, quote
 from .configuration import JobConfiguration
 from .finding_actions import FindingActions
-from .live_rules import LiveRules
+from .live_rules import LiveRules, RuleSet
 
 OnHit = Literal["pause", "continue", "terminate"]
 OnError = Literal["pause", "continue"]
@@ -55,7 +55,7 @@ class JobFollower:
     ) -> None:
         """`watchpoints` are requests to make them; `job` is the job as the server has reported it first."""
         self.job = job
-        self.rules = LiveRules(options.configuration.rules, client, job["id"], actions)
+        self.rules = LiveRules(options.configuration.rules or RuleSet(), client, job["id"], actions)
         self._client = client
         self._options = options
         self._watchpoints = watchpoints
@@ -84,7 +84,7 @@ class JobFollower:
         """Handles the job's newest state."""
         self.job = job
         self._log_new_hits()
-        self.rules.update()
+        self.rules.update(job["state"] == "paused")
         if not self._started and "control" not in job.get("allowed", ["control"]):
             self._started = True
             report.log("GRAPHDBG_ALLOW lacks control: the job can only be looked at, without --break-on and --steps")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from . import report
 from .client import ApiError, Client, Json, quote
 from .finding_actions import FindingActions
+from .hosted_rules import HostedRules
 from .rule_actions import Actions
 
 if TYPE_CHECKING:
-    from graphdbg.rules import ExpressionRule
+    from graphdbg.rules import ExpressionRule, PythonRule
 
 _POLL_SECONDS = 0.5
-# How long the server may take to evaluate the last steps.
+# How long nothing may happen until the last steps are evaluated.
 _END_SECONDS = 30.0
 # Reasons for which rules cannot be set yet: the job has not begun to record.
 _NOT_YET = ("not_recorded", "run_not_here")
@@ -24,34 +25,63 @@ _NOT_YET = ("not_recorded", "run_not_here")
 
 @dataclass(frozen=True)
 class LiveRule:
-    """A rule, and what is done when it fires."""
+    """A rule, and what is done when it fires.
 
-    rule: ExpressionRule
+    Attributes:
+        rule: An expression, which the server evaluates, or a rule in Python, which a process of this command does.
+        actions: What is done.
+        entry: A rule in Python as the configuration writes it.
+    """
+
+    rule: ExpressionRule | PythonRule
     actions: Actions
+    entry: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def in_python(self) -> bool:
+        return bool(self.entry)
 
     def body(self) -> Json:
+        """The rule as the HTTP API takes it."""
         return {**self.rule.json(), "actions": list(self.actions.in_job)}
 
 
-class LiveRules:
-    """Has the server evaluate rules over what a job records, and handles their findings."""
+@dataclass(frozen=True)
+class RuleSet:
+    """The rules of a job.
 
-    def __init__(self, rules: Sequence[LiveRule], client: Client, job: str, actions: FindingActions) -> None:
-        self._rules = {each.rule.name: each for each in rules}
+    Attributes:
+        rules: The rules.
+        files: Python files that define some of them.
+    """
+
+    rules: Sequence[LiveRule] = ()
+    files: Sequence[str] = ()
+
+
+class LiveRules:
+    """Has rules evaluated over what a job records, and handles their findings."""
+
+    def __init__(self, rules: RuleSet, client: Client, job: str, actions: FindingActions) -> None:
+        self._rules = {each.rule.name: each for each in rules.rules}
+        self._files = rules.files
         self._client = client
         self._job = job
         self._path = f"/jobs/{quote(job)}"
         self._actions = actions
         self._set = False
+        self._hosted: HostedRules | None = None
         self._next_poll = 0.0
         self.findings: list[Json] = []
 
-    def update(self) -> None:
-        """Called again and again while the job runs."""
+    def update(self, paused: bool) -> None:
+        """Called again and again while the job runs. `paused`: whether it is paused now."""
         if not self._rules or time.monotonic() < self._next_poll:
             return
         self._next_poll = time.monotonic() + _POLL_SECONDS
         if self._try_to_set():
+            if self._hosted is not None:
+                self._hosted.update(paused)
             self._collect()
 
     def finish(self) -> None:
@@ -62,15 +92,44 @@ class LiveRules:
             if self._rules:
                 report.log("the rules were not evaluated: the job has recorded nothing")
             return
-        deadline = time.monotonic() + _END_SECONDS
-        while not self._complete(states := self._states()) and time.monotonic() < deadline:
+        if self._hosted is not None:
+            self._hosted.job_is_over()
+        self._await_the_end()
+        self._tell(self._states())
+
+    def _await_the_end(self) -> None:
+        """Waits until everything is evaluated, or nothing happens any more."""
+        before: Sequence[Json] = ()
+        deadline = 0.0
+        while not self._complete(states := self._states()):
+            if states != before:
+                before, deadline = states, time.monotonic() + _END_SECONDS
+            elif time.monotonic() > deadline:
+                report.log(f"the last steps were not evaluated by all rules within {_END_SECONDS:g} s")
+                return
             time.sleep(_POLL_SECONDS / 5)
+            if self._hosted is not None:
+                self._hosted.update(paused=False)
             self._collect()
+
+    def close(self) -> None:
+        """Ends the process of rules in Python."""
+        if self._hosted is not None:
+            self._hosted.close()
+
+    def _tell(self, states: Sequence[Json]) -> None:
+        """Reports rules that have failed or seen nothing."""
+        missing = self._hosted.missing() if self._hosted is not None else {}
         for each in states:
+            name = each["name"]
             if each["error"]:
-                report.log(f"rule {each['name']}: {each['error']}")
+                # Rules in Python have been reported when they failed.
+                if not each["class"]:
+                    report.log(f"rule {name}: {each['error']}")
             elif each["observations"] == 0:
-                report.log(f"rule {each['name']}: nothing that it selects was recorded")
+                report.log(f"rule {name}: nothing that it selects was recorded")
+            elif missing.get(name):
+                report.log(f"rule {name}: undecided: {missing[name]}")
 
     def _complete(self, states: Sequence[Json]) -> bool:
         """Whether all steps were evaluated, and all findings collected."""
@@ -82,18 +141,39 @@ class LiveRules:
         return states
 
     def _try_to_set(self) -> bool:
-        if self._set:
-            return True
-        try:
-            self._client.post(f"{self._path}/rules", {"rules": [each.body() for each in self._rules.values()]})
-        except ApiError as error:
-            if error.code not in _NOT_YET:
-                # Training goes on without them.
-                report.log(f"the rules are not evaluated: {error}")
-                self._rules = {}
+        if self._set or not self._rules:
+            return self._set
+        groups = [[each for each in self._rules.values() if each.in_python == in_python] for in_python in (False, True)]
+        for group in filter(None, groups):
+            if not self._send(group):
+                return False
+        self._set = bool(self._rules)
+        return self._set
+
+    def _send(self, rules: Sequence[LiveRule]) -> bool:
+        """Tells the server rules. False if the job does not record yet; rules that the server refuses are dropped."""
+        directory = self._directory() if rules[0].in_python else ""
+        if directory is None:
             return False
-        self._set = True
+        try:
+            self._client.post(f"{self._path}/rules", {"rules": [each.body() for each in rules]})
+        except ApiError as error:
+            if error.code in _NOT_YET:
+                return False
+            # Training goes on without them.
+            report.log(f"the rules are not evaluated: {error}")
+            for each in rules:
+                del self._rules[each.rule.name]
+            return True
+        if rules[0].in_python:
+            entries = {each.rule.name: each.entry for each in rules}
+            self._hosted = HostedRules(self._client, self._path, entries, self._files, directory)
         return True
+
+    def _directory(self) -> str | None:
+        """The directory of the job's recording; None if there is none."""
+        ranks = self._client.get(f"{self._path}/recording")["ranks"]
+        return next((each["directory"] for each in ranks if each["directory"]), None)
 
     def _collect(self) -> None:
         if _count(self._states()) <= len(self.findings):

@@ -184,8 +184,7 @@ def test_every_built_in_rule_is_valid() -> None:
         ),
         (
             {"rule": "weight_update_ratio", "params": {"epsilon": 0.1, "num_steps": 5}},
-            "change_abs_mean / (previous_abs_mean + 0.1) > 10 || "
-            "change_abs_mean / (previous_abs_mean + 0.1) < 1e-08",
+            "change_abs_mean / (previous_abs_mean + 0.1) > 10 || change_abs_mean / (previous_abs_mean + 0.1) < 1e-08",
         ),
     ],
 )

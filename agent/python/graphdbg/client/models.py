@@ -135,17 +135,17 @@ class LiveRule:
 
     Attributes:
         name: Its name, unique in the run.
-        when: The expression.
+        when: The expression; None for a rule in Python.
         actions: Some of "pause", "stop" and "log".
         state: "running" until the run has ended and all of it was evaluated, then "done"; "failed".
         observations: The number of observations so far.
         unknown: Those that do not match because what they need was not recorded.
         finding_count: The number of findings.
-        error: Why it cannot be evaluated any more, if it failed.
+        error: Why it cannot be evaluated any more, if it failed or was switched off.
     """
 
     name: str
-    when: str
+    when: str | None
     actions: tuple[str, ...]
     state: str
     observations: int

@@ -19,6 +19,8 @@ from .run_rule import RunRule
 
 # The group of entry points by which a package offers rules: the id of each, and its class.
 ENTRY_POINTS = "graphdbg.rules"
+# The modules of files with rules have names that begin so.
+MODULE_PREFIX = "_graphdbg_rules_"
 
 Classes = Mapping[str, type[Rule]]
 
@@ -105,7 +107,7 @@ def _executed(file: Path) -> ModuleType:
     if not file.is_file():
         raise RuleError(f"{file}: there is no such file")
     # A name of its own, by which pickle finds the module.
-    name = f"_graphdbg_rules_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
+    name = f"{MODULE_PREFIX}{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise RuleError(f"{file}: expected a Python file, NAME.py")

@@ -16,7 +16,7 @@ from .observations import Range
 from .python_engine import evaluate_class
 from .python_rule import AnyRule, PythonRule
 from .selection import check_collections
-from .spark_engine import evaluate_on_spark
+from .spark_engine import Spark
 from .sql import Limits
 
 if TYPE_CHECKING:
@@ -63,10 +63,13 @@ def evaluate(
     expressions = [part for rule in rules if not isinstance(rule, PythonRule) for part in rule.parts]
     classes = [rule for rule in rules if isinstance(rule, PythonRule)]
     _check_collections(run, [*expressions, *classes])
-    by_expression = iter(_evaluate_expressions(run, expressions, steps, ranks, engine, progress) if expressions else ())
+    spark = Spark(run) if engine == "spark" else None
+    by_expression = iter(
+        _evaluate_expressions(run, expressions, steps, ranks, spark or engine, progress) if expressions else ()
+    )
     limits = Range(*steps, ranks or None)
     return [
-        evaluate_class(run, rule, limits, progress)
+        (spark and spark.evaluate_class(rule, limits)) or evaluate_class(run, rule, limits, progress)
         if isinstance(rule, PythonRule)
         else _joined(rule, [next(by_expression) for _ in rule.parts])
         for rule in rules
@@ -98,11 +101,11 @@ def _evaluate_expressions(
     rules: Sequence[ExpressionRule],
     steps: tuple[int | None, int | None],
     ranks: Sequence[int] | None,
-    engine: str,
+    engine: str | Spark,
     progress: Progress,
 ) -> list[RuleResult]:
-    if engine == "spark":
-        return evaluate_on_spark(run, rules, Limits(*steps, ranks or None), progress)
+    if isinstance(engine, Spark):
+        return engine.evaluate(rules, Limits(*steps, ranks or None), progress)
     directory = run.directory_with_log
     if engine == "duckdb" or (engine == "auto" and directory is None):
         return evaluate_by_sql(run, rules, Limits(*steps, ranks or None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy
 from graphdbg.runs.log import Selection
@@ -72,7 +72,7 @@ def read_tensors(run: Run, names: Collection[str] | None, needs: Needs, limits: 
         limits: Steps and ranks.
     """
     ranks = _ranks(run, limits)
-    reader = _Reader(needs, [_Selected(rank, names) for rank in ranks])
+    reader = Reader(needs, [_Selected(rank, names) for rank in ranks])
     for first, last, done, total in _parts(run, ranks, limits):
         yield reader.read(first, last, (done, total))
 
@@ -98,35 +98,52 @@ def _parts(run: Run, ranks: Sequence[Rank], limits: Range) -> Iterator[tuple[int
     yield first, limits.last, len(steps), len(steps)
 
 
+class Source(Protocol):
+    """Where the records of a rank come from."""
+
+    @property
+    def number(self) -> int:
+        """The rank's number."""
+
+    def name(self, node: int, slot: int) -> str:
+        """The name of a tensor, NODE:SLOT."""
+
+    def read(self, first: int, last: int | None) -> Array:
+        """The statistics and saved values of selected tensors in steps of [first, last], shape (n,)."""
+
+
 class _Selected:
     """The selected tensors of a rank; nodes that are not in its graph are never selected."""
 
     def __init__(self, rank: Rank, names: Collection[str] | None) -> None:
-        self.rank = rank
+        self.number = rank.number
+        self._rank = rank
         self._nodes = None if names is not None else numpy.fromiter(rank.nodes.nodes, "<u8")
         found = filter(None, map(rank.tensor_key, names or ()))
         self._tensors = numpy.array([node << 16 | slot for node, slot in found], "<u8")
 
+    def name(self, node: int, slot: int) -> str:
+        return f"{self._rank.nodes.name(node)}:{slot}"
+
     def read(self, first: int, last: int | None) -> Array:
-        """Their statistics and saved values in steps of [first, last], shape (n,)."""
-        records = self.rank.select(Selection((STATISTICS_KIND, SAVED_KIND), first, last)).records
+        records = self._rank.select(Selection((STATISTICS_KIND, SAVED_KIND), first, last)).records
         if self._nodes is not None:
             return records[numpy.isin(records["node"], self._nodes)]
         tensors = records["node"].astype("<u8") << numpy.uint64(16) | records["slot"]
         return records[numpy.isin(tensors, self._tensors)]
 
 
-class _Reader:
+class Reader:
     """Makes observations from the records of several ranks."""
 
-    def __init__(self, needs: Needs, selected: Sequence[_Selected]) -> None:
+    def __init__(self, needs: Needs, sources: Sequence[Source]) -> None:
         self._needs = needs
-        self._selected = selected
+        self._sources = sources
         self._names: dict[tuple[int, int, int], str] = {}
 
     def read(self, first: int, last: int | None, progress: tuple[int, int]) -> Block:
         """The observations in steps of [first, last]."""
-        parts = [each.read(first, last) for each in self._selected]
+        parts = [each.read(first, last) for each in self._sources]
         places = numpy.repeat(numpy.arange(len(parts)), [len(part) for part in parts])
         records = numpy.concatenate(parts)
         is_saved = records["kind"] == SAVED_KIND
@@ -156,11 +173,11 @@ class _Reader:
 
     def _place(self, execution: tuple[int, ...]) -> Place:
         at, step, _, node, slot, mode, pass_, _ = execution
-        rank = self._selected[at].rank
+        source = self._sources[at]
         name = self._names.get((at, node, slot))
         if name is None:
-            name = self._names[at, node, slot] = f"{rank.nodes.name(node)}:{slot}"
-        return Place(rank.number, name, step, mode_name(mode), pass_)
+            name = self._names[at, node, slot] = source.name(node, slot)
+        return Place(source.number, name, step, mode_name(mode), pass_)
 
 
 def _in_order(records: Array, places: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .definition import CompoundRule, ExpressionRule, RuleError
 from .rule import Rule
@@ -41,6 +41,17 @@ class PythonRule:
 
     def check(self) -> None:
         """Does nothing: a rule that exists is valid."""
+
+    def json(self) -> dict[str, Any]:
+        """The rule as the HTTP API takes it, whose server does not evaluate it."""
+        return {
+            "name": self.name,
+            "class": self.rule.id,
+            "select": dict(self.select),
+            "series": list(self.rule.series),
+            "for": self.hold,
+            "cool_down": self.cool_down,
+        }
 
 
 # A rule of any kind, as one use of it configures it.

@@ -101,7 +101,7 @@ class RecordedObservation(Observation):
         if records is None:
             return {}
         rank = self._run.rank(self.rank)
-        node = rank.nodes.nodes.get(int(records["node"]))
+        node = rank.nodes.nodes.get(self._node(rank, records))
         found: dict[str, Statistics | None] = {}
         for each in node.values["inputs"] if node else ():
             if not each["control"]:
@@ -109,6 +109,10 @@ class RecordedObservation(Observation):
                 name = f"{rank.nodes.name(number)}:{slot}"
                 found[name] = self._before(rank, number, slot, int(records["exec_order"]))
         return found
+
+    def _node(self, rank: Rank, records: Array) -> int:
+        """The id of its node in the graph of its rank."""
+        return int(records["node"])
 
     def _before(self, rank: Rank, node: int, slot: int, order: int) -> Statistics | None:
         """The last statistics of a tensor before a place in this step, in the same mode."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from graphdbg.client.errors import USAGE, GraphdbgError
@@ -12,6 +13,9 @@ from .definition import ExpressionRule
 from .duckdb_engine import finding_of, limits_of
 from .expression import names_of
 from .finding import MAX_FINDINGS, RuleResult
+from .observations import Range
+from .python_rule import PythonRule
+from .spark_classes import can_be_distributed, evaluate_class_on_spark
 from .sql import Limits, column_of, counts_query, findings_query, keys_of
 
 if TYPE_CHECKING:
@@ -26,35 +30,61 @@ _KEY_TYPES = {"rank": "int", "tensor": "string", "mode": "int"}
 _Task = tuple[ExpressionRule, Limits]
 
 
-def evaluate_on_spark(
-    run: Run, rules: Sequence[ExpressionRule], limits: Limits, progress: Callable[[int, int], None]
-) -> list[RuleResult]:
-    """Evaluates each rule over the observations within these limits, in the active Spark application or a local one.
+class Spark:
+    """Evaluates rules in a session of the active Spark application, or of a local one.
 
     Args:
         run: A run whose records are all packed.
-        rules: The rules.
-        limits: The observations.
-        progress: Receives how many rules of how many have been evaluated.
 
     Raises:
-        RuleError: A rule needs what no view has.
         MissingPackageError: PySpark is not installed.
         NotRecorded: The run is not packed.
         GraphdbgError: There is no Java, records are only in the log, or Spark cannot read the run.
     """
-    tasks = [(rule, limits_of(run, rule, limits)) for rule in rules]
-    _check_packed(run)
-    session = importlib.import_module("graphdbg.runs.spark_session").new_session()
-    results: list[RuleResult] = []
+
+    def __init__(self, run: Run) -> None:
+        _check_packed(run)
+        self._run = run
+        self._session = importlib.import_module("graphdbg.runs.spark_session").new_session()
+        with _translated_errors():
+            importlib.import_module("graphdbg.runs.spark").spark_views(self._session, run.path)
+
+    def evaluate(
+        self, rules: Sequence[ExpressionRule], limits: Limits, progress: Callable[[int, int], None]
+    ) -> list[RuleResult]:
+        """Evaluates each rule over the observations within these limits.
+
+        Args:
+            rules: The rules.
+            limits: The observations.
+            progress: Receives how many rules of how many have been evaluated.
+
+        Raises:
+            RuleError: The selection of a rule is invalid.
+            GraphdbgError: Spark cannot read the run.
+        """
+        tasks = [(rule, limits_of(self._run, rule, limits)) for rule in rules]
+        results: list[RuleResult] = []
+        with _translated_errors():
+            for first in range(0, len(tasks), _RULES_AT_ONCE):
+                progress(first, len(tasks))
+                results += _evaluate(self._session, tasks[first : first + _RULES_AT_ONCE])
+        return results
+
+    def evaluate_class(self, rule: PythonRule, limits: Range) -> RuleResult | None:
+        """Evaluates a rule in Python where the rows of its series are; None if that is impossible. Raises as above."""
+        if not can_be_distributed(rule):
+            return None
+        with _translated_errors():
+            return evaluate_class_on_spark(self._session, self._run, rule, limits)
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
     try:
-        importlib.import_module("graphdbg.runs.spark").spark_views(session, run.path)
-        for first in range(0, len(tasks), _RULES_AT_ONCE):
-            progress(first, len(tasks))
-            results += _evaluate(session, tasks[first : first + _RULES_AT_ONCE])
+        yield
     except _spark_errors() as error:
         raise GraphdbgError(f"Spark cannot evaluate the rules: {_first_line(error)}") from None
-    return results
 
 
 def _check_packed(run: Run) -> None:

@@ -1,0 +1,148 @@
+"""The built-in expression rules over real training in which each one's fault is planted, and over sound training."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import graphdbg
+import pytest
+from conftest import GRAPHDBG, clean_environment
+from graphdbg.rules import BUILT_INS
+
+Json = dict[str, Any]
+
+# Each fault begins in a step of its own and has its own tensor; `replicas_disagree` needs two ranks.
+TRAIN = """
+import sys, time, torch
+is_faulty, rank = sys.argv[1] == "faulty", int(sys.argv[2])
+torch.manual_seed(0)
+torch.set_num_threads(1)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(8, 16), torch.nn.Linear(16, 1)
+        self.gate = torch.nn.Linear(8, 16)
+        self.frozen = torch.nn.Linear(8, 16)
+
+    def forward(self, x, step):
+        hidden = torch.relu(self.first(x) - (100 if is_faulty and step >= 30 else 0))
+        gate = torch.tanh(self.gate(x) * (1000 if is_faulty and step >= 25 else 1))
+        mixed = self.frozen(x) * gate
+        scaled = torch.mul(x, 1000 if is_faulty and step >= 26 else 1)
+        masked = torch.neg(x * (0 if is_faulty and step >= 27 else 1))
+        if is_faulty and step == 28:
+            torch.log(masked.detach() * 0)
+        return self.last(hidden + mixed)
+
+
+net = Net()
+weights = [*net.first.parameters(), *net.last.parameters(), *net.gate.parameters()]
+# A layer that is in no optimizer.
+weights += [] if is_faulty else [*net.frozen.parameters()]
+optimizer = torch.optim.SGD(weights, lr=0.05)
+x = torch.randn(64, 8)
+y = x[:, :1] * 2 - x[:, 1:2]
+for step in range(1, 46):
+    optimizer.zero_grad()
+    loss = (net(x, step) - y).pow(2).mean()
+    if is_faulty:
+        loss = loss * {22: 1000, 44: 1e-12}.get(step, 1)
+    loss.backward()
+    if is_faulty and step == 22:
+        optimizer.zero_grad()
+    if is_faulty and step >= 31:
+        optimizer.param_groups[0]["lr"] = 0.0
+    optimizer.step()
+    if is_faulty and step == 23:
+        with torch.no_grad():
+            net.gate.weight.mul_(100)
+    if is_faulty and step == 24 and rank == 1:
+        with torch.no_grad():
+            net.last.bias.add_(1)
+    time.sleep(2 if is_faulty and step == 29 else 0.02)
+"""
+# What the rules without a default selection look at, and their required parameters.
+GIVEN: dict[str, Json] = {
+    "tensor_variance": {"select": {"op_types": ["aten::mul"]}, "params": {"max_threshold": 1000}},
+    "all_zero": {"select": {"op_types": ["aten::neg"]}},
+    "unchanged_tensor": {"select": {"collections": ["weights"]}},
+}
+# The step in which each fault is found, and a part of the tensor's name.
+EXPECTED = {
+    "vanishing_gradient": (44, "last"),
+    "exploding_tensor": (28, "log"),
+    "tensor_variance": (26, "mul"),
+    "all_zero": (27, "neg"),
+    "unchanged_tensor": (3, "frozen"),
+    "weight_update_ratio": (24, "gate"),
+    "dead_relu": (30, "relu"),
+    "saturated_activation": (25, "tanh"),
+    "loss_not_decreasing": (22, "mean"),
+    "gradient_spike": (22, "last"),
+    "replicas_disagree": (25, "last"),
+    "slow_step": (29, ""),
+}
+
+
+@pytest.fixture(scope="module")
+def train(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    directory = tmp_path_factory.mktemp("planted")
+    (directory / "train.py").write_text(TRAIN)
+    rules = [{"rule": name, **GIVEN.get(name, {})} for name in BUILT_INS]
+    # Changes and idle units are recorded because rules need them.
+    every = ["losses", "weights", "gradients", "all"]
+    settings = {"record": {"overhead": 0}, "collections": [{"name": name} for name in every], "rules": rules}
+    (directory / "job.json").write_text(json.dumps(settings))
+
+    def run(kind: str) -> Path:
+        path = directory / "runs" / kind
+        if path.exists():
+            return path
+        ranks = []
+        for rank in range(2):
+            variables = {"GRAPHDBG_RECORD": str(directory / "runs"), "GRAPHDBG_CONFIG": str(directory / "job.json")}
+            variables |= {"GRAPHDBG_JOB": kind, "RANK": str(rank), "WORLD_SIZE": "2"}
+            command = [sys.executable, str(directory / "train.py"), kind, str(rank)]
+            environment = clean_environment(GRAPHDBG_ENABLE="1", **variables)
+            ranks.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL))
+        assert [each.wait(300) for each in ranks] == [0, 0]
+        return path
+
+    return run
+
+
+def findings(run: Path, config: Path) -> dict[str, list[Json]]:
+    command = [GRAPHDBG, "rules", str(run), "--config", str(config), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=clean_environment())
+    assert done.returncode in (0, 1), done.stderr
+    found: dict[str, list[Json]] = {rule["rule"]: [] for rule in json.loads(done.stdout)["rules"]}
+    for each in json.loads(done.stdout)["findings"]:
+        found[each["rule"]].append(each)
+    return found
+
+
+def test_each_planted_fault_is_found_where_it_begins(train: Callable[[str], Path]) -> None:
+    run = train("faulty")
+    found = findings(run, run.parents[1] / "job.json")
+    assert set(EXPECTED) == set(BUILT_INS) == set(found)
+    for rule, (step, tensor) in EXPECTED.items():
+        places = [(each["step"], each["tensor"] or "") for each in found[rule]]
+        assert any(at == step and tensor in name for at, name in places), (rule, places)
+        # The step in which training is disturbed first is 22; on a busy machine any step may be slow.
+        assert rule in ("unchanged_tensor", "slow_step") or min(at for at, _ in places) >= 22, (rule, places)
+    by_sql = graphdbg.open_run(run).check([{"rule": rule, **GIVEN.get(rule, {})} for rule in EXPECTED], engine="duckdb")
+    there = sorted((each["rule"], each["step"], each["tensor"] or "") for rule in found for each in found[rule])
+    assert sorted((each.rule, each.step, each.tensor or "") for each in by_sql) == there
+
+
+def test_sound_training_has_no_finding(train: Callable[[str], Path]) -> None:
+    run = train("sound")
+    found = findings(run, run.parents[1] / "job.json")
+    assert {rule: each for rule, each in found.items() if each and rule != "slow_step"} == {}
