@@ -56,7 +56,8 @@ for step in range(1, 46):
         loss = loss * {22: 1000, 44: 1e-12}.get(step, 1)
     loss.backward()
     if is_faulty and step == 22:
-        optimizer.zero_grad()
+        for weight in weights:
+            weight.grad.mul_(0.001)
     if is_faulty and step >= 31:
         optimizer.param_groups[0]["lr"] = 0.0
     optimizer.step()
@@ -135,8 +136,9 @@ def test_each_planted_fault_is_found_where_it_begins(train: Callable[[str], Path
     for rule, (step, tensor) in EXPECTED.items():
         places = [(each["step"], each["tensor"] or "") for each in found[rule]]
         assert any(at == step and tensor in name for at, name in places), (rule, places)
-        # The step in which training is disturbed first is 22; on a busy machine any step may be slow.
-        assert rule in ("unchanged_tensor", "slow_step") or min(at for at, _ in places) >= 22, (rule, places)
+        # Apart from the frozen layer, training is disturbed first in step 22. On a busy machine any step may be slow.
+        others = [at for at, name in places if "frozen" not in name]
+        assert rule == "slow_step" or min(others, default=22) >= 22, (rule, places)
     by_sql = graphdbg.open_run(run).check([{"rule": rule, **GIVEN.get(rule, {})} for rule in EXPECTED], engine="duckdb")
     there = sorted((each["rule"], each["step"], each["tensor"] or "") for rule in found for each in found[rule])
     assert sorted((each.rule, each.step, each.tensor or "") for each in by_sql) == there

@@ -303,7 +303,6 @@ def test_every_built_in_rule_has_advice_and_parameters_with_meaning() -> None:
         assert rule.title and rule.advice.causes and rule.advice.next, rule.id
     assert {rule.id for rule in rules if rule.needs_selection} == {
         "all_zero",
-        "saturated_activation",
         "tensor_variance",
         "unchanged_tensor",
     }

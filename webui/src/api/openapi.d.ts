@@ -200,7 +200,11 @@ export interface paths {
         /** Returns what rules have found while the job ran. */
         get: operations["listJobFindings"];
         put?: never;
-        post?: never;
+        /**
+         * Adds findings of rules in Python, which the caller evaluates.
+         * @description The server keeps them, sends them as events and carries out the rules' actions, as for the rules that it evaluates itself. 404 `unknown_rule` if a rule was not added with its `class`. Only administrators report findings of rules that `stop` the job.
+         */
+        post: operations["reportJobFindings"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1916,8 +1920,10 @@ export interface components {
         /** @description The rule's fields, and how far it has been evaluated. */
         LiveRule: {
             actions: ("pause" | "stop" | "log")[];
+            /** @description The id of a rule in Python, which a client evaluates. */
+            class: string | null;
             cool_down: number;
-            /** @description Why it failed. */
+            /** @description Why it failed, or was switched off. */
             error: string | null;
             finding_count: number;
             for: number;
@@ -1935,7 +1941,8 @@ export interface components {
             state: "running" | "done" | "cancelled" | "failed";
             /** @description Observations that do not match because what they need was not recorded. */
             unknown: number;
-            when: string;
+            /** @description Null for a rule in Python. */
+            when: string | null;
         };
         LiveRules: {
             rules: components["schemas"]["LiveRule"][];
@@ -2084,10 +2091,12 @@ export interface components {
          * @enum {unknown}
          */
         Role: "view" | "control" | "admin";
-        /** @description A series consists of the observations of one tensor of one rank in one mode, in order of step and pass. */
+        /** @description A series consists of the observations of one tensor of one rank in one mode, in order of step and pass. Either `when` or `class` is required. */
         RuleFields: {
             /** @description Only for rules of jobs: what a finding does. `pause` stops the job after the step that it is at, `stop` terminates it, which only administrators may order, `log` sends a `log` event. */
             actions?: ("pause" | "stop" | "log")[];
+            /** @description Only for rules of jobs: the id of a rule in Python, which the caller evaluates and reports about. All rules of a request have a class, or none. */
+            class?: string;
             /**
              * @description Observations without a match before the rule is reported again.
              * @default 10
@@ -2118,7 +2127,7 @@ export interface components {
             /** @description What distinguishes two series; by default everything. A rule whose series comprise several tensors or ranks needs `reduce`, except for one that observes steps. */
             series?: ("rank" | "tensor" | "mode")[];
             /** @description An expression as for conditions, with the functions prev(x, n), mean_before(x, n), min_before(x, n), max_before(x, n) and held(c, n) over the series' earlier observations. */
-            when: string;
+            when?: string;
         };
         Run: components["schemas"]["Job"] & {
             /** @description Damaged files, and Parquet files with steps that the log does not have any more, which the server does not read. The rest of the run can be read. */
@@ -2623,6 +2632,48 @@ export interface operations {
                         total: number;
                     };
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    reportJobFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    findings?: components["schemas"]["Finding"][];
+                    /** @description How far they are. */
+                    rules?: {
+                        /** @description Why the rule was switched off. */
+                        error?: string | null;
+                        name: string;
+                        /** @default 0 */
+                        observations?: number;
+                        /**
+                         * @default running
+                         * @enum {unknown}
+                         */
+                        state?: "running" | "done" | "cancelled" | "failed";
+                        /** @default 0 */
+                        unknown?: number;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description They were added. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,8 @@ def _settings() -> dict[str, str]:
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Workers of Python are other processes, in which rules are evaluated.
+        "spark.pyspark.python": sys.executable,
         "spark.driver.memory": f"{max(1, min(8, memory // 4 // _GIB))}g",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
         # A laptop's share of the default, which is made for clusters.
