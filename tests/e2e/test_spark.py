@@ -39,7 +39,6 @@ FOR_SMALL_RUNS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.driver.memory": "1g",
-    "spark.pyspark.python": sys.executable,
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -63,6 +62,7 @@ def packages() -> str:
 @pytest.fixture(scope="module")
 def spark(packages: str) -> Iterator[Any]:
     sys.path.append(packages)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]")

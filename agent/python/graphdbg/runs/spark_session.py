@@ -52,6 +52,8 @@ def _local(sessions: Any) -> Any:
     # spark-submit has started Java already, and knows the cluster.
     if "PYSPARK_GATEWAY_PORT" not in os.environ and _java() is None:
         raise GraphdbgError("the engine spark needs Java 17 or newer: apt install openjdk-17-jre-headless")
+    # Rules in Python are evaluated by workers, which Spark starts by this name.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sessions.builder.appName("graphdbg")
     for name, value in _settings().items():
         builder = builder.config(name, value)
@@ -73,8 +75,6 @@ def _settings() -> dict[str, str]:
     return {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Workers of Python are other processes, in which rules are evaluated.
-        "spark.pyspark.python": sys.executable,
         "spark.driver.memory": f"{max(1, min(8, memory // 4 // _GIB))}g",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
         # A laptop's share of the default, which is made for clusters.
