@@ -122,9 +122,11 @@ class RuleProcess:
         self._heard = time.monotonic()
         if not self._numbers:
             return
+        # A rule that imports PyTorch is not to be debugged.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GRAPHDBG_")}
         # Ctrl-C is for the job; the rules are still evaluated at its end.
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
         )
         assert self._process.stdout
         os.set_blocking(self._process.stdout.fileno(), False)
