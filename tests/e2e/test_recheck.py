@@ -13,7 +13,7 @@ from typing import Any
 
 import graphdbg
 import pytest
-from conftest import GRAPHDBG, HOSTS, Finished, clean_environment
+from conftest import GRAPHDBG, HOSTS, Finished, clean_environment, wait_until
 from graphdbg.cli.recorded import Progress
 
 # The logarithm of a negative prediction is NaN.
@@ -196,6 +196,8 @@ def test_wrong_arguments_are_named(recorded: tuple[Finished, Path], tmp_path: Pa
     unknown = recheck(str(directory), "nann")
     assert unknown.returncode == 2
     assert "unknown condition 'nann'" in unknown.stderr
+    ranks = recheck(str(directory), "nan", "--ranks=0:x")
+    assert ranks.returncode == 2 and "expected ranks such as 0:7,12, not 0:x" in ranks.stderr
     absent = recheck(str(tmp_path / "nothing"), "nan")
     assert absent.returncode != 0
     assert "nothing" in absent.stderr
@@ -241,3 +243,7 @@ def test_what_takes_longer_than_a_second_shows_a_bar(monkeypatch: pytest.MonkeyP
     assert terminal.getvalue() == bar
     progress.clear()
     assert terminal.getvalue() == f"{bar}\r{' ' * (len(bar) - 1)}\r"
+    with progress.waiting("exporting"):
+        now[0] += 10
+        wait_until("the line", lambda: "exporting, 10 s" in terminal.getvalue())
+    assert terminal.getvalue().endswith(" \r")

@@ -136,5 +136,12 @@ def test_conditions_are_checked_without_pyarrow(tmp_path: Path) -> None:
     ran = graphdbg("recheck", run, "abs_max_gt:0")
     assert ran.returncode == 1 and "step 1 " in ran.stdout
     assert graphdbg("show", run).returncode == graphdbg("runs", run).returncode == 0
+    ran = graphdbg("rules", run, "--rule", "exploding_tensor", "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["rules"][0]["observations"] > 0
+    # Nor where the job has packed what is still in the log.
+    (Path(run) / "parquet" / "records" / "rank=0").mkdir(parents=True, exist_ok=True)
+    (Path(run) / "parquet" / "records" / "rank=0" / "00000001-00000008.parquet").touch()
+    assert graphdbg("recheck", run, "abs_max_gt:0").returncode == 1
     ran = graphdbg("pack", run)
     assert ran.returncode == 3 and "pip install 'graphdbg[analysis]'" in ran.stderr

@@ -84,8 +84,10 @@ def fetched_run(place: str, ranks: Sequence[int] | None, steps: Steps, progress:
             made = Path(scratch) / "made"
             unpack_run(place, made / name, progress, ranks, steps, share=True)
             (made / _SOURCE).write_text(json.dumps(source))
-            shutil.rmtree(entry, ignore_errors=True)
-            made.rename(entry)
+            # Unless another process has made the same copy meanwhile, which may be in use.
+            if not _is_copy_of(entry, source):
+                shutil.rmtree(entry, ignore_errors=True)
+                made.rename(entry)
         _forget_unfinished(entry.parent)
         _forget_oldest(entry)
     except (OSError, ValueError) as error:
