@@ -250,7 +250,7 @@ def test_csv_and_parquet_have_the_tables(runs, tmp_path, monkeypatch):
     table = pandas.read_csv(file)
     assert table["rank"].tolist() == [0, 0, 1, 1] and table["max"].tolist() == [2, 3, 2, 3]
     files = export(runs, "parquet", tmp_path / "out", name="second")
-    assert len(files) == 6
+    assert len(files) == 7
     assert len(pandas.read_parquet(tmp_path / "out" / "steps.parquet")) == 8
     monkeypatch.setattr("graphdbg.runs.export._STEPS_OF_FILE", 2)
     for selection in ({"tensors": "weight"}, {"collection": "weights"}):

@@ -105,6 +105,9 @@ class RuleHost:
         self._refresh()
         for number in list(self._rules):
             with self._guarded(number) as live:
+                if live.looks_at_the_whole_run:
+                    # It may take longer than a rule that looks at one observation.
+                    self._sign(None)
                 live.finish()
         self._report_counts()
 
@@ -170,6 +173,7 @@ class _LiveEvaluation(Evaluation):
         sign: Callable[[], None],
     ) -> None:
         super().__init__(run, rule, found)
+        self.looks_at_the_whole_run = isinstance(rule.rule, RunRule)
         self.has_tick = type(rule.rule).tick is not Rule.tick
         self._time_limit = time_limit
         self._sign = sign
@@ -182,7 +186,7 @@ class _LiveEvaluation(Evaluation):
 
     def update(self, growth: Growth) -> None:
         """Evaluates the steps that are ready. Raises SwitchedOff and RuleError."""
-        if isinstance(self.rule.rule, RunRule) or not growth.joint or not self._has_collections():
+        if self.looks_at_the_whole_run or not growth.joint or not self._has_collections():
             return
         if self._joins_ranks:
             self._advance(None, growth.joint)
@@ -194,7 +198,6 @@ class _LiveEvaluation(Evaluation):
         rule = self.rule.rule
         self._check_collections()
         if isinstance(rule, RunRule):
-            # It looks at everything at once, which may take longer than a call for one observation.
             self.examine(rule, Range())
             return
         for rank in [None] if self._joins_ranks else self._run.ranks:
