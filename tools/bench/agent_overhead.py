@@ -274,11 +274,12 @@ def main() -> None:
             ratio = ratios(slices)
             apart = with_first_steps(first_steps, step, ratio)
             results[workload] = {"plain_ms": step * 1000, "ratios": ratio, "with_first_steps": apart}
+            # What a run that is cut off has measured is not lost.
+            if arguments.json:
+                arguments.json.write_text(json.dumps(results, indent=2))
             print(f"{workload}: done", file=sys.stderr)
         server.stop()
     print(table(results), table_with_first_steps(results), sep="\n\n")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ class TrainingObserver:
         self._models, self._readout = Models(), Readout()
         self._signs = Signs(self._models)
         self._notices = True
+        self._has_new_parameters = False
         self._optimized = Optimized(report, self._models)
         self._batches = batches.Batches(report)
         self._autocast = autocast.Autocast(report)
@@ -87,8 +88,8 @@ class TrainingObserver:
 
     def parameter_registered(self) -> None:
         """A module gets a parameter."""
-        if self._watched:
-            self._look_again()
+        # A model that is made has many.
+        self._has_new_parameters = bool(self._watched)
 
     def model_called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_followed():
@@ -115,6 +116,9 @@ class TrainingObserver:
         if not self._is_followed():
             return
         self._notice(self._signs.backward, roots)
+        if self._has_new_parameters:
+            self._has_new_parameters = False
+            self._look_again()
         if self._active:
             self._run("backward", lambda: (_tensors_in(roots), line_of(sys._getframe(1))))
 
