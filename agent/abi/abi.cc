@@ -21,6 +21,7 @@
 #include "agent/recording/file_recording.h"
 #include "agent/runtime/report.h"
 #include "agent/transport/grpc_transport.h"
+#include "proto/runs/digest.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -365,6 +366,22 @@ graphdbg_status graphdbg_report(graphdbg_agent* agent,
     }
     return ToCode(a.Report(CopySized(finding)));
   });
+}
+
+graphdbg_status graphdbg_compare_replicas(graphdbg_agent* agent,
+                                          const graphdbg_replicas* replicas) {
+  return Guarded(agent, [&](Agent& a) {
+    if (replicas == nullptr || replicas->group == nullptr ||
+        (replicas->replicas == nullptr && replicas->count > 0)) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                  "replicas, their group or their digests are null");
+    }
+    return ToCode(a.CompareReplicas(CopySized(replicas)));
+  });
+}
+
+uint64_t graphdbg_digest(const void* data, uint64_t count, size_t item_size) {
+  return graphdbg::runs::Digest(data, count, item_size);
 }
 
 graphdbg_agent* graphdbg_current(void) {

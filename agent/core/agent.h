@@ -117,6 +117,8 @@ class Agent final {
   bool Watches(const char* condition) const;
   // INVALID_ARGUMENT for unknown nodes and conditions.
   absl::Status Report(const graphdbg_finding& finding);
+  // INVALID_ARGUMENT for unknown nodes.
+  absl::Status CompareReplicas(const graphdbg_replicas& replicas);
 
   // Logs the line and does nothing more in this process. Only the first call
   // has an effect.
@@ -145,6 +147,10 @@ class Agent final {
   // Whatever determines which executions are followed has changed.
   void UpdateInterest();
   void ReportState(v1::StateUpdate state);
+  absl::Status ReportAt(const graphdbg_finding& finding,
+                        const ExecutionPoint& point);
+  // The server has found it by comparing ranks.
+  void ReportOfServer(const v1::Finding& finding);
 
   // Sets the watchpoints of the configuration, since there is no server that
   // would do so.

@@ -9,7 +9,9 @@
 #include "agent/core/log.h"
 #include "agent/core/recorder.h"
 #include "agent/core/reported_finding.h"
+#include "proto/wire/limits.h"
 #include "proto/wire/status_macros.h"
+#include "proto/wire/utf8.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -256,12 +258,56 @@ bool Agent::Watches(const char* condition) const {
 
 absl::Status Agent::Report(const graphdbg_finding& finding) {
   if (!live()) return absl::OkStatus();
+  return ReportAt(finding, {counter_.current_step(), counter_.NextOrder(),
+                            /*in_progress=*/false});
+}
+
+absl::Status Agent::ReportAt(const graphdbg_finding& finding,
+                             const ExecutionPoint& point) {
   Findings findings = reporter_.NewFindings();
-  const ExecutionPoint point{counter_.current_step(), counter_.NextOrder(),
-                             /*in_progress=*/false};
   RETURN_IF_ERROR(
       AddReported(finding, watch_.OnThisThread(), nodes_, point, &findings));
   if (!findings.empty()) reporter_.Report(std::move(findings));
+  return absl::OkStatus();
+}
+
+void Agent::ReportOfServer(const v1::Finding& from) {
+  graphdbg_finding finding = {};
+  finding.struct_size = sizeof(finding);
+  finding.condition = from.condition().c_str();
+  finding.node = from.node_id();
+  finding.message = from.message().c_str();
+  const absl::Status reported =
+      ReportAt(finding, {from.step(), /*order=*/0, /*in_progress=*/false});
+  if (!reported.ok()) {
+    outbox_.PutLog(
+        v1::Log::LEVEL_WARNING,
+        absl::StrCat("ignored a finding of the server: ", reported.message()));
+  }
+}
+
+absl::Status Agent::CompareReplicas(const graphdbg_replicas& replicas) {
+  if (!live()) return absl::OkStatus();
+  v1::ReplicaDigests message;
+  message.set_step(counter_.current_step());
+  message.set_group(wire::ToValidUtf8(replicas.group, wire::kMaxNameBytes));
+  message.set_group_size(replicas.group_size);
+  message.set_moment(replicas.moment);
+  const auto count =
+      static_cast<int>(std::min<size_t>(replicas.count, wire::kMaxReplicas));
+  message.mutable_node_ids()->Reserve(count);
+  message.mutable_digests()->Reserve(count);
+  for (int i = 0; i < count; ++i) {
+    const graphdbg_replica& replica = replicas.replicas[i];
+    const NodeFacts* const facts = nodes_.Facts(replica.node);
+    if (facts == nullptr || !facts->has(kAnyNode)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("node ", replica.node, " was not declared"));
+    }
+    message.add_node_ids(replica.node);
+    message.add_digests(replica.digest);
+  }
+  outbox_.PutReplicas(std::move(message));
   return absl::OkStatus();
 }
 

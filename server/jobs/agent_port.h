@@ -101,6 +101,20 @@ struct StatisticsReport {
   std::vector<Tensor> tensors;
 };
 
+// Digests of a rank's copies of tensors of which all ranks of a group have
+// equal ones. Those of the same moment are compared.
+struct ReplicaReport {
+  struct Replica {
+    uint32_t node_id = 0;
+    uint64_t digest = 0;
+  };
+  uint64_t step = 0;
+  std::string group;
+  uint32_t group_size = 0;
+  uint64_t moment = 0;
+  std::vector<Replica> replicas;
+};
+
 // Describes the tensor whose bytes follow.
 struct TensorHeader {
   model::TensorType type;
@@ -167,7 +181,7 @@ struct ExitReport {
 using AgentReport =
     std::variant<graph::GraphPatch, RunReport, HitReport, TensorChunk,
                  CommandOutcome, WatchpointReport, StatisticsReport,
-                 RecordingReport, LogReport, ExitReport>;
+                 ReplicaReport, RecordingReport, LogReport, ExitReport>;
 
 // --- To the agent ---------------------------------------------------------
 
@@ -230,10 +244,21 @@ struct HitsRecordedOrder {
   uint64_t through = 0;
 };
 
+// Report this as a hit of each watchpoint with the condition that covers the
+// node.
+struct FindingOrder {
+  std::string condition;
+  uint64_t step = 0;
+  // The agent's own id of the node.
+  uint32_t node_id = 0;
+  std::string message;
+};
+
 using AgentOrder =
     std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
                  RemoveWatchpointOrder, TensorOrder, CancelTensorOrder,
-                 CatchTensorOrder, SetRecordingOrder, HitsRecordedOrder>;
+                 CatchTensorOrder, SetRecordingOrder, HitsRecordedOrder,
+                 FindingOrder>;
 
 // Sends orders to one agent. Implemented by each agent protocol.
 class AgentLink {
