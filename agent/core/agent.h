@@ -149,6 +149,9 @@ class Agent final {
   void ReportState(v1::StateUpdate state);
   absl::Status ReportAt(const graphdbg_finding& finding,
                         const ExecutionPoint& point);
+  // Tells the server where values that are not finite came from in this step,
+  // if a watchpoint has hit them.
+  void ReportOrigin(uint64_t step);
   // The server has found it by comparing ranks.
   void ReportOfServer(const v1::Finding& finding);
 
@@ -209,6 +212,9 @@ class Agent final {
   std::atomic<bool> started_{false};
   // Start has returned control to the program.
   std::atomic<bool> running_{false};
+
+  // Used by the thread that ends steps only.
+  int origins_ = 0;
 
   // Set by Open, before the program can start.
   std::chrono::steady_clock::time_point opened_at_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/agent.h"
 #include "agent/core/log.h"
+#include "agent/core/non_finite_origin.h"
 #include "agent/core/recorder.h"
 #include "agent/core/reported_finding.h"
 #include "proto/wire/limits.h"
@@ -18,6 +19,10 @@ namespace {
 
 // How long a program that starts late still waits for the server.
 constexpr auto kLastChance = std::chrono::seconds(1);
+
+// Steps whose values that are not finite are followed. After the first ones,
+// they mostly come from the parameters.
+constexpr int kMaxOrigins = 100;
 
 // The type of nodes that stand for values which the program saves.
 constexpr char kSaveOpType[] = "graphdbg::save_tensor";
@@ -183,6 +188,7 @@ graphdbg_status Agent::StepEnd() {
   reporter_.ReportStatistics(step);
   std::vector<uint32_t> stops = reporter_.Report(std::move(findings));
   for (uint32_t id : reporter_.TakeStepEndStops()) stops.push_back(id);
+  if (config_.world_size > 1) ReportOrigin(step);
   if (const auto recorder = recordings_.recorders().current()) {
     recorder->EndStep(step);
   }
@@ -198,6 +204,14 @@ graphdbg_status Agent::StepEnd() {
   }
   UpdateInterest();
   return status;
+}
+
+void Agent::ReportOrigin(uint64_t step) {
+  const NonFinite wanted = reporter_.TakeNonFinite(step);
+  if (!wanted.any() || origins_ == kMaxOrigins) return;
+  ++origins_;
+  auto origin = FindOrigin(wanted, step, values_.kept(), nodes_, &devices_);
+  if (origin) outbox_.PutOrigin(*std::move(origin));
 }
 
 void Agent::BeginPass(graphdbg_mode mode, bool within_step) {

@@ -59,6 +59,14 @@ void Outbox::PutReplicas(v1::ReplicaDigests replicas) {
   Put(std::move(message));
 }
 
+void Outbox::PutOrigin(v1::NonFiniteOrigin origin) {
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive || !peer_.takes_origins) return;
+  v1::AgentMessage message;
+  *message.mutable_non_finite_origin() = std::move(origin);
+  Put(std::move(message));
+}
+
 void Outbox::PutLog(v1::Log::Level level, std::string text) {
   MutexLock lock(&mu_);
   if (logs_ >= kMaxLogs) return;

@@ -32,8 +32,9 @@ class Outbox {
   void PutHit(v1::Hit hit);
   // Dropped if the server does not accept them, or earlier ones still wait.
   void PutStatistics(v1::StatisticsReport report);
-  // Dropped likewise.
+  // Also dropped, if the server does not understand it.
   void PutReplicas(v1::ReplicaDigests replicas);
+  void PutOrigin(v1::NonFiniteOrigin origin);
   void PutLog(v1::Log::Level level, std::string message);
   void PutState(const v1::StateUpdate& state);
   void PutCommandResult(uint64_t command_id, const absl::Status& status);
@@ -67,6 +68,7 @@ class Outbox {
     bool knows_absorbed = false;
     bool takes_recordings = false;
     bool compares_replicas = false;
+    bool takes_origins = false;
   };
   // The server accepted the stream: messages added from now on are sent.
   void BeginStream(const Peer& peer);

@@ -138,7 +138,8 @@ void ServerLink::OnWelcome(const v1::Welcome& welcome) {
                               wire::Has(theirs, wire::kStatisticsReport),
                               wire::Has(theirs, wire::kHitsAbsorbed),
                               wire::Has(theirs, wire::kRecording1),
-                              wire::Has(theirs, wire::kReplicas1)});
+                              wire::Has(theirs, wire::kReplicas1),
+                              wire::Has(theirs, wire::kOrigins1)});
   parts_.gate->SetConnected(true);
   parts_.gate->ReportState(/*always=*/true);
   // Last: it lets the program start.

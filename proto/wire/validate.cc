@@ -206,6 +206,11 @@ absl::Status Check(const v1::ReplicaDigests& replicas) {
            [](uint32_t id) { return NodeId("replicas.node_ids", id); }));
 }
 
+absl::Status Check(const v1::NonFiniteOrigin& origin) {
+  return First(NodeId("non_finite_origin.node_id", origin.node_id()),
+               AtMost("non_finite_origin.slot", origin.slot(), kMaxNodeEdges));
+}
+
 absl::Status Check(const v1::Finding& finding) {
   return First(Required("finding.condition", finding.condition()),
                NodeId("finding.node_id", finding.node_id()),
@@ -338,6 +343,8 @@ absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes) {
       return Check(message.recording_status());
     case Case::kReplicas:
       return Check(message.replicas());
+    case Case::kNonFiniteOrigin:
+      return Check(message.non_finite_origin());
     case Case::MESSAGE_NOT_SET:
       return Invalid("message", "is missing");
   }

@@ -200,6 +200,11 @@ AgentReport Decode(const v1::ReplicaDigests& replicas) {
   return report;
 }
 
+AgentReport Decode(const v1::NonFiniteOrigin& origin) {
+  return jobs::OriginReport{origin.step(), origin.node_id(), origin.slot(),
+                            origin.order(), origin.received()};
+}
+
 AgentReport Decode(const v1::RecordingStatus& status) {
   jobs::RecordingReport report;
   report.order = status.id();
@@ -288,6 +293,8 @@ jobs::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data) {
       return Decode(message.recording_status());
     case Case::kReplicas:
       return Decode(message.replicas());
+    case Case::kNonFiniteOrigin:
+      return Decode(message.non_finite_origin());
     case Case::kLog:
       return Decode(message.log());
     default:

@@ -115,6 +115,17 @@ struct ReplicaReport {
   std::vector<Replica> replicas;
 };
 
+// The first tensor with values that are not finite in a step in which they have
+// met a watchpoint's condition.
+struct OriginReport {
+  uint64_t step = 0;
+  uint32_t node_id = 0;
+  uint32_t slot = 0;
+  uint64_t order = 0;
+  // The node is a collective, which has received them from another rank.
+  bool received = false;
+};
+
 // Describes the tensor whose bytes follow.
 struct TensorHeader {
   model::TensorType type;
@@ -178,10 +189,10 @@ struct ExitReport {
   std::map<std::string, double> metrics;
 };
 
-using AgentReport =
-    std::variant<graph::GraphPatch, RunReport, HitReport, TensorChunk,
-                 CommandOutcome, WatchpointReport, StatisticsReport,
-                 ReplicaReport, RecordingReport, LogReport, ExitReport>;
+using AgentReport = std::variant<graph::GraphPatch, RunReport, HitReport,
+                                 TensorChunk, CommandOutcome, WatchpointReport,
+                                 StatisticsReport, ReplicaReport, OriginReport,
+                                 RecordingReport, LogReport, ExitReport>;
 
 // --- To the agent ---------------------------------------------------------
 

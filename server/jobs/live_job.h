@@ -37,6 +37,7 @@
 #include "server/jobs/journal.h"
 #include "server/jobs/known_statistics.h"
 #include "server/jobs/live_tensors.h"
+#include "server/jobs/origin_table.h"
 #include "server/jobs/rank_group.h"
 #include "server/jobs/replica_table.h"
 #include "server/jobs/statistics_recorder.h"
@@ -177,6 +178,7 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, WatchpointReport& report);
   void Handle(Rank& rank, StatisticsReport& report);
   void Handle(Rank& rank, ReplicaReport& report);
+  void Handle(Rank& rank, OriginReport& report);
   void Handle(Rank& rank, RecordingReport& report);
   void Handle(Rank& rank, LogReport& report);
   void RecordDevice(Rank& rank, const RunReport& report);
@@ -227,6 +229,7 @@ class LiveJob final : public Job,
   KnownStatistics known_statistics_;
   UncheckedWatchpoints unchecked_;
   ReplicaTable replicas_;
+  OriginTable origins_;
 
   // ... and the parts that work on it, each using those above it.
   JobEvents events_;

@@ -208,6 +208,10 @@ void LiveJob::Handle(Rank& rank, ReplicaReport& report) {
   }
 }
 
+void LiveJob::Handle(Rank& rank, OriginReport& report) {
+  origins_.Add(rank, report);
+}
+
 void LiveJob::Handle(Rank& rank, RecordingReport& report) {
   recordings_.OnReport(rank.hello.rank, report);
 }
