@@ -329,7 +329,7 @@ def compare_replicas(
     library: ctypes.CDLL, agent: void_p, group: str, group_size: int, moment: int, replicas: Sequence[tuple[int, int]]
 ) -> None:
     """Has the server compare tensors, given as nodes and digests, with those of the group's other ranks."""
-    array = (Replica * len(replicas))(*replicas)
+    array = (Replica * len(replicas))(*(Replica(node, digest) for node, digest in replicas))
     library.graphdbg_compare_replicas(
         agent,
         sized(

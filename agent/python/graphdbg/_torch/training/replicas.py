@@ -20,6 +20,8 @@ _CONDITION = "replicas_differ"
 _FIRST_STEPS = 10
 # The share of the time that digests may take.
 _SHARE = 0.01
+# Steps from one comparison to the next.
+_MAX_PERIOD = 1024
 # A moment is the number of collectives of the group and, in these lowest bits, the number
 # of steps of optimizers since the last one.
 _STEP_BITS = 16
@@ -103,7 +105,7 @@ class _Cadence:
         self._compared += 1
         needed = seconds / (_SHARE * step_seconds) if step_seconds > 0 else 1.0
         self._period = 1
-        while self._period < needed:
+        while self._period < min(needed, _MAX_PERIOD):
             self._period *= 2
 
 
