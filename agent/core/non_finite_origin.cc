@@ -37,20 +37,19 @@ std::optional<v1::NonFiniteOrigin> FindOrigin(const NonFinite& wanted,
                                               Devices* devices) {
   for (const KeptTensors::Kept& each : kept.All()) {
     const KeptTensor& tensor = *each.tensor;
+    const NodeFacts& facts = *nodes.Facts(each.node);
     if (tensor.step() != step || kept.Overwritten(tensor) ||
+        facts.uninitialized_in_step.load() == step ||
         !HasAny(wanted, tensor.tensor(), devices)) {
       continue;
     }
-    const bool received = IsCollective(nodes.InfoOf(each.node).op_type);
-    const NodeTable::LastExecution last = nodes.LastExecutionOf(each.node);
-    // By now, collectives have written their results.
-    if ((last.flags & GRAPHDBG_UNINITIALIZED) != 0 && !received) continue;
     v1::NonFiniteOrigin origin;
     origin.set_step(step);
     origin.set_node_id(each.node);
     origin.set_slot(each.slot);
-    origin.set_order(last.order);
-    origin.set_received(received);
+    origin.set_order(nodes.LastExecutionOf(each.node).order);
+    // By now, it has written its results.
+    origin.set_received(IsCollective(nodes.InfoOf(each.node).op_type));
     return origin;
   }
   return std::nullopt;

@@ -52,6 +52,9 @@ class NonFiniteOriginTest : public testing::Test {
     raw.output_count = 1;
     const Execution execution = ExecutionOf(raw);
     nodes_.Learn(execution, order_, kStep);
+    if ((flags & GRAPHDBG_UNINITIALIZED) != 0) {
+      nodes_.Facts(node)->uninitialized_in_step = kStep;
+    }
     kept_.KeepOutputs(node, execution.outputs, (flags & GRAPHDBG_IN_PLACE) != 0,
                       kStep);
     return node;
@@ -89,8 +92,7 @@ TEST_F(NonFiniteOriginTest, IsTheCollectiveThatHasReceivedThem) {
   // The collective has overwritten what was in the bucket before.
   Execute("aten::mul", {kNan, 2}, 0, kBucket);
   const uint32_t collective =
-      Execute("c10d::allreduce_", {kNan, 2},
-              GRAPHDBG_IN_PLACE | GRAPHDBG_UNINITIALIZED, kBucket);
+      Execute("c10d::allreduce_", {kNan, 2}, GRAPHDBG_IN_PLACE, kBucket);
   Execute("aten::copy_", {kNan, 2});
   const auto origin = Find(/*nan=*/true);
   ASSERT_TRUE(origin);

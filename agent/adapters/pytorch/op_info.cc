@@ -78,13 +78,11 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
   }
 }
 
-// Collectives write to their first argument, which their schemas do not say,
-// and later than they return.
+// Collectives write to their first argument, which their schemas do not say.
 void ReadCollective(const c10::FunctionSchema& schema, OpInfo* info) {
   if (schema.name().rfind("c10d::", 0) != 0 || schema.name().back() != '_') {
     return;
   }
-  info->flags |= GRAPHDBG_UNINITIALIZED;
   info->in_place = true;
   if (!info->written.empty()) info->written[0] = true;
 }

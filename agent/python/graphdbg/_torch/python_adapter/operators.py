@@ -60,8 +60,7 @@ class Op:
             self._read_collective()
 
     def _read_collective(self) -> None:
-        """Collectives write to their first argument, which their schemas do not say, and later than they return."""
-        self.flags |= _c_api.UNINITIALIZED
+        """Collectives write to their first argument, which their schemas do not say."""
         self.in_place = True
         self._arguments[:1] = [(name, True, keyword) for name, _, keyword in self._arguments[:1]]
 
