@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 7
+#define GRAPHDBG_HOOKS_API_VERSION 8
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */

@@ -203,14 +203,14 @@ class Replicas:
             else:
                 self._read_from_device(tensors, send)
 
-    def _read_from_device(self, tensors: list[Any], send: Callable[[list[int]], None]) -> None:
+    def _read_from_device(self, tensors: list[Any], send: Callable[[list[Any]], None]) -> None:
         import torch
 
         depth = self._hooks.enter_ignored()
         try:
             with torch.no_grad():
                 results = [digests.on_device(tensor) for tensor in tensors]
-                self._readout.read(results, send, torch.int64)
+                self._readout.read(results, send)
         finally:
             self._hooks.leave_ignored(depth)
 
