@@ -32,7 +32,7 @@ def on_device(tensor: Any) -> Any:
     bits = _bits(tensor.detach())
     total = torch.zeros((), dtype=torch.int64, device=tensor.device)
     for begin in range(0, bits.numel(), _PART):
-        part = bits[begin : begin + _PART].to(torch.int64)
+        part = bits[begin : begin + _PART].to(torch.int64, copy=True)
         if bits.element_size() < 8:
             # Zero-extended.
             part &= (1 << (8 * bits.element_size())) - 1
