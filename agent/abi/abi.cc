@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/agent.h"
 #include "agent/core/config.h"
+#include "agent/core/digest.h"
 #include "agent/core/no_transport.h"
 #include "agent/core/version.h"
 #include "agent/include/graphdbg/agent.h"
@@ -367,6 +368,22 @@ graphdbg_status graphdbg_report(graphdbg_agent* agent,
     }
     return ToCode(a.Report(CopySized(finding)));
   });
+}
+
+graphdbg_status graphdbg_compare_replicas(graphdbg_agent* agent,
+                                          const graphdbg_replicas* replicas) {
+  return Guarded(agent, [&](Agent& a) {
+    if (replicas == nullptr || replicas->group == nullptr ||
+        (replicas->replicas == nullptr && replicas->count > 0)) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                  "replicas, their group or their digests are null");
+    }
+    return ToCode(a.CompareReplicas(CopySized(replicas)));
+  });
+}
+
+uint64_t graphdbg_digest(const void* data, uint64_t count, size_t item_size) {
+  return graphdbg::agent::DigestOfMemory(data, count, item_size);
 }
 
 graphdbg_agent* graphdbg_current(void) {

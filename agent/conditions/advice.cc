@@ -53,6 +53,7 @@ constexpr ConditionSymptom kSymptoms[] = {
     {"wrong_mode", Symptom::kWrongMode},
     {"batch_repeated", Symptom::kRepeatedBatch},
     {"autocast_without_effect", Symptom::kAutocast},
+    {"replicas_differ", Symptom::kReplicas},
 };
 
 std::optional<Symptom> SymptomOf(absl::string_view condition) {

@@ -180,6 +180,17 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
         "PyTorch has no such device here, and has disabled autocast with a "
         "warning."},
        {"Pass the type of the model's device to torch.autocast."}},
+      {Symptom::kReplicas,
+       {"The model is called as `model.module(...)`, or its parameters are "
+        "changed, without the gradients being averaged over the ranks.",
+        "A checkpoint was loaded, or a parameter initialized, on some ranks "
+        "only, after the model was wrapped.",
+        "The optimizers of the ranks differ: another learning rate, another "
+        "order of parameters, a step that one rank has skipped.",
+        "Hardware that computes wrong, if it is always the same machine."},
+       {"Look at the same parameter and its gradient on each rank.",
+        "Compare the ranks: record them, and `graphdbg diff RUN --rank 0 "
+        "--rank 1` names the first op that differs."}},
   };
   return *rows;
 }

@@ -38,6 +38,7 @@ enum class Symptom {
   kWrongMode,
   kRepeatedBatch,
   kAutocast,
+  kReplicas,
 };
 
 struct SymptomAdvice {

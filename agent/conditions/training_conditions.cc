@@ -55,6 +55,9 @@ std::vector<Condition> TrainingConditions() {
       Row("autocast_without_effect", "Autocast without effect",
           "Autocast is enabled for another kind of device than the model's, so "
           "that it changes nothing."),
+      Row("replicas_differ", "Replicas differ",
+          "After a step of the optimizer, a parameter of a data parallel model "
+          "is not the same, bit by bit, on all ranks."),
   };
 }
 

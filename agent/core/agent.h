@@ -117,6 +117,8 @@ class Agent final {
   bool Watches(const char* condition) const;
   // INVALID_ARGUMENT for unknown nodes and conditions.
   absl::Status Report(const graphdbg_finding& finding);
+  // INVALID_ARGUMENT for unknown nodes.
+  absl::Status CompareReplicas(const graphdbg_replicas& replicas);
 
   // Logs the line and does nothing more in this process. Only the first call
   // has an effect.
@@ -145,6 +147,13 @@ class Agent final {
   // Whatever determines which executions are followed has changed.
   void UpdateInterest();
   void ReportState(v1::StateUpdate state);
+  absl::Status ReportAt(const graphdbg_finding& finding,
+                        const ExecutionPoint& point);
+  // Tells the server where values that are not finite came from in this step,
+  // if a watchpoint has hit them.
+  void ReportOrigin(uint64_t step);
+  // The server has found it by comparing ranks.
+  void ReportOfServer(const v1::Finding& finding);
 
   // Sets the watchpoints of the configuration, since there is no server that
   // would do so.
@@ -203,6 +212,9 @@ class Agent final {
   std::atomic<bool> started_{false};
   // Start has returned control to the program.
   std::atomic<bool> running_{false};
+
+  // Used by the thread that ends steps only.
+  int origins_ = 0;
 
   // Set by Open, before the program can start.
   std::chrono::steady_clock::time_point opened_at_;

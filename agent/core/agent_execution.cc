@@ -7,15 +7,22 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/agent.h"
 #include "agent/core/log.h"
+#include "agent/core/non_finite_origin.h"
 #include "agent/core/recorder.h"
 #include "agent/core/reported_finding.h"
+#include "proto/wire/limits.h"
 #include "proto/wire/status_macros.h"
+#include "proto/wire/utf8.h"
 
 namespace graphdbg::agent {
 namespace {
 
 // How long a program that starts late still waits for the server.
 constexpr auto kLastChance = std::chrono::seconds(1);
+
+// Steps whose values that are not finite are followed. After the first ones,
+// they mostly come from the parameters.
+constexpr int kMaxOrigins = 100;
 
 // The type of nodes that stand for values which the program saves.
 constexpr char kSaveOpType[] = "graphdbg::save_tensor";
@@ -181,6 +188,7 @@ graphdbg_status Agent::StepEnd() {
   reporter_.ReportStatistics(step);
   std::vector<uint32_t> stops = reporter_.Report(std::move(findings));
   for (uint32_t id : reporter_.TakeStepEndStops()) stops.push_back(id);
+  if (config_.world_size > 1) ReportOrigin(step);
   if (const auto recorder = recordings_.recorders().current()) {
     recorder->EndStep(step);
   }
@@ -196,6 +204,14 @@ graphdbg_status Agent::StepEnd() {
   }
   UpdateInterest();
   return status;
+}
+
+void Agent::ReportOrigin(uint64_t step) {
+  const NonFinite wanted = reporter_.TakeNonFinite(step);
+  if (!wanted.any() || origins_ == kMaxOrigins) return;
+  ++origins_;
+  auto origin = FindOrigin(wanted, step, values_.kept(), nodes_, &devices_);
+  if (origin) outbox_.PutOrigin(*std::move(origin));
 }
 
 void Agent::BeginPass(graphdbg_mode mode, bool within_step) {
@@ -256,12 +272,56 @@ bool Agent::Watches(const char* condition) const {
 
 absl::Status Agent::Report(const graphdbg_finding& finding) {
   if (!live()) return absl::OkStatus();
+  return ReportAt(finding, {counter_.current_step(), counter_.NextOrder(),
+                            /*in_progress=*/false});
+}
+
+absl::Status Agent::ReportAt(const graphdbg_finding& finding,
+                             const ExecutionPoint& point) {
   Findings findings = reporter_.NewFindings();
-  const ExecutionPoint point{counter_.current_step(), counter_.NextOrder(),
-                             /*in_progress=*/false};
   RETURN_IF_ERROR(
       AddReported(finding, watch_.OnThisThread(), nodes_, point, &findings));
   if (!findings.empty()) reporter_.Report(std::move(findings));
+  return absl::OkStatus();
+}
+
+void Agent::ReportOfServer(const v1::Finding& from) {
+  graphdbg_finding finding = {};
+  finding.struct_size = sizeof(finding);
+  finding.condition = from.condition().c_str();
+  finding.node = from.node_id();
+  finding.message = from.message().c_str();
+  const absl::Status reported =
+      ReportAt(finding, {from.step(), /*order=*/0, /*in_progress=*/false});
+  if (!reported.ok()) {
+    outbox_.PutLog(
+        v1::Log::LEVEL_WARNING,
+        absl::StrCat("ignored a finding of the server: ", reported.message()));
+  }
+}
+
+absl::Status Agent::CompareReplicas(const graphdbg_replicas& replicas) {
+  if (!live()) return absl::OkStatus();
+  v1::ReplicaDigests message;
+  message.set_step(counter_.current_step());
+  message.set_group(wire::ToValidUtf8(replicas.group, wire::kMaxNameBytes));
+  message.set_group_size(replicas.group_size);
+  message.set_moment(replicas.moment);
+  const auto count =
+      static_cast<int>(std::min<size_t>(replicas.count, wire::kMaxReplicas));
+  message.mutable_node_ids()->Reserve(count);
+  message.mutable_digests()->Reserve(count);
+  for (int i = 0; i < count; ++i) {
+    const graphdbg_replica& replica = replicas.replicas[i];
+    const NodeFacts* const facts = nodes_.Facts(replica.node);
+    if (facts == nullptr || !facts->has(kAnyNode)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("node ", replica.node, " was not declared"));
+    }
+    message.add_node_ids(replica.node);
+    message.add_digests(replica.digest);
+  }
+  outbox_.PutReplicas(std::move(message));
   return absl::OkStatus();
 }
 

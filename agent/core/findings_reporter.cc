@@ -27,6 +27,7 @@ std::vector<uint32_t> FindingsReporter::Report(Findings findings) {
     }
   }
   for (v1::Hit& hit : findings.hits) {
+    Note(hit);
     if (on_hit_) on_hit_(hit);
     if (attended_) outbox_->PutHit(std::move(hit));
   }
@@ -34,6 +35,25 @@ std::vector<uint32_t> FindingsReporter::Report(Findings findings) {
     outbox_->PutWatchpointStatus(std::move(status));
   }
   return std::move(findings.stop_here);
+}
+
+void FindingsReporter::Note(const v1::Hit& hit) {
+  const v1::Statistics& statistics = hit.statistics();
+  NonFinite found;
+  found.nan = statistics.nan_count() > 0;
+  found.pos_inf = statistics.pos_inf_count() > 0;
+  found.neg_inf = statistics.neg_inf_count() > 0;
+  if (hit.absorbed() || !found.any()) return;
+  MutexLock lock(&mu_);
+  if (non_finite_step_ != hit.step()) non_finite_ = NonFinite();
+  non_finite_step_ = hit.step();
+  non_finite_.Add(found);
+}
+
+NonFinite FindingsReporter::TakeNonFinite(uint64_t step) {
+  MutexLock lock(&mu_);
+  const NonFinite found = std::exchange(non_finite_, {});
+  return non_finite_step_ == step ? found : NonFinite();
 }
 
 void FindingsReporter::ReportStatistics(uint64_t step) {

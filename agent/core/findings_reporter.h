@@ -10,13 +10,14 @@
 
 #include "agent/base/mutex.h"
 #include "agent/core/checker.h"
+#include "agent/core/non_finite_origin.h"
 #include "agent/core/outbox.h"
 #include "agent/core/statistics_recorder.h"
 
 namespace graphdbg::agent {
 
 // Any thread; nothing blocks. Takes a lock only if a watchpoint that stops the
-// program at the end of the step has hit.
+// program at the end of the step has hit, or values are not finite.
 class FindingsReporter {
  public:
   // Both pointers must outlive this. `on_hit` is called with each hit, on the
@@ -43,6 +44,9 @@ class FindingsReporter {
   // Returns the watchpoints that stop the program at the end of this step, and
   // forgets them.
   std::vector<uint32_t> TakeStepEndStops() GRAPHDBG_EXCLUDES(mu_);
+  // Returns which values that are not finite hits of this step had, and forgets
+  // them.
+  NonFinite TakeNonFinite(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
 
  private:
   Outbox* const outbox_;
@@ -50,9 +54,14 @@ class FindingsReporter {
   const std::function<void(const v1::Hit&)> on_hit_;
   const bool attended_;
 
+  void Note(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
+
   Mutex mu_;
   // Without duplicates.
   std::vector<uint32_t> step_end_stops_ GRAPHDBG_GUARDED_BY(mu_);
+  // Of hits of this step.
+  NonFinite non_finite_ GRAPHDBG_GUARDED_BY(mu_);
+  uint64_t non_finite_step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace graphdbg::agent

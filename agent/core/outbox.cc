@@ -47,6 +47,26 @@ void Outbox::PutStatistics(v1::StatisticsReport report) {
   Put(std::move(message));
 }
 
+void Outbox::PutReplicas(v1::ReplicaDigests replicas) {
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive || !peer_.compares_replicas ||
+      replicas_ >= kMaxReplicas) {
+    return;
+  }
+  ++replicas_;
+  v1::AgentMessage message;
+  *message.mutable_replicas() = std::move(replicas);
+  Put(std::move(message));
+}
+
+void Outbox::PutOrigin(v1::NonFiniteOrigin origin) {
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive || !peer_.takes_origins) return;
+  v1::AgentMessage message;
+  *message.mutable_non_finite_origin() = std::move(origin);
+  Put(std::move(message));
+}
+
 void Outbox::PutLog(v1::Log::Level level, std::string text) {
   MutexLock lock(&mu_);
   if (logs_ >= kMaxLogs) return;
@@ -159,6 +179,7 @@ void Outbox::EndStream() {
   queue_ = std::move(kept);
   tensor_bytes_ = 0;
   statistics_ = 0;
+  replicas_ = 0;
   filled_.NotifyAll();
   drained_.NotifyAll();
 }
@@ -204,6 +225,7 @@ void Outbox::CountTaken(const v1::AgentMessage& message) {
   if (message.has_hit() && !peer_.confirms_hits) --hits_;
   if (message.has_log()) --logs_;
   if (message.has_statistics()) --statistics_;
+  if (message.has_replicas()) --replicas_;
   if (message.has_tensor()) {
     tensor_bytes_ -= static_cast<int64_t>(message.tensor().data().size());
     drained_.NotifyAll();

@@ -26,11 +26,15 @@ class Outbox {
   static constexpr size_t kMaxHits = 10'000;
   static constexpr size_t kMaxLogs = 100;
   static constexpr size_t kMaxStatistics = 4;
+  static constexpr size_t kMaxReplicas = 16;
   static constexpr int64_t kMaxTensorBytes = 8 << 20;
 
   void PutHit(v1::Hit hit);
   // Dropped if the server does not accept them, or earlier ones still wait.
   void PutStatistics(v1::StatisticsReport report);
+  // Also dropped, if the server does not understand it.
+  void PutReplicas(v1::ReplicaDigests replicas);
+  void PutOrigin(v1::NonFiniteOrigin origin);
   void PutLog(v1::Log::Level level, std::string message);
   void PutState(const v1::StateUpdate& state);
   void PutCommandResult(uint64_t command_id, const absl::Status& status);
@@ -63,6 +67,8 @@ class Outbox {
     // It distinguishes hits that were absorbed.
     bool knows_absorbed = false;
     bool takes_recordings = false;
+    bool compares_replicas = false;
+    bool takes_origins = false;
   };
   // The server accepted the stream: messages added from now on are sent.
   void BeginStream(const Peer& peer);
@@ -112,6 +118,7 @@ class Outbox {
   size_t hits_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t logs_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t statistics_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  size_t replicas_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   int64_t tensor_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   uint64_t dropped_hits_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // The number of the current stream, or the last one.

@@ -99,6 +99,8 @@ void ServerLink::Handle(const v1::ServerMessage& message) {
     case v1::ServerMessage::kSetRecording:
       parts_.recordings->Set(message.set_recording());
       return callbacks_.wake_worker();
+    case v1::ServerMessage::kFinding:
+      return callbacks_.report(message.finding());
     case v1::ServerMessage::MESSAGE_NOT_SET:
       return;
   }
@@ -135,7 +137,9 @@ void ServerLink::OnWelcome(const v1::Welcome& welcome) {
   parts_.outbox->BeginStream({wire::Has(theirs, wire::kHitsRecorded),
                               wire::Has(theirs, wire::kStatisticsReport),
                               wire::Has(theirs, wire::kHitsAbsorbed),
-                              wire::Has(theirs, wire::kRecording1)});
+                              wire::Has(theirs, wire::kRecording1),
+                              wire::Has(theirs, wire::kReplicas1),
+                              wire::Has(theirs, wire::kOrigins1)});
   parts_.gate->SetConnected(true);
   parts_.gate->ReportState(/*always=*/true);
   // Last: it lets the program start.

@@ -31,7 +31,7 @@ class AgentFixture : public testing::Test {
     server_ = transport.get();
     const graphdbg_host callbacks = host_.host();
     agent_ =
-        std::make_unique<Agent>(config_, Identity{}, Host(&callbacks),
+        std::make_unique<Agent>(config_, identity_, Host(&callbacks),
                                 std::move(transport), nullptr, open_recording_);
     agent_->Open();
     agent_->Dial();
@@ -128,6 +128,7 @@ class AgentFixture : public testing::Test {
 
   OpenRecordingFunction open_recording_;
   Config config_;
+  Identity identity_;
   ToyHost host_;
   std::unique_ptr<Agent> agent_;
   // Owned by the agent.

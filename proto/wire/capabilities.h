@@ -28,6 +28,10 @@ inline constexpr char kUnattendedErrors[] = "errors/unattended";
 
 // SetRecording and RecordingStatus.
 inline constexpr char kRecording1[] = "recording/1";
+// ReplicaDigests and Finding.
+inline constexpr char kReplicas1[] = "replicas/1";
+// NonFiniteOrigin.
+inline constexpr char kOrigins1[] = "origins/1";
 
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);

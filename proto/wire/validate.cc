@@ -195,6 +195,28 @@ absl::Status Check(const v1::StatisticsReport& report) {
       });
 }
 
+absl::Status Check(const v1::ReplicaDigests& replicas) {
+  if (replicas.node_ids_size() != replicas.digests_size()) {
+    return Invalid("replicas.digests", "are not as many as replicas.node_ids");
+  }
+  return First(
+      Required("replicas.group", replicas.group()),
+      AtMost("replicas.group_size", replicas.group_size(), kMaxWorldSize),
+      Each("replicas.node_ids", replicas.node_ids(), kMaxReplicas,
+           [](uint32_t id) { return NodeId("replicas.node_ids", id); }));
+}
+
+absl::Status Check(const v1::NonFiniteOrigin& origin) {
+  return First(NodeId("non_finite_origin.node_id", origin.node_id()),
+               AtMost("non_finite_origin.slot", origin.slot(), kMaxNodeEdges));
+}
+
+absl::Status Check(const v1::Finding& finding) {
+  return First(Required("finding.condition", finding.condition()),
+               NodeId("finding.node_id", finding.node_id()),
+               Text("finding.message", finding.message()));
+}
+
 absl::Status Check(const v1::Goodbye& goodbye) {
   const v1::ExceptionInfo& exception = goodbye.exception();
   return First(Name("exception.type", exception.type()),
@@ -319,6 +341,10 @@ absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes) {
       return Check(message.statistics());
     case Case::kRecordingStatus:
       return Check(message.recording_status());
+    case Case::kReplicas:
+      return Check(message.replicas());
+    case Case::kNonFiniteOrigin:
+      return Check(message.non_finite_origin());
     case Case::MESSAGE_NOT_SET:
       return Invalid("message", "is missing");
   }
@@ -347,6 +373,8 @@ absl::Status Validate(const v1::ServerMessage& message) {
       return Required("catch_tensor.node", message.catch_tensor().node());
     case Case::kSetRecording:
       return Check(message.set_recording());
+    case Case::kFinding:
+      return Check(message.finding());
     case Case::MESSAGE_NOT_SET:
       return Invalid("message", "is missing");
   }

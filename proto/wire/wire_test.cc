@@ -131,6 +131,21 @@ TEST(ValidateTest, RejectsNegativeSizes) {
   EXPECT_FALSE(Validate(message).ok());
 }
 
+TEST(ValidateTest, EachReplicaHasADigest) {
+  v1::AgentMessage message;
+  v1::ReplicaDigests* replicas = message.mutable_replicas();
+  EXPECT_FALSE(Validate(message).ok());
+  replicas->set_group("0");
+  replicas->set_group_size(2);
+  replicas->add_node_ids(1);
+  replicas->add_digests(7);
+  EXPECT_TRUE(Validate(message).ok()) << Validate(message);
+  replicas->add_digests(8);
+  EXPECT_FALSE(Validate(message).ok());
+  replicas->add_node_ids(0);
+  EXPECT_FALSE(Validate(message).ok());
+}
+
 TEST(ValidateTest, RejectsEmptyMessages) {
   EXPECT_FALSE(Validate(v1::AgentMessage()).ok());
   EXPECT_FALSE(Validate(v1::ServerMessage()).ok());

@@ -301,6 +301,14 @@ Json Encode(const model::Watchpoint& watchpoint) {
       {"error", NullIfEmpty(watchpoint.error)}};
 }
 
+Json Encode(const model::Sender& sender) {
+  return {{"rank", sender.rank},
+          {"node", sender.node},
+          {"slot", sender.slot},
+          {"collective", sender.collective},
+          {"source", EncodeSource(sender.source)}};
+}
+
 Json Encode(const model::Hit& hit) {
   static const auto* const kNoCondition = new model::Condition();
   const model::Condition& condition =
@@ -325,6 +333,7 @@ Json Encode(const model::Hit& hit) {
           {"source", EncodeSource(hit.source)},
           {"error", NullIfEmpty(hit.error)},
           {"message", NullIfEmpty(hit.message)},
+          {"sent_by", hit.sent_by ? Encode(*hit.sent_by) : Json()},
           {"time", TimeText(hit.time_unix_nano)}};
 }
 

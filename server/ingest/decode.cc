@@ -187,6 +187,24 @@ AgentReport Decode(const v1::StatisticsReport& statistics) {
   return report;
 }
 
+AgentReport Decode(const v1::ReplicaDigests& replicas) {
+  jobs::ReplicaReport report;
+  report.step = replicas.step();
+  report.group = replicas.group();
+  report.group_size = replicas.group_size();
+  report.moment = replicas.moment();
+  report.replicas.reserve(static_cast<size_t>(replicas.node_ids_size()));
+  for (int i = 0; i < replicas.node_ids_size(); ++i) {
+    report.replicas.push_back({replicas.node_ids(i), replicas.digests(i)});
+  }
+  return report;
+}
+
+AgentReport Decode(const v1::NonFiniteOrigin& origin) {
+  return jobs::OriginReport{origin.step(), origin.node_id(), origin.slot(),
+                            origin.order(), origin.received()};
+}
+
 AgentReport Decode(const v1::RecordingStatus& status) {
   jobs::RecordingReport report;
   report.order = status.id();
@@ -273,6 +291,10 @@ jobs::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data) {
       return Decode(message.statistics());
     case Case::kRecordingStatus:
       return Decode(message.recording_status());
+    case Case::kReplicas:
+      return Decode(message.replicas());
+    case Case::kNonFiniteOrigin:
+      return Decode(message.non_finite_origin());
     case Case::kLog:
       return Decode(message.log());
     default:

@@ -116,6 +116,13 @@ class Encoder {
     message.set_directory(order.spec.directory);
     message.set_settings(order.spec.settings);
   }
+  void operator()(const jobs::FindingOrder& order) {
+    v1::Finding& message = *message_.mutable_finding();
+    message.set_condition(order.condition);
+    message.set_step(order.step);
+    message.set_node_id(order.node_id);
+    message.set_message(order.message);
+  }
   void operator()(const jobs::HitsRecordedOrder& order) {
     message_.mutable_hits_recorded()->set_through(order.through);
   }

@@ -101,6 +101,31 @@ struct StatisticsReport {
   std::vector<Tensor> tensors;
 };
 
+// Digests of a rank's copies of tensors of which all ranks of a group have
+// equal ones. Those of the same moment are compared.
+struct ReplicaReport {
+  struct Replica {
+    uint32_t node_id = 0;
+    uint64_t digest = 0;
+  };
+  uint64_t step = 0;
+  std::string group;
+  uint32_t group_size = 0;
+  uint64_t moment = 0;
+  std::vector<Replica> replicas;
+};
+
+// The first tensor with values that are not finite in a step in which they have
+// met a watchpoint's condition.
+struct OriginReport {
+  uint64_t step = 0;
+  uint32_t node_id = 0;
+  uint32_t slot = 0;
+  uint64_t order = 0;
+  // The node is a collective, which has received them from another rank.
+  bool received = false;
+};
+
 // Describes the tensor whose bytes follow.
 struct TensorHeader {
   model::TensorType type;
@@ -164,10 +189,10 @@ struct ExitReport {
   std::map<std::string, double> metrics;
 };
 
-using AgentReport =
-    std::variant<graph::GraphPatch, RunReport, HitReport, TensorChunk,
-                 CommandOutcome, WatchpointReport, StatisticsReport,
-                 RecordingReport, LogReport, ExitReport>;
+using AgentReport = std::variant<graph::GraphPatch, RunReport, HitReport,
+                                 TensorChunk, CommandOutcome, WatchpointReport,
+                                 StatisticsReport, ReplicaReport, OriginReport,
+                                 RecordingReport, LogReport, ExitReport>;
 
 // --- To the agent ---------------------------------------------------------
 
@@ -230,10 +255,21 @@ struct HitsRecordedOrder {
   uint64_t through = 0;
 };
 
+// Report this as a hit of each watchpoint with the condition that covers the
+// node.
+struct FindingOrder {
+  std::string condition;
+  uint64_t step = 0;
+  // The agent's own id of the node.
+  uint32_t node_id = 0;
+  std::string message;
+};
+
 using AgentOrder =
     std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
                  RemoveWatchpointOrder, TensorOrder, CancelTensorOrder,
-                 CatchTensorOrder, SetRecordingOrder, HitsRecordedOrder>;
+                 CatchTensorOrder, SetRecordingOrder, HitsRecordedOrder,
+                 FindingOrder>;
 
 // Sends orders to one agent. Implemented by each agent protocol.
 class AgentLink {

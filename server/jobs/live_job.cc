@@ -54,6 +54,8 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       }),
       watch_table_(graph_),
       hits_(graph_),
+      replicas_(graph_),
+      origins_(graph_),
       events_(id_, FirstNumber(*options_), std::move(bus),
               [this] { return Refresh(); }),
       recorder_(std::move(journal), *this,
@@ -237,12 +239,19 @@ Task<model::RecommendedSet> LiveJob::AddRecommended() {
 
 Task<model::HitPage> LiveJob::Hits(model::HitQuery query) {
   return OnStrand<absl::StatusOr<model::HitPage>>(
-      [this, query = std::move(query)] { return hits_.Query(query); });
+      [this, query = std::move(query)]() -> absl::StatusOr<model::HitPage> {
+        ASSIGN_OR_RETURN(model::HitPage page, hits_.Query(query));
+        for (model::Hit& hit : page.hits) origins_.Complete(hit);
+        return page;
+      });
 }
 
 Task<std::vector<model::Hit>> LiveJob::NewestHits(uint32_t limit) {
-  return OnStrand<absl::StatusOr<std::vector<model::Hit>>>(
-      [this, limit] { return hits_.Newest(limit); });
+  return OnStrand<absl::StatusOr<std::vector<model::Hit>>>([this, limit] {
+    std::vector<model::Hit> hits = hits_.Newest(limit);
+    for (model::Hit& hit : hits) origins_.Complete(hit);
+    return hits;
+  });
 }
 
 Task<std::vector<model::TensorSummary>> LiveJob::Tensors(std::string node,

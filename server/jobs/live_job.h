@@ -37,7 +37,9 @@
 #include "server/jobs/journal.h"
 #include "server/jobs/known_statistics.h"
 #include "server/jobs/live_tensors.h"
+#include "server/jobs/origin_table.h"
 #include "server/jobs/rank_group.h"
+#include "server/jobs/replica_table.h"
 #include "server/jobs/statistics_recorder.h"
 #include "server/jobs/tensor_catalog.h"
 #include "server/jobs/tensor_requests.h"
@@ -175,6 +177,8 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, CommandOutcome& outcome);
   void Handle(Rank& rank, WatchpointReport& report);
   void Handle(Rank& rank, StatisticsReport& report);
+  void Handle(Rank& rank, ReplicaReport& report);
+  void Handle(Rank& rank, OriginReport& report);
   void Handle(Rank& rank, RecordingReport& report);
   void Handle(Rank& rank, LogReport& report);
   void RecordDevice(Rank& rank, const RunReport& report);
@@ -224,6 +228,8 @@ class LiveJob final : public Job,
   watch::HitLog hits_;
   KnownStatistics known_statistics_;
   UncheckedWatchpoints unchecked_;
+  ReplicaTable replicas_;
+  OriginTable origins_;
 
   // ... and the parts that work on it, each using those above it.
   JobEvents events_;

@@ -199,6 +199,19 @@ void LiveJob::Handle(Rank& rank, StatisticsReport& report) {
   UpdateMemoryUse();
 }
 
+void LiveJob::Handle(Rank& rank, ReplicaReport& report) {
+  for (const ReplicaTable::Difference& found : replicas_.Add(rank, report)) {
+    const Rank* const differing = machine_.Find(found.rank);
+    if (differing == nullptr || !differing->link) continue;
+    differing->link->Send(FindingOrder{"replicas_differ", found.step,
+                                       found.node_id, found.message});
+  }
+}
+
+void LiveJob::Handle(Rank& rank, OriginReport& report) {
+  origins_.Add(rank, report);
+}
+
 void LiveJob::Handle(Rank& rank, RecordingReport& report) {
   recordings_.OnReport(rank.hello.rank, report);
 }

@@ -155,6 +155,8 @@ class ClientProtocol {
   void On(const jobs::HitsRecordedOrder&) {}
   // Never sent: the client does not offer it.
   void On(const jobs::SetRecordingOrder&) {}
+  // MindSpore's clients do not report what ranks can be compared by.
+  void On(const jobs::FindingOrder&) {}
   absl::Status Start(const jobs::CommandOrder& order);
   absl::StatusOr<std::string> WireNodeOf(const std::string& node) const;
   void Answer(uint64_t command_id, absl::Status status = absl::OkStatus());

@@ -75,6 +75,18 @@ struct RecommendedSet {
 // Whether a bad value arose at the node or came in through its inputs.
 enum class Origin { kUnknown, kOrigin, kPropagated };
 
+// What another rank has sent to a tensor that is not finite.
+struct Sender {
+  uint32_t rank = 0;
+  // The first op of that rank whose output is not finite, and which output.
+  std::string node;
+  uint32_t slot = 0;
+  // The collective through which it came.
+  std::string collective;
+  // The user's line of the op; null if it is unknown.
+  std::shared_ptr<const SourceLine> source;
+};
+
 // One tensor that matched a watchpoint's condition, at one step on one rank.
 // Reports, the hit log and the store identify the node by a number of their
 // own; they leave its name and op type empty.
@@ -109,6 +121,10 @@ struct Hit {
   // conditions on values.
   std::string message;
   int64_t time_unix_nano = 0;
+  // The rank that values which are not finite came from, if they came from
+  // another one. It is known when the step has ended on both ranks, and until
+  // the server ends.
+  std::optional<Sender> sent_by;
 };
 
 // Criteria for hits; a hit must match all of them.

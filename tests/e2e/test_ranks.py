@@ -90,14 +90,26 @@ def test_a_nan_on_one_rank_stops_all_of_them(server, start_ranks, environment) -
     paused(server)
     nan = {"condition": {"id": "nan", "params": {}}, "patterns": ["forward/sqrt*"], "pause": "node"}
     server.client.post("/jobs/ddp/watchpoints", nan)
+    server.client.post("/jobs/ddp/watchpoints", nan | {"patterns": ["optimizer/**"], "pause": "none"})
     server.control("ddp", "continue")
     job = paused(server, pause_reason="watchpoint", step=5)
     assert job["hit_count"] > 0
     hits = server.client.hits("ddp")
-    assert {hit["rank"] for hit in hits} == {2}
+    assert {hit["rank"] for hit in hits if hit["watchpoint"] == 1} == {2}
     assert {hit["step"] for hit in hits} == {5}
     assert hits[0]["source"]["line"] == marked_line(SCRIPT)
     assert job["node"] == hits[0]["node"]
+
+    # It has come to the other ranks through the average of the gradients.
+    assert {hit["rank"] for hit in hits} == set(range(RANKS))
+    for hit in hits:
+        sender = hit["sent_by"]
+        if hit["rank"] == 2:
+            assert sender is None
+            continue
+        assert (sender["rank"], sender["node"], sender["slot"]) == (2, "forward/sqrt", 0)
+        assert sender["collective"] == "backward/0/allreduce_"
+        assert sender["source"]["line"] == marked_line(SCRIPT)
 
     # The tensor of the hit is available, and so is the same tensor of another rank.
     counts = {}

@@ -60,12 +60,20 @@ def log_hit(hit: Json, job: Json, advice: Json) -> None:
         log(f"  source  {describe_source(hit['source'])}")
     if hit["message"]:
         log(f"  found   {hit['message']}")
+    if hit["sent_by"]:
+        log(f"  sent by {_describe_sender(hit['sent_by'])}")
     if hit["statistics"]:
         log(f"  values  {describe_statistics(hit['statistics'])}")
     # The first of each is the most specific; the page shows all.
     if advice["causes"]:
         log(f"  cause?  {advice['causes'][0]}")
         log(f"  try     {advice['next'][0]}")
+
+
+def _describe_sender(sender: Json) -> str:
+    """Another rank's op, and the collective through which its values came."""
+    source = f", {describe_source(sender['source'])}" if sender["source"] else ""
+    return f"rank {sender['rank']}, {sender['node']}:{sender['slot']}{source}, through {sender['collective']}"
 
 
 def log_failure(job: Json, page: str) -> None:

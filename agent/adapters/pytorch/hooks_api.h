@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 7
+#define GRAPHDBG_HOOKS_API_VERSION 8
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -137,6 +137,8 @@ typedef struct graphdbg_torch_adapter {
    * The line is the user's own; `file` may be null. */
   int (*report)(const char* condition, const void* tensor, const char* message,
                 const char* file, uint32_t line);
+  /* The node of a tensor, for which the same applies; 0 if it is not known. */
+  uint32_t (*node_of)(const void* tensor);
 } graphdbg_torch_adapter;
 
 /* Exported by libgraphdbg_torch.so. */

@@ -173,6 +173,13 @@ const graphdbg_torch_adapter kTable = {
                    : 0;
       });
     },
+    /*node_of=*/
+    [](const void* tensor) {
+      return CallOr(0u, [&] {
+        return Adapter::Get().graph().NodeOf(
+            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
+      });
+    },
 };
 
 }  // namespace

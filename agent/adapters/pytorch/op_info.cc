@@ -78,6 +78,15 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
   }
 }
 
+// Collectives write to their first argument, which their schemas do not say.
+void ReadCollective(const c10::FunctionSchema& schema, OpInfo* info) {
+  if (schema.name().rfind("c10d::", 0) != 0 || schema.name().back() != '_') {
+    return;
+  }
+  info->in_place = true;
+  if (!info->written.empty()) info->written[0] = true;
+}
+
 void ReadKernels(const c10::OperatorHandle& op, OpInfo* info) {
   using c10::BackendComponent;
   using c10::DispatchKey;
@@ -134,6 +143,7 @@ class OpRegistry {
     if (!op) return info;
     ReadKernels(*op, info.get());
     ReadSchema(op->schema(), info.get());
+    ReadCollective(op->schema(), info.get());
     if (Is(Kind::UNINITIALIZED, text)) info->flags |= GRAPHDBG_UNINITIALIZED;
     if (Is(Kind::MOVES_VALUES, text)) info->flags |= GRAPHDBG_MOVES_VALUES;
     if (Is(Kind::RESHAPES, text)) info->in_place = false;

@@ -558,6 +558,39 @@ GRAPHDBG_EXPORT int graphdbg_watches(graphdbg_agent* agent,
 GRAPHDBG_EXPORT graphdbg_status
 graphdbg_report(graphdbg_agent* agent, const graphdbg_finding* finding);
 
+/* One of the tensors of which all ranks of a group have equal copies. */
+typedef struct graphdbg_replica {
+  uint32_t node;
+  /* graphdbg_digest of its values. */
+  uint64_t digest;
+} graphdbg_replica;
+
+typedef struct graphdbg_replicas {
+  uint32_t struct_size;
+  /* Names the group: equal on all of its ranks. At most 4,096 bytes. */
+  const char* group;
+  /* The number of ranks in the group. */
+  uint32_t group_size;
+  /* Digests of the same moment are compared: a number that is equal on all
+   * ranks when they have computed the same, and ascends. */
+  uint64_t moment;
+  const graphdbg_replica* replicas;
+  /* At most 100,000. */
+  size_t count;
+} graphdbg_replicas;
+
+/* Has the server compare these tensors with those of the other ranks. If they
+ * differ, a finding with the condition "replicas_differ" is reported on the
+ * ranks that differ from most others, as by graphdbg_report. */
+GRAPHDBG_EXPORT graphdbg_status graphdbg_compare_replicas(
+    graphdbg_agent* agent, const graphdbg_replicas* replicas);
+
+/* A digest of `count` contiguous elements of 1, 2, 4, 8 or 16 bytes in host
+ * memory, which depends on their bits and order. 0 for other sizes. The formula
+ * is in proto/runs/digest.h. */
+GRAPHDBG_EXPORT uint64_t graphdbg_digest(const void* data, uint64_t count,
+                                         size_t item_size);
+
 /* The process's agent; null if none is open. */
 GRAPHDBG_EXPORT graphdbg_agent* graphdbg_current(void);
 

@@ -148,6 +148,21 @@ class Host(Structure):
     )
 
 
+class Replica(Structure):
+    _fields_ = (("node", c_uint32), ("digest", c_uint64))
+
+
+class Replicas(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("group", c_char_p),
+        ("group_size", c_uint32),
+        ("moment", c_uint64),
+        ("replicas", POINTER(Replica)),
+        ("count", c_size_t),
+    )
+
+
 class Options(Structure):
     _fields_ = (
         ("struct_size", c_uint32),
@@ -211,12 +226,15 @@ def load() -> ctypes.CDLL:
         "graphdbg_notify": (void_p, c_char_p),
         "graphdbg_watches": (void_p, c_char_p),
         "graphdbg_report": (void_p, POINTER(Finding)),
+        "graphdbg_compare_replicas": (void_p, POINTER(Replicas)),
+        "graphdbg_digest": (void_p, c_uint64, c_size_t),
     }
     for name, types in arguments.items():
         getattr(library, name).argtypes = types
     library.graphdbg_begin_op.restype = library.graphdbg_end_op.restype = None
     library.graphdbg_last_error.restype = c_char_p
     library.graphdbg_current.restype = void_p
+    library.graphdbg_digest.restype = c_uint64
     return library
 
 
@@ -305,6 +323,19 @@ def report_finding(
         finding.source = make_frames([(file, line, "", True)])
     status: int = library.graphdbg_report(agent, finding)
     return status == OK
+
+
+def compare_replicas(
+    library: ctypes.CDLL, agent: void_p, group: str, group_size: int, moment: int, replicas: Sequence[tuple[int, int]]
+) -> None:
+    """Has the server compare tensors, given as nodes and digests, with those of the group's other ranks."""
+    array = (Replica * len(replicas))(*(Replica(node, digest) for node, digest in replicas))
+    library.graphdbg_compare_replicas(
+        agent,
+        sized(
+            Replicas, group=group.encode(), group_size=group_size, moment=moment, replicas=array, count=len(replicas)
+        ),
+    )
 
 
 def make_frames(stack: SourceStack) -> Any:

@@ -106,6 +106,11 @@ def test_ranks_are_compared_by_reducing(tmp_path: Path) -> None:
     (found,) = run.check(rule, engine="duckdb")
     assert (found.rank, found.tensor, found.mode, found.step) == (None, "forward/loss:0", None, 3)
     assert found.values == {"hi": 3.0, "lo": 1.0}
+    # Most ranks agree on the others.
+    ranks = [make_rank(tmp_path / "odd", number, [1, 1, 5 if number == 2 else 1, 1]) for number in range(4)]
+    (found,) = open_run(tmp_path / "odd", *ranks).check(rule, engine="duckdb")
+    assert (found.rank, found.step) == (2, 3)
+    assert found.message.endswith("; rank 2 of 4 differs from the others")
     assert steps_of(run, "n == 3 && s == 6", reduce={"n": "count(l2)", "s": "sum(l2)"}, series=["run"]) == [3]
 
 

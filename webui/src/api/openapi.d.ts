@@ -1838,6 +1838,8 @@ export interface components {
             origin: "origin" | "propagated" | "unknown";
             params: components["schemas"]["Params"];
             rank: number;
+            /** @description The rank that values which are not finite came from, if they came from another one. It is known when the step has ended on both ranks; null until then, and after a restart of the server. */
+            sent_by: components["schemas"]["Sender"] | null;
             shape: components["schemas"]["Shape"];
             slot: number;
             source: components["schemas"]["NullableSource"];
@@ -2164,6 +2166,15 @@ export interface components {
             edges: components["schemas"]["Edge"][];
             nodes: components["schemas"]["Node"][];
             scope: string;
+        };
+        Sender: {
+            /** @description The collective through which the values came. */
+            collective: string;
+            /** @description The first op of that rank whose output is not finite. */
+            node: string;
+            rank: number;
+            slot: number;
+            source: components["schemas"]["NullableSource"];
         };
         Server: {
             debugger_address: string;

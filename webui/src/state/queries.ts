@@ -57,6 +57,21 @@ export function useAdvice({ condition, op_type, dtype }: Hit) {
   });
 }
 
+// The rank and op that sent values which are not finite; undefined if it was none. The server knows
+// it when the step has ended, which is after it has sent the hit.
+export function useSender({ id, rank, step, node, statistics }: Hit) {
+  const job = useJob((state) => state.id);
+  const version = useJob(({ model }) => model.stops);
+  const several = useJob(({ model }) => (model.info?.world_size ?? 1) > 1);
+  const finite = statistics === null || statistics.nan_count + statistics.pos_inf_count + statistics.neg_inf_count === 0;
+  const { data } = useQuery({
+    queryKey: ['sender', job, id, version],
+    queryFn: ({ signal }) => api.hits(job ?? '', { rank, step, node, limit: 100 }, signal),
+    enabled: job !== null && several && !finite,
+  });
+  return data?.hits.find((hit) => hit.id === id)?.sent_by ?? undefined;
+}
+
 export function useNode(job: string, node: string | null) {
   const version = useJob(({ model }) => model.graph_version + model.watch_version + model.stops);
   return useQuery({

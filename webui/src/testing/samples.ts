@@ -73,6 +73,7 @@ export function sampleHit(change: Partial<Hit> = {}): Hit {
     source: null,
     error: null,
     message: null,
+    sent_by: null,
     time: '2026-01-01T00:00:00Z',
     ...change,
   };

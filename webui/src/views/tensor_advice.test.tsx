@@ -21,8 +21,8 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-function show(hits: Hit[]) {
-  useJob.setState({ id: 'j', connection: 'live', model: { ...emptyJob(), info: sampleJob({}), hits } });
+function show(hits: Hit[], world_size = 1) {
+  useJob.setState({ id: 'j', connection: 'live', model: { ...emptyJob(), info: sampleJob({ world_size }), hits } });
   render(
     <QueryClientProvider client={createQueryClient()}>
       <TensorAdvice tensor={TENSOR} />
@@ -48,4 +48,17 @@ it('asks for nothing while the tensor has no hit', () => {
   show([sampleHit({ node: 'forward/mm' })]);
   expect(screen.getByText('No hit of this tensor')).not.toBeNull();
   expect(asked).toEqual([]);
+});
+
+it('names the rank and the op that sent a NaN', async () => {
+  const statistics = { count: 6, nan_count: 2, pos_inf_count: 0, neg_inf_count: 0 } as Hit['statistics'];
+  const hit = sampleHit({ node: 'forward/log', slot: 0, step: 5, rank: 0, statistics });
+  const source = { file: '/home/x/train.py', line: 57, text: 'torch.sqrt(x)', function: 'main' };
+  const sender = { rank: 2, node: 'forward/sqrt', slot: 0, collective: 'backward/0/allreduce_', source };
+  vi.stubGlobal('fetch', async (url: string) =>
+    Response.json(url.includes('/hits') ? { hits: [{ ...hit, sent_by: sender }], next_cursor: null } : { causes: [], next: [] }),
+  );
+  show([hit], 3);
+  expect(await screen.findByText(/From rank 2, through backward\/0\/allreduce_:/)).not.toBeNull();
+  expect(screen.getByText('forward/sqrt:0 (train.py:57 torch.sqrt(x))')).not.toBeNull();
 });

@@ -1,10 +1,11 @@
 // Likely causes of the newest hit of a tensor, and what to look at next.
 
 import type { Hit, TensorSummary } from '../api/types';
+import { fileName } from '../base/names';
 import { useConditionText } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
-import { useAdvice } from '../state/queries';
+import { useAdvice, useSender } from '../state/queries';
 import { useUi } from '../state/ui';
 import { Notice } from '../widgets/notice';
 import * as words from '../words/advice';
@@ -23,6 +24,21 @@ function Sentences({ title, items }: { title: string; items: readonly string[] }
   );
 }
 
+function SentBy({ hit }: { hit: Hit }) {
+  const sender = useSender(hit);
+  if (sender === undefined) return null;
+  const { node, slot, source } = sender;
+  return (
+    <p>
+      {words.sentBy(sender.rank, sender.collective)}{' '}
+      <span className="mono">
+        {node}:{slot}
+        {source !== null && ` (${fileName(source.file)}:${source.line} ${source.text})`}
+      </span>
+    </p>
+  );
+}
+
 function HitAdvice({ hit }: { hit: Hit }) {
   const { conditionTitle, actualText } = useConditionText();
   const { data, error } = useAdvice(hit);
@@ -33,6 +49,7 @@ function HitAdvice({ hit }: { hit: Hit }) {
       <p className="muted">
         {words.hitAt(conditionTitle(hit.condition), hit.step)} {actualText(hit)}
       </p>
+      <SentBy hit={hit} />
       {data.causes.length === 0 ? (
         <Notice title={words.noAdvice} />
       ) : (

@@ -213,6 +213,13 @@ PyObject* Report(PyObject*, PyObject* args) {
       Global().adapter->report(condition, impl, message, file, line));
 }
 
+PyObject* NodeOf(PyObject*, PyObject* tensor) {
+  const void* impl = nullptr;
+  if (TensorImplOf(tensor, &impl) == 0) return nullptr;
+  return PyLong_FromUnsignedLong(
+      Global().enabled ? Global().adapter->node_of(impl) : 0);
+}
+
 PyObject* SetScope(PyObject*, PyObject* args) {
   PyObject* module;
   unsigned int scope;
@@ -362,6 +369,7 @@ PyMethodDef methods[] = {
     {"observe_models", ObserveModels, METH_VARARGS, nullptr},
     {"watches", Watches, METH_VARARGS, nullptr},
     {"report", Report, METH_VARARGS, nullptr},
+    {"node_of", NodeOf, METH_O, nullptr},
     {"set_scope", SetScope, METH_VARARGS, nullptr},
     {"current_scope", CurrentScope, METH_NOARGS, nullptr},
     {"enter_program", EnterProgram, METH_NOARGS, nullptr},

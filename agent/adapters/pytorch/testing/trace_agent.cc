@@ -23,6 +23,7 @@
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/tensor/tensor_view.h"
 #include "graphdbg/agent.h"
+#include "proto/runs/digest.h"
 
 using Json = nlohmann::json;
 
@@ -287,6 +288,15 @@ graphdbg_status graphdbg_report(graphdbg_agent* agent,
                 {"name", agent->names[finding->node]},
                 {"message", finding->message}});
   return GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_compare_replicas(graphdbg_agent*,
+                                          const graphdbg_replicas*) {
+  return GRAPHDBG_OK;
+}
+
+uint64_t graphdbg_digest(const void* data, uint64_t count, size_t item_size) {
+  return graphdbg::runs::Digest(data, count, item_size);
 }
 
 graphdbg_status graphdbg_begin_pass(graphdbg_agent* agent, graphdbg_mode mode,

@@ -81,6 +81,9 @@ def report(condition: str, tensor: object, message: str, file: str | None, line:
     produced. Returns False if its node is not known.
     """
 
+def node_of(tensor: object, /) -> int:
+    """The node of a tensor, for which the same applies; 0 if it is not known."""
+
 def set_scope(module: object, scope: int, model: bool, /) -> None: ...
 def current_scope() -> tuple[int, bool]:
     """Returns this thread's innermost module scope, and whether the thread is inside a module or optimizer."""

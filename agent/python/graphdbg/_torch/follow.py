@@ -24,6 +24,7 @@ from . import (
     torch_compile,
 )
 from .training.observer import TrainingObserver
+from .training.replicas import Replicas
 from .user_code import library_directories
 
 # The instruction that `raise` and `assert` are compiled to.
@@ -111,6 +112,7 @@ class _Observers:
         self._tree = modules.ModuleTree(adapter, library_directories(), lambda: symbolic.active)
         self._closures = optimizers.Closures(adapter)
         self._training = TrainingObserver(adapter)
+        self._replicas = Replicas(adapter)
 
     def install(self) -> None:
         import torch
@@ -121,6 +123,7 @@ class _Observers:
         older_torch.call_around_each_step(self._before_step, self._after_step)
         self._tree.follow_registrations(self._parameter_registered)
         optimizers.install(self._add_optimizer)
+        self._replicas.follow()
         backward.install(self.adapter, self._training.before_backward)
         amp.install(self.adapter, self._counter)
         swap_tensors.install(self.adapter)
@@ -136,6 +139,7 @@ class _Observers:
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         # Findings belong to the step that ends.
         self._training.after_step(optimizer)
+        self._replicas.after_step(optimizer)
         self._counter(optimizer, args, kwargs)
 
     def _parameter_registered(self) -> None:
@@ -171,11 +175,13 @@ class _Observers:
         self._tree.reset()
         self._loose.reset()
         self._training.reset()
+        self._replicas.reset()
         self._counter.reset()
         self._follow_modules()
         self.eager.resume()
 
     def adopt_existing(self) -> None:
+        from torch.nn.parallel import DistributedDataParallel
         from torch.optim import Optimizer
 
         self._loose.module_has_parameter()
@@ -184,6 +190,8 @@ class _Observers:
             if issubclass(type(candidate), Optimizer):
                 self._training.optimizer_made(candidate)
                 self._loose.adopt(candidate)
+            elif issubclass(type(candidate), DistributedDataParallel):
+                self._replicas.adopt(candidate)
 
     def _follow_modules(self) -> None:
         from torch.nn import Module

@@ -13,6 +13,7 @@ from .definition import CompoundRule, ExpressionRule, RuleError
 from .duckdb_engine import evaluate_by_sql
 from .finding import MAX_FINDINGS, RuleResult
 from .observations import Range
+from .odd_ranks import name_ranks
 from .python_engine import evaluate_class
 from .python_rule import AnyRule, PythonRule
 from .selection import check_collections
@@ -71,7 +72,7 @@ def evaluate(
     return [
         (spark and spark.evaluate_class(rule, limits)) or evaluate_class(run, rule, limits, progress)
         if isinstance(rule, PythonRule)
-        else _joined(rule, [next(by_expression) for _ in rule.parts])
+        else name_ranks(run, _joined(rule, [next(by_expression) for _ in rule.parts]), ranks)
         for rule in rules
     ]
 

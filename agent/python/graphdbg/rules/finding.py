@@ -19,7 +19,7 @@ class Finding:
 
     Attributes:
         rule: The name of the rule.
-        rank: None if the series comprises several.
+        rank: None if the series comprises several, unless it is one of them that differs.
         tensor: NODE:SLOT; None if the series comprises several, or is about steps.
         mode: "train", "eval", "predict" or "unknown"; None if the series comprises several.
         step: The step.

@@ -205,5 +205,8 @@ class Hooks:
         return self._calls.enabled and _c_api.watches(self._library, self._agent, condition)
 
     def report(self, condition: str, tensor: Any, message: str, file: str | None, line: int) -> bool:
-        node = self._graph.node_of_tensor(tensor)
+        node = self.node_of(tensor)
         return node != 0 and _c_api.report_finding(self._library, self._agent, condition, node, message, file, line)
+
+    def node_of(self, tensor: Any) -> int:
+        return int(self._graph.node_of_tensor(tensor))

@@ -56,6 +56,13 @@ class Op:
         self.saves_for_backward = stem in kinds["AUXILIARY_RESULTS"]
         self.flags = _c_api.UNINITIALIZED if stem in kinds["UNINITIALIZED"] else 0
         self.flags |= _c_api.MOVES_VALUES if stem in kinds["MOVES_VALUES"] else 0
+        if self.full_name.startswith("c10d::") and self.name.endswith("_"):
+            self._read_collective()
+
+    def _read_collective(self) -> None:
+        """Collectives write to their first argument, which their schemas do not say."""
+        self.in_place = True
+        self._arguments[:1] = [(name, True, keyword) for name, _, keyword in self._arguments[:1]]
 
     def is_composite(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the op is composed of others on the backend of these arguments."""

@@ -1,0 +1,44 @@
+"""Replicas of a data parallel training that part are found, with the parameter and the rank."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from conftest import HOSTS
+
+
+def run_of(debug_run: Any, training: str, ranks: int, *options: str, **environment: str) -> Any:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
+    command = [*launcher, str(HOSTS / "replicas.py"), training]
+    options = ("--no-wait", "--break-on", "not_training", *options)
+    return debug_run(*options, command=command, OMP_NUM_THREADS="1", **environment)
+
+
+def test_the_rank_whose_replica_differs_is_named_within_a_step(debug_run) -> None:
+    run = run_of(debug_run, "nudged", 3, "--on-hit", "terminate")
+    (hit,) = run.result["hits"]
+    assert (hit["condition"], hit["node"], hit["rank"]) == ("replicas_differ", "forward/3/weight", 2)
+    assert hit["message"] == "rank 2 differs from ranks 0 and 1 in forward/3/weight"
+    # It was changed after step 3.
+    assert hit["step"] == 4
+    assert run.result["status"] == "terminated"
+    assert run.result["steps"] < 30
+
+
+def test_of_two_ranks_both_are_named(debug_run) -> None:
+    hits = run_of(debug_run, "unwrapped", 2, "--on-hit", "continue").result["hits"]
+    assert {hit["condition"] for hit in hits} == {"replicas_differ"}
+    assert {hit["rank"] for hit in hits} == {0, 1}
+    first = min(hits, key=lambda hit: hit["step"])
+    assert (first["step"], first["node"]) == (1, "forward/0/weight")
+    assert first["message"] == "ranks 0 and 1 differ from each other in forward/0/weight and 5 other parameters"
+
+
+@pytest.mark.parametrize("adapter", ["", "python"])
+def test_parameters_that_are_equal_or_meant_to_differ_are_no_finding(debug_run, adapter: str) -> None:
+    run = run_of(debug_run, "sound", 2, "--on-hit", "terminate", GRAPHDBG_ADAPTER=adapter)
+    assert run.result["hits"] == []
+    assert run.result["status"] == "finished"
+    assert "no longer tested" not in run.stderr
