@@ -6,15 +6,18 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .client import Json
 from .errors import USAGE, CliError
 from .recorded import Progress, require
+from .recorded_jobs import run_of_job
 from .terminal import visible
 
 if TYPE_CHECKING:
-    from graphdbg.runs import Difference, Divergence
+    from graphdbg.runs import ComparedInput, Difference, Divergence
 
 _NAMES_SHOWN = 20
 # How often two jobs are compared while they are recorded.
@@ -33,7 +36,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "runs",
         metavar="RUN",
         nargs="+",
-        help="one run (with two --rank) or two: directory, URL, or id in $GRAPHDBG_RECORD or ./runs",
+        help="one run (with two --rank) or two: directory, URL, id in $GRAPHDBG_RECORD or ./runs, or id or name of a "
+        "live job that is recorded",
     )
     parser.add_argument(
         "--rank", type=int, action="append", metavar="R", help="the rank; again for that of the other side (default: 0)"
@@ -45,7 +49,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="OLD=NEW",
         help="a node or scope of the first side has another name on the second (again for more)",
     )
-    parser.add_argument("--rtol", type=float, default=1e-6, metavar="X", help="relative tolerance (default: 1e-6)")
+    parser.add_argument(
+        "--rtol",
+        type=float,
+        metavar="X",
+        help="relative tolerance (default: what rounding explains, by data type and by the number of elements summed)",
+    )
     parser.add_argument("--atol", type=float, default=0.0, metavar="X", help="absolute tolerance (default: 0)")
     parser.add_argument(
         "--by",
@@ -60,6 +69,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "bit, or with other threads: a tensor may differ 8 times as much as there",
     )
     parser.add_argument(
+        "--sum-ranks",
+        action="store_true",
+        help="the first run is one process, the second one a sharded job: tensors of which its ranks have parts are "
+        "compared as a whole",
+    )
+    parser.add_argument(
         "--follow",
         action="store_true",
         help="compare two jobs while they are recorded: until they part, or both have ended",
@@ -71,6 +86,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     require(len(arguments.runs) <= 2, "two runs are compared, not more")
     require(len(arguments.rank or ()) <= 2, "two ranks are compared, not more")
+    arguments.runs = [_find(name) for name in arguments.runs]
     found, ended = _compare(arguments)
     while arguments.follow and not ended and found.first is None:
         time.sleep(_FOLLOW_SECONDS)
@@ -88,11 +104,10 @@ def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
     """The differences so far, and whether nothing more will be recorded."""
     from graphdbg.runs import open_run
     from graphdbg.runs.loading import load_logs
-    from graphdbg.runs.summary import find_run
 
     ranks = arguments.rank or [0]
-    here, there = open_run(find_run(arguments.runs[0])), open_run(find_run(arguments.runs[-1]))
-    equal = [open_run(find_run(arguments.calibrate))] if arguments.calibrate else []
+    here, there = open_run(arguments.runs[0]), open_run(arguments.runs[-1])
+    equal = [open_run(_find(arguments.calibrate))] if arguments.calibrate else []
     ended = here.ended is not None and there.ended is not None
     progress = Progress()
     try:
@@ -101,17 +116,26 @@ def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
         found = here.diff(
             there if len(arguments.runs) == 2 else None,
             rank=ranks[0],
-            other_rank=ranks[-1],
+            other_rank=None if arguments.sum_ranks and len(ranks) == 1 else ranks[-1],
             rename=dict(map(_renaming, arguments.map)),
             rtol=arguments.rtol,
             atol=arguments.atol,
             by=arguments.by,
             calibrate=equal[0] if equal else None,
+            sum_ranks=arguments.sum_ranks,
             progress=progress.of("graphdbg: comparing"),
         )
     finally:
         progress.clear()
     return found, ended
+
+
+def _find(name: str) -> str:
+    """The path or URL of a run, given as such, or by id, or as a live job."""
+    from graphdbg.runs.summary import find_run
+
+    path = find_run(name)
+    return path if "://" in path or Path(path).exists() else run_of_job(name) or path
 
 
 def _renaming(text: str) -> tuple[str, str]:
@@ -128,18 +152,24 @@ def _json(found: Divergence) -> Json:
         **{name: getattr(found, name) for name in ("only_here_count", "only_there_count")},
         "first": _json_of(found.first) if found.first else None,
         "next": [_json_of(each) for each in found.next],
+        "renamings": [{"from": each.old, "to": each.new, "nodes": each.nodes} for each in found.renamings],
     }
 
 
 def _json_of(difference: Difference) -> Json:
-    fields: Json = vars(difference) | {"pass": difference.pass_}
-    del fields["pass_"]
-    return fields | {side: _value(difference, fields[side]) for side in ("here", "there")}
+    fields: Json = {"pass" if name == "pass_" else name: value for name, value in _values(difference).items()}
+    return fields | {"inputs": [_values(each) for each in difference.inputs]}
 
 
-def _value(difference: Difference, value: float) -> float | str:
+def _values(compared: Difference | ComparedInput) -> Json:
+    return vars(compared) | {side: _value(compared, getattr(compared, side)) for side in ("here", "there")}
+
+
+def _value(compared: Difference | ComparedInput, value: float | None) -> float | str | None:
     """JSON has neither infinities nor NaN, and its readers no 64-bit integers."""
-    if difference.measure == "digest":
+    if value is None:
+        return None
+    if compared.measure == "digest":
         return f"{value:016x}"
     if math.isfinite(value):
         return value
@@ -149,6 +179,8 @@ def _value(difference: Difference, value: float) -> float | str:
 def _print(found: Divergence) -> None:
     if found.first:
         print(visible(f"first difference: {_line(found.first)}"))
+        for line in _input_lines(found.first.inputs):
+            print(visible(f"                  {line}"))
     for each in found.next:
         print(visible(f"             then: {_line(each)}"))
     for side, names, count in (
@@ -159,15 +191,36 @@ def _print(found: Divergence) -> None:
             print(visible(f"only on the {side} side: {name}"))
         if count > _NAMES_SHOWN:
             print(f"only on the {side} side: {count - _NAMES_SHOWN} more")
+    for renaming in found.renamings[:_NAMES_SHOWN]:
+        print(visible(f"taken as the same: {renaming.old} -> {renaming.new} ({renaming.nodes} nodes)"))
+    if len(found.renamings) > _NAMES_SHOWN:
+        print(f"taken as the same: {len(found.renamings) - _NAMES_SHOWN} more")
+    if found.partial:
+        print(f"not compared: {found.partial} tensors of which each rank has a part of a sum")
     result = "differ" if found.first else "agree"
     print(f"{found.matched} tensors in {found.steps} steps {result}")
 
 
 def _line(each: Difference) -> str:
     place = f"step {each.step} {each.mode}" + (f"#{each.pass_}" if each.pass_ > 1 else "")
-    return f"{place}  {each.node}:{each.slot}  {each.measure} {_text(each, each.here)}, {_text(each, each.there)}"
+    name = f"{each.node}:{each.slot}" + (f" ({each.there_node})" if each.there_node != each.node else "")
+    return f"{place}  {name}  {_measured(each)}"
 
 
-def _text(each: Difference, value: float) -> str:
+def _input_lines(inputs: Sequence[ComparedInput]) -> Iterator[str]:
+    for state, words in (("equal", "equal inputs"), ("not_recorded", "inputs that were not recorded")):
+        names = [f"{each.node}:{each.slot}" for each in inputs if each.state == state]
+        if names:
+            yield f"{words}: {', '.join(names)}"
+    for each in inputs:
+        if each.state == "differs":
+            yield f"input that differs: {each.node}:{each.slot}  {_measured(each)}"
+
+
+def _measured(each: Difference | ComparedInput) -> str:
+    return f"{each.measure} {_text(each, each.here)}, {_text(each, each.there)}"
+
+
+def _text(each: Difference | ComparedInput, value: float | None) -> str:
     shown = _value(each, value)
     return f"{shown:.9g}" if isinstance(shown, float) else str(shown)

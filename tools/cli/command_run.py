@@ -74,6 +74,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="keep the last 100 steps of every op's statistics in a new directory below this one, for `graphdbg open` "
         "after a crash or a hang; starts immediately, without a server and a page",
     )
+    parser.add_argument(
+        "--nudge-inputs",
+        action="store_true",
+        help="change the floating-point inputs of PyTorch models in the last bit, to record a run by which `graphdbg "
+        "diff --calibrate` measures rounding; results differ from those of an ordinary run",
+    )
     configuration.add_option(parser)
     configuration.add_rules_option(parser)
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
@@ -103,6 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         on_result=lambda result: _report(result, arguments),
         port=arguments.port,
         record=arguments.record,
+        environment={"GRAPHDBG_NUDGE_INPUTS": "1"} if arguments.nudge_inputs else {},
         configuration=configuration.read(arguments.config, arguments.rules_from),
     )
     return _exit_code_of(debug(command, options), arguments.hit_exit_code)
@@ -110,7 +117,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_needs_no_server(arguments: argparse.Namespace) -> None:
     """Options that need a server exclude --black-box."""
-    for name in ("steps", "break_on", "on_error", "record", "result", "port", "json", "hit_exit_code", "rules_from"):
+    excluded = (
+        "steps",
+        "break_on",
+        "on_error",
+        "record",
+        "result",
+        "port",
+        "json",
+        "hit_exit_code",
+        "rules_from",
+        "nudge_inputs",
+    )
+    for name in excluded:
         if getattr(arguments, name):
             option = f"--{name.replace('_', '-')}"
             raise CliError(

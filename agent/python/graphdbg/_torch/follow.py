@@ -16,6 +16,7 @@ from . import (
     hooks,
     keras_on_torch,
     modules,
+    nudged_inputs,
     older_torch,
     optimizers,
     place,
@@ -119,6 +120,9 @@ class _Observers:
 
         older_torch.silence_profiler_ranges()
         self._follow_modules()
+        if nudged_inputs.is_wanted():
+            # Outside of what follows modules, so that the graph has the changed inputs.
+            nudged_inputs.install(self.adapter)
         _exit_report.follow_threads(lambda ident: ident == self._place.thread or ident in self._counter.threads)
         older_torch.call_around_each_step(self._before_step, self._after_step)
         self._tree.follow_registrations(self._parameter_registered)
@@ -178,7 +182,8 @@ class _Observers:
         self._replicas.reset()
         self._counter.reset()
         self._follow_modules()
-        self.eager.resume()
+        if not torch_compile.is_kept():
+            self.eager.resume()
 
     def adopt_existing(self) -> None:
         from torch.nn.parallel import DistributedDataParallel

@@ -16,7 +16,7 @@ from graphdbg.client.models import Hit, TensorInfo
 
 from . import views
 from .collection import Collection, read_collections
-from .divergence import Divergence, Tolerance, find_divergence
+from .divergence import Divergence, find_divergence
 from .errors import Damage, MindSporeDumpError, NotRecorded, RunNotFoundError, UnknownTensor
 from .files import Files, open_files
 from .follow import follow, wait_for
@@ -28,6 +28,7 @@ from .rank import LOST, Rank, is_mindspore_dump, rank_numbers, read_json
 from .record import MODES
 from .steps import Step
 from .tensor import Tensor, mode_number
+from .tolerance import Tolerance
 
 if TYPE_CHECKING:
     import pyarrow
@@ -355,13 +356,14 @@ class Run:
         rank: int = 0,
         other_rank: int | None = None,
         rename: Mapping[str, str] | None = None,
-        rtol: float = 1e-6,
+        rtol: float | None = None,
         atol: float = 0.0,
         by: str = "statistics",
         progress: Callable[[int, int], None] = lambda done, total: None,
         tensors: AnyCollection[str] | None = None,
         steps: tuple[int | None, int | None] | range | None = None,
         calibrate: Run | str | os.PathLike[str] | None = None,
+        sum_ranks: bool = False,
     ) -> Divergence:
         """Finds the first op at which two runs, or two ranks of this one, part.
 
@@ -370,13 +372,16 @@ class Run:
             rank: The rank of this run.
             other_rank: That of the other run; default: the same number.
             rename: Names of nodes or scopes in this run, and the names that these have in the other one.
-            rtol, atol: Measures are equal if |here - there| <= atol + rtol * size; see `divergence.Tolerance`.
+            rtol, atol: Measures are equal if |here - there| <= atol + rtol * size; see `tolerance.Tolerance`. Without
+                rtol, it follows from the data types and from how many elements the op reduces.
             by: "statistics", or "digest", which compares all bits of the tensors that have digests.
             progress: Receives how many steps of how many have been compared.
             tensors: Names of tensors of this run, NODE:SLOT; default: all.
             steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
             calibrate: A run that counts as equal to this one, such as the same program with its input changed in the
                 last bit, or with another number of threads. Tensors may differ 8 times as much as in the two.
+            sum_ranks: All ranks of the other run together have computed what this rank has: tensors of which they have
+                parts are compared as a whole.
 
         Raises:
             NotRecorded: There is no such rank.
@@ -385,6 +390,10 @@ class Run:
         """
         there = self if other is None else _run_of(other)
         number = rank if other_rank is None else other_rank
+        if sum_ranks:
+            if other_rank is not None or there is self:
+                raise GraphdbgError("the sum of ranks is that of all ranks of another run", USAGE)
+            number = there.ranks[0]
         if there is self and number == rank:
             raise GraphdbgError("a rank is compared with another run or another rank", USAGE)
         return find_divergence(
@@ -397,6 +406,7 @@ class Run:
             tensors,
             _bounds(_without_gaps(steps)),
             None if calibrate is None else _run_of(calibrate).rank(rank),
+            [there.rank(each) for each in there.ranks] if sum_ranks else (),
         )
 
     @overload
