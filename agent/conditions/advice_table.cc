@@ -180,6 +180,16 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
         "PyTorch has no such device here, and has disabled autocast with a "
         "warning."},
        {"Pass the type of the model's device to torch.autocast."}},
+      {Symptom::kExpression,
+       {"The learning rate, the initialization or the scale of the input data "
+        "does not fit, so that the values cross the limit of the expression.",
+        "The batch of this step differs from those before it.",
+        "The limit is too strict for this tensor."},
+       {"Look at the history of the tensor: a slow drift points to the "
+        "learning "
+        "rate, a sudden jump to the batch.",
+        "Follow the inputs to the first op whose values are unusual.",
+        "Compare the limit with the values of a run that is healthy."}},
   };
   return *rows;
 }

@@ -38,6 +38,8 @@ enum class Symptom {
   kWrongMode,
   kRepeatedBatch,
   kAutocast,
+  // An expression without any more specific symptom.
+  kExpression,
 };
 
 struct SymptomAdvice {

@@ -28,6 +28,10 @@ inline constexpr char kUnattendedErrors[] = "errors/unattended";
 
 // SetRecording and RecordingStatus.
 inline constexpr char kRecording1[] = "recording/1";
+// SetRecording.boost.
+inline constexpr char kRecording2[] = "recording/2";
+// SetWatchpoint.ignore_count and .once.
+inline constexpr char kCountedHits[] = "watchpoints/counted";
 
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);

@@ -66,12 +66,6 @@ std::string NamesOf(const std::vector<model::LiveRule>& rules) {
                        });
 }
 
-// A rule may do only what its caller may do.
-bool Terminates(const model::LiveRule& rule) {
-  return std::find(rule.actions.begin(), rule.actions.end(),
-                   model::RuleAction::kStop) != rule.actions.end();
-}
-
 absl::Status NoRuns() {
   return Error(absl::StatusCode::kFailedPrecondition, "run_not_here",
                "the server was started without --runs, and reads no run");
@@ -83,7 +77,9 @@ absl::StatusOr<std::vector<model::LiveRule>> ReadRules(
   ASSIGN_OR_RETURN(std::vector<model::LiveRule> rules,
                    DecodeLiveRules(request.body));
   Note(request, NamesOf(rules));
-  if (std::any_of(rules.begin(), rules.end(), Terminates)) {
+  // A rule may do only what its caller may do.
+  for (const model::LiveRule& rule : rules) {
+    if (!model::Terminates(rule.actions)) continue;
     RETURN_IF_ERROR(auth::RequireRole(CallerOf(request), auth::Role::kAdmin));
   }
   return rules;
@@ -103,15 +99,15 @@ http::Response List(const Services& services, const std::string& run) {
   return JsonResponse(Encode(services.rules->List(run)));
 }
 
-absl::StatusOr<http::Response> Delete(const Services& services,
-                                      const http::Request& request,
-                                      const std::string& run) {
-  Note(request, request.path_params.at("rule"));
-  if (services.rules == nullptr) return NoRuns();
-  RETURN_IF_ERROR(services.rules->Remove(run, request.path_params.at("rule")));
+Answer Delete(const Services& services, const http::Request& request,
+              std::string run) {
+  const std::string& rule = request.path_params.at("rule");
+  Note(request, rule);
+  if (services.rules == nullptr) co_return NoRuns();
+  CO_RETURN_IF_ERROR(co_await services.rules->Remove(std::move(run), rule));
   http::Response response;
   response.status = 204;
-  return response;
+  co_return response;
 }
 
 // The last findings, in order.
@@ -162,7 +158,7 @@ Answer AddJobRules(const Services& services, const http::Request& request,
 Answer DeleteJobRule(const Services& services, const http::Request& request,
                      const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(const RunPtr run, co_await RunOf(services, job));
-  co_return Delete(services, request, run->id());
+  co_return co_await Delete(services, request, run->id());
 }
 
 Answer ListJobFindings(const Services& services, const http::Request& request,
@@ -185,7 +181,7 @@ Answer AddRunRules(const Services& services, const http::Request& request,
 
 Answer DeleteRunRule(const Services& services, const http::Request& request,
                      const RunPtr& run) {
-  co_return Delete(services, request, run->id());
+  co_return co_await Delete(services, request, run->id());
 }
 
 Answer ListRunFindings(const Services&, const http::Request& request,

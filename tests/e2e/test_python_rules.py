@@ -128,7 +128,7 @@ def test_a_planted_fault_is_found(recorded: Callable[[str], graphdbg.runs.Run], 
     found = recorded("faulty").check({"rule": rule, **RULES[rule]}, engine="duckdb")
     assert found
     expected: dict[str, tuple[int | None, str]] = {
-        "poor_weight_initialization": (1, "hi > 10.0 * lo"),
+        "poor_weight_initialization": (1, "hi > 10 * lo"),
         "overfit": (6, "evaluation "),
         "overtraining": (None, "has not been better than"),
         "class_imbalance": (None, "samples and class"),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import report
+from .actions import Actions
 from .client import ApiError, Client, Json, quote
 from .finding_actions import FindingActions
-from .rule_actions import Actions
 
 if TYPE_CHECKING:
     from graphdbg.rules import ExpressionRule
@@ -30,7 +30,8 @@ class LiveRule:
     actions: Actions
 
     def body(self) -> Json:
-        return {**self.rule.json(), "actions": list(self.actions.in_job)}
+        # It was there from the first step, although it is sent once the job has begun to record.
+        return {**self.rule.json(), "actions": list(self.actions.in_job), "act_from": 0}
 
 
 class LiveRules:

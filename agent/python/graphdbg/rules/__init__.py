@@ -7,7 +7,7 @@ server's engine, or by SQL; subclasses of `Rule` observation by observation.
 from __future__ import annotations
 
 from .advice import advice_for
-from .catalogue import BUILT_INS, COMPOUNDS, BuiltIn, Compound
+from .catalogue import BUILT_INS, COMPOUNDS, BuiltIn
 from .classes import load_file, load_files
 from .definition import CompoundRule, ExpressionRule, RuleError
 from .evaluation import ENGINES, RuleWarning, evaluate, refuse_unobserved, warn_of_errors
@@ -25,7 +25,6 @@ __all__ = [
     "ENGINES",
     "AnyRule",
     "BuiltIn",
-    "Compound",
     "CompoundRule",
     "ExpressionRule",
     "Finding",

@@ -1,210 +1,139 @@
-"""The built-in rules. Those that have a counterpart in SageMaker Debugger have its names and defaults."""
+"""The built-in rules, as catalogue.json describes them.
+
+The server embeds the same file, and makes the same expressions from it: see server/rules/catalogue.h. Rules that have
+a counterpart in SageMaker Debugger have its names and defaults.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
+
+from graphdbg.client.models import Advice
 
 from .definition import SERIES_PARTS
+from .param import Param, Value
+from .rule import Rule
 
-# A parameter's default; None if it has none.
-Parameter = float | int | bool | None
+_TYPES: dict[str, type[Value]] = {each.__name__: each for each in (int, float, bool, str)}
+_R = TypeVar("_R", bound=Rule)
 
 
 @dataclass(frozen=True)
-class BuiltIn:
-    """A built-in rule.
+class Term:
+    """A condition that is one of several: any of them has to be true.
 
     Attributes:
-        id: Its name.
-        title: What a finding means.
-        when: Makes the expression from the parameters. Raises ValueError for parameters that do not fit.
-        params: The defaults of the parameters.
-        select: The tensors that it looks at; None if each use must name them.
-        series, reduce: As in a rule.
+        text: The expression. `{threshold}` stands for a parameter, `{num_steps-1}` for one less than it.
+        only_if, unless: A parameter that must be given, and not false, for the term to count, or must not.
     """
 
-    id: str
-    title: str
-    when: Callable[[Mapping[str, Any]], str]
-    params: Mapping[str, Parameter] = field(default_factory=dict)
-    select: Mapping[str, list[str]] | None = None
-    series: tuple[str, ...] = SERIES_PARTS
-    reduce: Mapping[str, str] = field(default_factory=dict)
+    text: str
+    only_if: str = ""
+    unless: str = ""
+
+    def applies(self, values: Mapping[str, Any]) -> bool:
+        """Whether the term counts with these parameters."""
+        if self.unless and _is_set(values[self.unless]):
+            return False
+        return not self.only_if or _is_set(values[self.only_if])
 
 
 @dataclass(frozen=True)
 class Part:
-    """An expression of a compound rule; the attributes are those of BuiltIn."""
+    """An expression of a rule.
 
-    when: Callable[[Mapping[str, Any]], str]
-    select: Mapping[str, list[str]]
+    Attributes:
+        terms: At least one.
+        select: The tensors that it looks at; None if each use must name them.
+        series, reduce: As in a rule.
+    """
+
+    terms: tuple[Term, ...]
+    select: Mapping[str, list[str]] | None = None
     series: tuple[str, ...] = SERIES_PARTS
     reduce: Mapping[str, str] = field(default_factory=dict)
 
+    def when(self, values: Mapping[str, Any]) -> str:
+        """The expression with these parameters. Raises ValueError if they leave none."""
+        terms = [each for each in self.terms if each.applies(values)]
+        if not terms:
+            raise ValueError(f"{' or '.join(each.only_if for each in self.terms)} is required")
+        return " || ".join(re.sub(r"\{(\w+)(-1)?\}", lambda found: _number(values, found), each.text) for each in terms)
+
 
 @dataclass(frozen=True)
-class Compound:
-    """A built-in rule that matches where one of several expressions does.
+class BuiltIn:
+    """A built-in rule that consists of expressions.
 
     Attributes:
-        id, title, params: The same as in BuiltIn.
-        parts: The expressions.
+        id: Its name.
+        title: What a finding means.
+        params: Its parameters.
+        parts: The expressions, of which any may match.
+        advice: About findings.
     """
 
     id: str
     title: str
-    params: Mapping[str, Parameter]
+    params: Mapping[str, Param]
     parts: tuple[Part, ...]
+    advice: Advice
 
 
-def _variance(params: Mapping[str, Any]) -> str:
-    limits = [("variance >", params["max_threshold"]), ("variance <", params["min_threshold"])]
-    parts = [f"{relation} {limit!r}" for relation, limit in limits if limit is not None]
-    if not parts:
-        raise ValueError("max_threshold or min_threshold is required")
-    return " || ".join(parts)
+def described(rule: type[_R]) -> type[_R]:
+    """Gives a built-in rule in Python its title, parameters and advice."""
+    entry = _ENTRIES[rule.id]
+    rule.title = entry["title"]
+    rule.params = _params(entry)
+    rule.causes, rule.next = entry["causes"], entry["next"]
+    return rule
 
 
-def _unchanged(params: Mapping[str, Any]) -> str:
-    if params["num_steps"] < 2:
-        raise ValueError("num_steps must be at least 2")
-    return f"held(changed_count == 0, {params['num_steps'] - 1})"
+def _is_set(value: Value | None) -> bool:
+    return value is not None and value is not False
 
 
-def _loss_not_decreasing(params: Mapping[str, Any]) -> str:
-    before = f"prev(value, {params['num_steps']})"
-    return f"{before} - value < {params['diff_percent']!r} / 100 * abs({before})"
+def _number(values: Mapping[str, Any], found: re.Match[str]) -> str:
+    value = values[found[1]] - 1 if found[2] else values[found[1]]
+    # The fewest digits, without those of a whole number behind the point.
+    return repr(value).removesuffix(".0")
 
 
-def _variances_differ(params: Mapping[str, Any]) -> str:
-    return f"hi > {params['threshold']!r} * lo && step <= {params['steps']}"
+def _params(entry: Mapping[str, Any]) -> dict[str, Param]:
+    return {each["name"]: _param(**each) for each in entry["params"]}
 
 
-def _gradients_are_narrow(params: Mapping[str, Any]) -> str:
-    # 3.29 standard deviations of a normal distribution are between its 5th and its 95th percentile.
-    return f"3.29 * sd < {params['distribution_range']!r} && count > 1 && step <= {params['steps']}"
+def _param(name: str, type: str, **others: Any) -> Param:
+    return Param(_TYPES[type], **others)
 
 
-def _loss_stays(params: Mapping[str, Any]) -> str:
-    loss = _loss_not_decreasing({"num_steps": params["patience"], "diff_percent": 0.1})
-    return f"{loss} && step <= {params['steps']}"
+def _built_in(entry: Mapping[str, Any]) -> BuiltIn:
+    advice = Advice(tuple(entry["causes"]), tuple(entry["next"]))
+    return BuiltIn(entry["id"], entry["title"], _params(entry), tuple(map(_part, entry["parts"])), advice)
 
 
-_GRADIENTS = {"collections": ["gradients"]}
-_WEIGHTS = {"collections": ["weights"]}
-_LOSSES = {"collections": ["losses"]}
-# Activations read the results of ops with weights.
-_WEIGHTED_OPS = {
-    "op_types": ["aten::linear", "aten::addmm", "aten::convolution", "aten::conv1d", "aten::conv2d", "aten::conv3d"],
-    "exclude": ["^backward/"],
-}
+def _part(entry: Mapping[str, Any]) -> Part:
+    terms = tuple(Term(each["text"], each.get("if", ""), each.get("unless", "")) for each in entry["when"])
+    series = tuple(entry.get("series", SERIES_PARTS))
+    return Part(terms, entry.get("select"), series, entry.get("reduce", {}))
 
-BUILT_INS = {
-    rule.id: rule
-    for rule in (
-        BuiltIn(
-            "vanishing_gradient",
-            "A gradient is close to zero",
-            lambda params: f"abs_mean < {params['threshold']!r} && count > 0",
-            {"threshold": 1e-7},
-            _GRADIENTS,
-        ),
-        BuiltIn(
-            "exploding_tensor",
-            "A tensor has NaN or infinities",
-            lambda params: "nan_count > 0" if params["only_nan"] else "nan_count > 0 || inf_count > 0",
-            {"only_nan": False},
-            {},
-        ),
-        BuiltIn(
-            "tensor_variance",
-            "The variance of a tensor is out of bounds",
-            _variance,
-            {"max_threshold": None, "min_threshold": None},
-        ),
-        BuiltIn(
-            "all_zero",
-            "A tensor is zero (percentage of its elements)",
-            lambda params: f"zero_percentage >= {params['threshold']!r}",
-            {"threshold": 100},
-        ),
-        BuiltIn("unchanged_tensor", "A tensor does not change", _unchanged, {"num_steps": 3}),
-        BuiltIn(
-            "weight_update_ratio",
-            "A weight changes too much, or too little",
-            lambda params: (
-                f"change_ratio > {params['large_threshold']!r} || change_ratio < {params['small_threshold']!r}"
-            ),
-            {"large_threshold": 10, "small_threshold": 1e-8},
-            _WEIGHTS,
-        ),
-        BuiltIn(
-            "dead_relu",
-            "Units of a layer are never active (percentage of the units)",
-            lambda params: f"idle_unit_percentage > {params['threshold_layer']!r}",
-            {"threshold_layer": 50},
-            {"op_types": ["aten::relu", "aten::relu_", "Relu"]},
-        ),
-        BuiltIn(
-            "saturated_activation",
-            "Units of a layer are saturated (percentage of the units)",
-            lambda params: f"idle_unit_percentage > {params['threshold_layer']!r}",
-            {"threshold_layer": 50},
-        ),
-        BuiltIn(
-            "loss_not_decreasing",
-            "A loss does not decrease (percentage of the earlier loss)",
-            _loss_not_decreasing,
-            {"num_steps": 10, "diff_percent": 0.1},
-            _LOSSES,
-        ),
-        BuiltIn(
-            "gradient_spike",
-            "A gradient is much larger than before",
-            lambda params: f"abs_mean > {params['factor']!r} * mean_before(abs_mean, {params['window']})",
-            {"factor": 10, "window": 20},
-            _GRADIENTS,
-        ),
-        BuiltIn(
-            "replicas_disagree",
-            "Ranks have different values of a weight",
-            lambda params: f"hi - lo > {params['tolerance']!r} * hi",
-            {"tolerance": 1e-6},
-            _WEIGHTS,
-            ("tensor",),
-            {"hi": "max(l2)", "lo": "min(l2)"},
-        ),
-        BuiltIn(
-            "slow_step",
-            "A step takes much longer than those before",
-            lambda params: f"step_seconds > {params['factor']!r} * mean_before(step_seconds, {params['window']})",
-            {"factor": 3, "window": 20},
-            {},
-            ("rank",),
-        ),
-    )
-}
 
-COMPOUNDS = {
-    rule.id: rule
-    for rule in (
-        Compound(
-            "poor_weight_initialization",
-            "In the first steps, the variances of layers differ much, gradients are close to constant, or the loss "
-            "does not decrease",
-            {"threshold": 10.0, "distribution_range": 0.001, "patience": 5, "steps": 10},
-            (
-                Part(
-                    _variances_differ,
-                    _WEIGHTED_OPS,
-                    ("rank", "mode"),
-                    {"hi": "max(variance)", "lo": "min(variance)"},
-                ),
-                Part(_gradients_are_narrow, _GRADIENTS),
-                Part(_loss_stays, _LOSSES),
-            ),
-        ),
-    )
-}
+def _read() -> dict[str, Mapping[str, Any]]:
+    text = Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8")
+    return {each["id"]: each for each in json.loads(text)["rules"]}
+
+
+def _those(wanted: Callable[[int], bool]) -> dict[str, BuiltIn]:
+    expressions = {name: entry for name, entry in _ENTRIES.items() if "parts" in entry}
+    return {name: _built_in(entry) for name, entry in expressions.items() if wanted(len(entry["parts"]))}
+
+
+_ENTRIES = _read()
+# Rules that are one expression, and those that match where one of several does.
+BUILT_INS = _those(lambda parts: parts == 1)
+COMPOUNDS = _those(lambda parts: parts > 1)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
+from .advice import advice_for
 from .definition import CompoundRule, ExpressionRule, RuleError
 from .duckdb_engine import evaluate_by_sql
 from .finding import MAX_FINDINGS, RuleResult
@@ -66,12 +68,13 @@ def evaluate(
     _check_collections(run, [*expressions, *classes])
     by_expression = iter(_evaluate_expressions(run, expressions, steps, ranks, engine, progress) if expressions else ())
     limits = Range(*steps, ranks or None)
-    return [
+    results = (
         evaluate_class(run, rule, limits, progress)
         if isinstance(rule, PythonRule)
         else _joined(rule, [next(by_expression) for _ in rule.parts])
         for rule in rules
-    ]
+    )
+    return [_advised(each) for each in results]
 
 
 def refuse_unobserved(results: Sequence[RuleResult]) -> None:
@@ -125,6 +128,14 @@ def _joined(rule: ExpressionRule | CompoundRule, results: Sequence[RuleResult]) 
         return RuleResult(rule, found[:MAX_FINDINGS], count, None, None)
     observations = sum(result.observations or 0 for result in results)
     return RuleResult(rule, [], 0, observations, sum(result.unknown or 0 for result in results))
+
+
+def _advised(result: RuleResult) -> RuleResult:
+    """The result with the rule's advice in findings that have none."""
+    advice = advice_for(result.rule)
+    if advice is None:
+        return result
+    return replace(result, findings=[each if each.advice else replace(each, advice=advice) for each in result.findings])
 
 
 def _directory_with_log(run: Run) -> Path | None:

@@ -8,11 +8,11 @@ from typing import Any
 
 from graphdbg.client.models import Advice
 
-from .advice import ADVICE
 from .built_in import PYTHON_BUILT_INS
-from .catalogue import BUILT_INS, COMPOUNDS, BuiltIn, Compound
+from .catalogue import BUILT_INS, COMPOUNDS, BuiltIn
 from .classes import Classes, find_class, installed_ids
 from .definition import RuleError
+from .param import Param
 from .rule import Rule
 
 _NONE = Advice((), ())
@@ -58,29 +58,21 @@ def listed(own: Classes) -> list[Listed]:
     return [*expressions, *classes, *(_class(rule, "file") for rule in own.values()), *map(_installed, installed_ids())]
 
 
-def _expression(rule: BuiltIn | Compound) -> Listed:
-    params = tuple(ListedParam(name, _accepts(value), value) for name, value in rule.params.items())
-    needs_selection = isinstance(rule, BuiltIn) and rule.select is None
-    return Listed(rule.id, rule.title, "built-in", needs_selection, params, ADVICE[rule.id])
+def _expression(rule: BuiltIn) -> Listed:
+    needs_selection = any(part.select is None for part in rule.parts)
+    return Listed(rule.id, rule.title, "built-in", needs_selection, _listed(rule.params), rule.advice)
 
 
-def _accepts(default: Any) -> str:
-    return "true or false" if isinstance(default, bool) else "a number"
+def _listed(params: Mapping[str, Param]) -> tuple[ListedParam, ...]:
+    return tuple(
+        ListedParam(name, param.describe(), param.default, param.is_required, param.help)
+        for name, param in params.items()
+    )
 
 
 def _class(rule: type[Rule], origin: str) -> Listed:
-    params: Mapping[str, Any] = rule.params
-    return Listed(
-        rule.id,
-        rule.title,
-        origin,
-        rule.select is None,
-        tuple(
-            ListedParam(name, param.describe(), param.default, param.default is None, param.help)
-            for name, param in params.items()
-        ),
-        Advice(tuple(rule.causes), tuple(rule.next)),
-    )
+    advice = Advice(tuple(rule.causes), tuple(rule.next))
+    return Listed(rule.id, rule.title, origin, rule.select is None, _listed(rule.params), advice)
 
 
 def _installed(name: str) -> Listed:

@@ -17,10 +17,11 @@ class Param:
 
     Attributes:
         type: int, float, bool or str.
-        default: Its value if none is given; None: it must be given.
+        default: Its value if none is given; None: it must be given, unless it is optional.
         min, max: Limits of a number, both inclusive; None: no limit.
         unit: The unit of a number, such as "%" or "s".
         help: What it means, for `graphdbg rules --list`.
+        optional: It may be left out although it has no default; its value is None then.
 
     Raises:
         TypeError: The type is not one of these.
@@ -33,6 +34,7 @@ class Param:
     max: float | None = None
     unit: str = ""
     help: str = ""
+    optional: bool = False
 
     def __post_init__(self) -> None:
         if self.type not in _KINDS:
@@ -41,6 +43,11 @@ class Param:
             raise ValueError("only numbers have limits")
         if self.default is not None:
             object.__setattr__(self, "default", self.read(self.default))
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is None and not self.optional
 
     def read(self, value: Any) -> Value:
         """The value as the parameter's type.

@@ -10,11 +10,11 @@ from typing import Any
 from graphdbg._config import ConfigurationError, load
 from graphdbg._config._validate import nearest
 
-from .catalogue import BUILT_INS, COMPOUNDS, BuiltIn, Compound
+from .catalogue import BUILT_INS, COMPOUNDS, BuiltIn, Part
 from .classes import Classes, find_class, known_ids
 from .definition import SELECTION_LISTS, SERIES_PARTS, CompoundRule, ExpressionRule, RuleError
 from .python_rule import AnyRule, PythonRule, selection
-from .rule import Rule
+from .rule import Rule, values_of
 
 _KEYS = ("rule", "name", "params", "select", "series", "reduce", "when", "for", "cool_down", "actions")
 _KEY = re.compile(r"[\w.]+: ")
@@ -79,9 +79,9 @@ class _Reader:
         if name is None:
             if self._entry.get("params"):
                 raise RuleError("params: only built-in rules have parameters")
-            return self._make(BuiltIn(str(when), "", lambda params: str(when), {}, {}))
+            return self._make(str(when), str(when), Part((), {}), "")
         if name in BUILT_INS:
-            return self._make(BUILT_INS[name])
+            return self._make_built_in(BUILT_INS[name])
         if name in COMPOUNDS:
             return self._make_compound(COMPOUNDS[name])
         found = find_class(name, self._own) if isinstance(name, str) else None
@@ -100,15 +100,13 @@ class _Reader:
             self._whole("cool_down", 0, 10),
         )
 
-    def _make_compound(self, base: Compound) -> CompoundRule:
+    def _make_compound(self, base: BuiltIn) -> CompoundRule:
         self._refuse("select", "series", "reduce")
-        name, params = self._text("name") or base.id, self._params(base)
-        hold, cool_down = self._whole("for", 1, 1), self._whole("cool_down", 0, 10)
-        parts = (
-            ExpressionRule(name, part.when(params), part.select, part.series, part.reduce, hold, cool_down, base.id)
-            for part in base.parts
+        params = values_of(base.params, self._mapping("params"))
+        return CompoundRule(
+            self._text("name") or base.id,
+            tuple(self._make(base.id, part.when(params), part, base.id) for part in base.parts),
         )
-        return CompoundRule(name, tuple(parts))
 
     def _refuse(self, *keys: str) -> None:
         """Refuses keys that this rule decides itself."""
@@ -116,38 +114,31 @@ class _Reader:
             if self._entry.get(key) is not None:
                 raise RuleError(f"{key}: {self._entry['rule']} has its own and accepts no other")
 
-    def _make(self, base: BuiltIn) -> ExpressionRule:
+    def _make_built_in(self, base: BuiltIn) -> ExpressionRule:
+        (part,) = base.parts
         try:
-            when = base.when(self._params(base))
+            when = part.when(values_of(base.params, self._mapping("params")))
         except ValueError as error:
             raise RuleError(f"params: {base.id}: {error}") from None
+        return self._make(base.id, when, part, base.id)
+
+    def _make(self, name: str, when: str, part: Part, base: str) -> ExpressionRule:
+        """A rule with this expression, and with the part's fields where it has none of its own."""
         select = self._select()
         if select is None:
-            select = base.select
+            select = part.select
         if select is None:
-            raise RuleError(f"select: {base.id} needs a selection of tensors, such as {{collections: [weights]}}")
+            raise RuleError(f"select: {name} needs a selection of tensors, such as {{collections: [weights]}}")
         return ExpressionRule(
-            name=self._text("name") or base.id,
+            name=self._text("name") or name,
             when=when,
             select=select,
-            series=self._series(base.series),
-            reduce=self._reduce(base.reduce),
+            series=self._series(part.series),
+            reduce=self._reduce(part.reduce),
             hold=self._whole("for", 1, 1),
             cool_down=self._whole("cool_down", 0, 10),
-            base=base.id if self._entry.get("rule") else "",
+            base=base,
         )
-
-    def _params(self, base: BuiltIn | Compound) -> Mapping[str, Any]:
-        given = self._mapping("params")
-        _refuse_others("params.", given, tuple(base.params))
-        for name, value in given.items():
-            default = base.params[name]
-            is_flag = isinstance(default, bool)
-            expected = bool if is_flag else int if isinstance(default, int) and _counts(name) else (int, float)
-            if not isinstance(value, expected) or isinstance(value, bool) != is_flag:
-                kind = "true or false" if is_flag else "a whole number" if expected is int else "a number"
-                raise RuleError(f"params.{name}: expected {kind}, not {value!r}")
-        return {**base.params, **given}
 
     def _select(self) -> Mapping[str, list[str]] | None:
         if self._entry.get("select") is None:
@@ -194,10 +185,6 @@ class _Reader:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST_OBSERVATIONS:
             raise RuleError(f"{key}: expected a whole number of at least {least}, not {value!r}")
         return value
-
-
-def _counts(name: str) -> bool:
-    return name in ("num_steps", "window", "patience", "steps")
 
 
 def _texts(key: str, value: Any) -> list[str]:

@@ -110,12 +110,7 @@ class Rule:
             RuleError: The class is invalid, or a value does not fit.
         """
         check_class(type(self))
-        for name in values:
-            if name not in self.params:
-                raise RuleError(f"params.{name}: unknown key{nearest(name, list(self.params))}")
-        self.values: dict[str, Any] = {
-            name: _value(name, param, values.get(name)) for name, param in self.params.items()
-        }
+        self.values: dict[str, Any] = values_of(self.params, values)
         try:
             self.check()
         except ValueError as error:
@@ -204,10 +199,24 @@ def _problem(rule: type[Rule]) -> str:
     return ""
 
 
-def _value(name: str, param: Param, value: Value | None) -> Value:
+def values_of(params: Mapping[str, Param], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of parameters: what is given, else their defaults.
+
+    Raises:
+        RuleError: A value does not fit, or there is no such parameter.
+    """
+    for name in given:
+        if name not in params:
+            raise RuleError(f"params.{name}: unknown key{nearest(name, list(params))}")
+    return {name: _value(name, param, given.get(name)) for name, param in params.items()}
+
+
+def _value(name: str, param: Param, value: Value | None) -> Value | None:
     chosen = param.default if value is None else value
     if chosen is None:
-        raise RuleError(f"params.{name}: required: {param.describe()}")
+        if param.is_required:
+            raise RuleError(f"params.{name}: required: {param.describe()}")
+        return None
     try:
         return param.read(chosen)
     except ValueError as error:

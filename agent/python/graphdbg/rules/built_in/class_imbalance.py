@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
-from graphdbg.rules.param import Param
 from graphdbg.rules.rule import Rule, SeriesKey
 
 from .labelled import LABELLED, VALUES, Pairing, count_pairs
@@ -24,29 +24,14 @@ class _State:
     wrong: Counter[int] = field(default_factory=Counter)
 
 
+@described
 class ClassImbalance(Rule):
     """Counts the labels of each class, and wrong predictions for it, over all samples so far."""
 
     id = "class_imbalance"
-    title = "Some classes are much rarer than others, or are predicted wrongly"
-    params: ClassVar = {
-        "threshold_imbalance": Param(float, 10, min=1, help="the largest class / the smallest"),
-        "threshold_misprediction": Param(float, 0.7, min=0, max=1, help="wrong predictions / samples of a class"),
-        "samples": Param(int, 500, min=1, help="samples before the rule decides"),
-        "argmax": Param(bool, False, help="predictions are scores along the last axis"),
-    }
     select = LABELLED
     needs = VALUES
     series = ("rank", "mode")
-    causes = (
-        "The data have few samples of some classes, or the sampler draws few of them.",
-        "The model predicts the most frequent classes only.",
-        "The labels of a class do not belong to its samples.",
-    )
-    next = (
-        "Weight the loss by class, or sample rare classes more often.",
-        "Look at the samples of the class that is predicted worst, and at their labels.",
-    )
 
     def start(self, key: SeriesKey) -> _State:
         return _State()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
-from graphdbg.rules.param import Param
 from graphdbg.rules.rule import Rule, SeriesKey
 
 from .labelled import LABELLED, VALUES, Pairing, count_pairs
@@ -27,6 +27,7 @@ class _State:
     matrix: Matrix = field(default_factory=Counter)
 
 
+@described
 class Confusion(Rule):
     """Looks at confusion matrices: of each training step, and of each evaluation.
 
@@ -35,23 +36,9 @@ class Confusion(Rule):
     """
 
     id = "confusion"
-    title = "Predictions of a class are often wrong"
-    params: ClassVar = {
-        "category_no": Param(int, 0, min=0, help="classes from this one on are left out; 0: none is"),
-        "min_diag": Param(float, 0.9, min=0, max=1, help="the least share of correct predictions"),
-        "max_off_diag": Param(float, 0.1, min=0, max=1, help="the largest share of samples of another class"),
-    }
     select = LABELLED
     needs = VALUES
     series = ("rank", "mode")
-    causes = (
-        "The model has not learned yet to tell these classes apart.",
-        "The two classes have similar samples, or their labels were exchanged.",
-    )
-    next = (
-        "Look at samples of the two classes that are confused, and at their labels.",
-        "Compare evaluations: a share that does not grow points to the labels.",
-    )
 
     def start(self, key: SeriesKey) -> _State:
         return _State()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
 from graphdbg.rules.observation import is_finite
 from graphdbg.rules.rule import Needs, Rule
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from graphdbg.rules.observation import Observation
 
 
+@described
 class FirstNonFinite(Rule):
     """Finds the first tensor of the run with NaN or infinities, and whether the op has made them.
 
@@ -19,19 +21,8 @@ class FirstNonFinite(Rule):
     """
 
     id = "first_non_finite"
-    title = "The first tensor with NaN or infinities"
     needs = Needs(non_finite=True)
     series = ()
-    causes = (
-        "A division by zero, or a logarithm or root of zero or of a negative number.",
-        "The loss diverged: the learning rate is too high for these weights.",
-        "The input data contain NaN or infinities.",
-    )
-    next = (
-        "If the values are propagated, follow the inputs to an op that was not recorded.",
-        "Compare the inputs with those of the steps before: values that grow point to the learning rate.",
-        "Record the collection `all` for a few steps before: then the op that made the value is among them.",
-    )
 
     def start(self, key: object) -> bool:
         return False

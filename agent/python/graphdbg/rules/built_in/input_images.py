@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
-from graphdbg.rules.param import Param
 from graphdbg.rules.rule import Needs, Rule, Select, SeriesKey
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class _State:
     means: Array | None = None
 
 
+@described
 class CheckInputImages(Rule):
     """Looks at the mean of each color channel over all images so far.
 
@@ -33,23 +34,8 @@ class CheckInputImages(Rule):
     """
 
     id = "check_input_images"
-    title = "Images are not normalized: the mean of a channel is not close to 0"
-    params: ClassVar = {
-        "threshold_mean": Param(float, 0.2, min=0, help="the largest absolute mean"),
-        "threshold_samples": Param(int, 500, min=1, help="images before the rule decides"),
-        "channel": Param(int, 1, min=0, max=3, help="the axis of the channel"),
-    }
     select = Select(collections=["inputs"])
     needs = Needs(tensors=True)
-    causes = (
-        "The images are not normalized, or by the statistics of other data.",
-        "The axis of the channel is another one than the parameter `channel`.",
-        "Values from 0 to 255 are taken as if they were from 0 to 1.",
-    )
-    next = (
-        "Look at the least and greatest value of the input.",
-        "Compute mean and standard deviation of each channel over the training data, and normalize by them.",
-    )
 
     def start(self, key: SeriesKey) -> _State:
         return _State()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
-from graphdbg.rules.param import Param
 from graphdbg.rules.rule import Rule, Select, SeriesKey
 from graphdbg.runs.errors import NotRecorded
 
@@ -24,27 +24,13 @@ class _State:
     in_a_row: int = 0
 
 
+@described
 class Overfit(Rule):
     """Compares the mean loss of each evaluation with that of the training since the evaluation before."""
 
     id = "overfit"
-    title = "The loss of evaluation is much larger than that of training"
-    params: ClassVar = {
-        "start_step": Param(int, 0, min=0, help="the first step that counts"),
-        "patience": Param(int, 1, min=1, help="evaluations in a row that must match"),
-        "ratio_threshold": Param(float, 0.1, min=0, help="(evaluation - training) / training"),
-    }
     select = Select(collections=["losses"])
     series = ("rank",)
-    causes = (
-        "The model learns the training data by heart: it is too large for them, or trains for too long.",
-        "Regularization (dropout, weight decay, augmentation) is missing.",
-        "The data of evaluation are distributed differently, or are prepared differently.",
-    )
-    next = (
-        "Evaluate on a part of the training data: if that loss is large, too, evaluation itself differs.",
-        "Look at the step from which the two losses part, and stop training there.",
-    )
 
     def start(self, key: SeriesKey) -> _State:
         return _State()

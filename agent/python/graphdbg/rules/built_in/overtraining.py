@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
-from graphdbg.rules.param import Param
 from graphdbg.rules.rule import Rule, Select, SeriesKey
 from graphdbg.runs.errors import NotRecorded
 
@@ -40,26 +40,13 @@ class _State:
     last_evaluation: float = math.inf
 
 
+@described
 class Overtraining(Rule):
     """Looks for the best mean losses of evaluations, and of the training between them."""
 
     id = "overtraining"
-    title = "Training continues although the losses do not improve"
-    params: ClassVar = {
-        "patience_train": Param(int, 5, min=1, help="rounds without a better training loss while evaluation rises"),
-        "patience_validation": Param(int, 10, min=1, help="evaluations without a better loss"),
-        "delta": Param(float, 0.01, min=0, help="a better loss is less by at least this much"),
-    }
     select = Select(collections=["losses"])
     series = ("rank",)
-    causes = (
-        "The model has converged: further steps only fit the noise of the training data.",
-        "The learning rate is too high to come closer to the optimum, or so low that nothing changes.",
-    )
-    next = (
-        "Take the checkpoint of the best evaluation, and stop there.",
-        "Look at the learning rate at that step: if it was still high, let it decay earlier.",
-    )
 
     def start(self, key: SeriesKey) -> _State:
         return _State()

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
 from graphdbg.rules.observations import Range
-from graphdbg.rules.param import Param
 from graphdbg.rules.run_rule import RunRule
 
 if TYPE_CHECKING:
     from graphdbg.runs.run import Run
 
 
+@described
 class SimilarAcrossRuns(RunRule):
     """Compares each rank with the same rank of another run, as Run.diff does."""
 
     id = "similar_across_runs"
-    title = "A tensor differs from that of another run"
-    params: ClassVar = {
-        "other": Param(str, help="directory or URL of the other run"),
-        "rtol": Param(float, 1e-6, min=0, help="relative tolerance of statistics"),
-        "atol": Param(float, 0, min=0, help="absolute tolerance of statistics"),
-    }
-    causes = (
-        "The seeds, the data or their order differ.",
-        "The versions of libraries, the number of threads, or the devices differ.",
-        "Code that should have no effect has one: this is the first op with a difference.",
-    )
-    next = (
-        "Compare the inputs of the op, which are still equal: `graphdbg diff RUN OTHER` lists the next differences.",
-        "Repeat one run with the same seed: if it differs from itself, its ops are not deterministic.",
-    )
 
     def examine(self, run: Run, tensors: Collection[str] | None, limits: Range) -> Iterator[Finding]:
         for rank in limits.ranks or run.ranks:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
-from graphdbg.rules.param import Param
 from graphdbg.rules.rule import Needs, Rule
 
 if TYPE_CHECKING:
     from graphdbg.rules.observation import Observation
 
 
+@described
 class StalledTraining(Rule):
     """Live, looks at the seconds since the last step; over recorded runs, at the time between steps.
 
@@ -19,19 +20,8 @@ class StalledTraining(Rule):
     """
 
     id = "stalled_training"
-    title = "No step has begun for a long time"
-    params: ClassVar = {"threshold": Param(float, 1800, min=0, unit="s", help="seconds without a new step")}
     needs = Needs(steps=True)
     series = ("rank",)
-    causes = (
-        "A rank waits in a collective for another one that has failed or is slower.",
-        "The data loader waits for the disk, the network, or a worker that has died.",
-        "An evaluation or a checkpoint takes very long.",
-    )
-    next = (
-        "Look at the op in progress on each rank: `graphdbg show RUN`, or Run.unfinished_ops.",
-        "Look at the steps around it: `graphdbg show RUN --step N` has their times.",
-    )
 
     def observe(self, state: float | None, now: Observation) -> tuple[Any, Finding | None]:
         seconds = None if state is None or now.time is None else now.time - state

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from graphdbg.rules.catalogue import described
 from graphdbg.rules.finding import Finding
-from graphdbg.rules.param import Param
 from graphdbg.rules.rule import Needs, Rule, Select
 
 if TYPE_CHECKING:
     from graphdbg.rules.observation import Observation
 
 
+@described
 class NlpSequenceRatio(Rule):
     """Counts tokens, such as padding, in each batch. Inputs that are not whole numbers are left out."""
 
     id = "nlp_sequence_ratio"
-    title = "A token, such as padding, fills much of a batch"
-    params: ClassVar = {
-        "token_values": Param(str, "0", help="tokens, separated by commas"),
-        "token_thresholds_percent": Param(str, "50", help="the percentage of the batch that each may take"),
-    }
     select = Select(collections=["inputs"])
     needs = Needs(tensors=True)
-    causes = (
-        "Sequences of very different lengths are in one batch, so that most of it is padding.",
-        "The tokenizer does not know the words: the token stands for unknown ones.",
-    )
-    next = (
-        "Sort or bucket the sequences by length, or pack them.",
-        "Look at the batch: `graphdbg show RUN --step N`, and at the text it was made from.",
-    )
 
     def check(self) -> None:
         self._limits()
