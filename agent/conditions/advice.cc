@@ -54,7 +54,62 @@ constexpr ConditionSymptom kSymptoms[] = {
     {"batch_repeated", Symptom::kRepeatedBatch},
     {"autocast_without_effect", Symptom::kAutocast},
     {"replicas_differ", Symptom::kReplicas},
+    {"expression", Symptom::kExpression},
 };
+
+// The symptoms of a large and of a small value of a statistic that an
+// expression uses. The first row that applies decides.
+struct MeasureSymptom {
+  absl::string_view measure;
+  Symptom large;
+  Symptom small;
+};
+
+constexpr MeasureSymptom kMeasureSymptoms[] = {
+    {"nan_count", Symptom::kNonFinite, Symptom::kNonFinite},
+    {"inf_count", Symptom::kNonFinite, Symptom::kNonFinite},
+    {"pos_inf_count", Symptom::kNonFinite, Symptom::kNonFinite},
+    {"neg_inf_count", Symptom::kNonFinite, Symptom::kNonFinite},
+    {"zero_percentage", Symptom::kAllZero, Symptom::kExpression},
+    {"zero_count", Symptom::kAllZero, Symptom::kExpression},
+    {"idle_unit_percentage", Symptom::kInactive, Symptom::kExpression},
+    {"inactive_percentage", Symptom::kInactive, Symptom::kExpression},
+    {"changed_count", Symptom::kExpression, Symptom::kUnchanged},
+    {"change_ratio", Symptom::kChangeTooLarge, Symptom::kChangeTooSmall},
+    {"change_abs_mean", Symptom::kChangeTooLarge, Symptom::kChangeTooSmall},
+    {"change_abs_max", Symptom::kChangeTooLarge, Symptom::kChangeTooSmall},
+    {"change_l2", Symptom::kChangeTooLarge, Symptom::kChangeTooSmall},
+    {"variance", Symptom::kVariance, Symptom::kVariance},
+    {"sd", Symptom::kVariance, Symptom::kVariance},
+    {"abs_max", Symptom::kTooLarge, Symptom::kTooSmall},
+    {"abs_mean", Symptom::kTooLarge, Symptom::kTooSmall},
+    {"l1", Symptom::kTooLarge, Symptom::kTooSmall},
+    {"l2", Symptom::kTooLarge, Symptom::kTooSmall},
+};
+
+// Whether the expression uses the name.
+bool Uses(absl::string_view expression, absl::string_view name) {
+  const auto in_name = [&](size_t at) {
+    return at < expression.size() &&
+           (absl::ascii_isalnum(static_cast<unsigned char>(expression[at])) ||
+            expression[at] == '_');
+  };
+  for (size_t at = expression.find(name); at != absl::string_view::npos;
+       at = expression.find(name, at + 1)) {
+    if ((at == 0 || !in_name(at - 1)) && !in_name(at + name.size())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Symptom SymptomOfExpression(absl::string_view expression) {
+  const bool large = absl::StrContains(expression, ">");
+  for (const MeasureSymptom& row : kMeasureSymptoms) {
+    if (Uses(expression, row.measure)) return large ? row.large : row.small;
+  }
+  return Symptom::kExpression;
+}
 
 std::optional<Symptom> SymptomOf(absl::string_view condition) {
   for (const ConditionSymptom& each : kSymptoms) {
@@ -83,7 +138,21 @@ void Append(const Sentences& sentences, std::vector<std::string>& to) {
   for (const absl::string_view each : sentences) to.emplace_back(each);
 }
 
+void AppendGeneral(Symptom symptom, Advice& to) {
+  for (const SymptomAdvice& row : GeneralAdvice()) {
+    if (row.symptom != symptom) continue;
+    Append(row.causes, to.causes);
+    Append(row.next, to.next);
+  }
+}
+
 }  // namespace
+
+Advice AdviceForExpression(absl::string_view expression) {
+  Advice advice;
+  AppendGeneral(SymptomOfExpression(expression), advice);
+  return advice;
+}
 
 Advice AdviceFor(absl::string_view id, absl::string_view op_type,
                  absl::string_view dtype) {
@@ -98,11 +167,7 @@ Advice AdviceFor(absl::string_view id, absl::string_view op_type,
       Append(row.next, advice.next);
     }
   }
-  for (const SymptomAdvice& row : GeneralAdvice()) {
-    if (row.symptom != *symptom) continue;
-    Append(row.causes, advice.causes);
-    Append(row.next, advice.next);
-  }
+  AppendGeneral(*symptom, advice);
   return advice;
 }
 

@@ -17,6 +17,10 @@ struct Advice {
   std::vector<std::string> next;
 };
 
+// Advice about an expression that is true. It follows from the statistics that
+// the expression uses. Any thread.
+Advice AdviceForExpression(absl::string_view expression);
+
 // Advice about a tensor that matches the condition `id`. The causes that are
 // specific to the op come first. `op_type` is the op's type in any framework,
 // such as "aten::log_" or "Log"; `dtype` is the tensor's, such as "float16".

@@ -191,6 +191,16 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
        {"Look at the same parameter and its gradient on each rank.",
         "Compare the ranks: record them, and `graphdbg diff RUN --rank 0 "
         "--rank 1` names the first op that differs."}},
+      {Symptom::kExpression,
+       {"The learning rate, the initialization or the scale of the input data "
+        "does not fit, so that the values cross the limit of the expression.",
+        "The batch of this step differs from those before it.",
+        "The limit is too strict for this tensor."},
+       {"Look at the history of the tensor: a slow drift points to the "
+        "learning "
+        "rate, a sudden jump to the batch.",
+        "Follow the inputs to the first op whose values are unusual.",
+        "Compare the limit with the values of a run that is healthy."}},
   };
   return *rows;
 }

@@ -39,6 +39,8 @@ enum class Symptom {
   kRepeatedBatch,
   kAutocast,
   kReplicas,
+  // An expression without any more specific symptom.
+  kExpression,
 };
 
 struct SymptomAdvice {

@@ -16,8 +16,8 @@ using ::testing::Not;
 
 TEST(AdviceTest, EveryConditionHasSome) {
   for (const Condition& condition : Catalogue()) {
-    // An expression has no symptom of its own, and an execution none at all.
-    if (condition.id == "expression" || condition.id == "executed") continue;
+    // That an op is executed is no symptom.
+    if (condition.id == "executed") continue;
     const Advice advice = AdviceFor(condition.id, "", "");
     EXPECT_THAT(advice.causes, Not(IsEmpty())) << condition.id;
     EXPECT_THAT(advice.next, Not(IsEmpty())) << condition.id;
@@ -49,6 +49,23 @@ TEST(AdviceTest, DependsOnTheSymptom) {
               HasSubstr("dead"));
   EXPECT_THAT(AdviceFor("nan", "aten::relu", "").causes[0],
               Not(HasSubstr("dead")));
+}
+
+TEST(AdviceTest, FollowsFromTheStatisticsOfAnExpression) {
+  const auto first = [](absl::string_view expression) {
+    const Advice advice = AdviceForExpression(expression);
+    EXPECT_THAT(advice.next, Not(IsEmpty())) << expression;
+    return advice.causes.at(0);
+  };
+  EXPECT_EQ(first("nan_count > 0 && abs_max < 1"),
+            AdviceFor("nan", "", "").causes[0]);
+  EXPECT_EQ(first("abs_mean < 1e-7"),
+            AdviceFor("abs_mean_lt", "", "").causes[0]);
+  EXPECT_EQ(first("prev(abs_mean, 1) > 5"),
+            AdviceFor("abs_mean_gt", "", "").causes[0]);
+  EXPECT_THAT(first("max_min > 1"), HasSubstr("limit of the expression"));
+  // A part of a name is not a name.
+  EXPECT_EQ(first("previous_l2 > 1"), first("max_min > 1"));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                  &recordings_.recorders()},
                 config_.partial_memory),
       reporter_(
-          &outbox_, &statistics_,
+          &outbox_, &statistics_, &watch_.limits(),
           [this](const v1::Hit& hit) {
             if (const auto recorder = recordings_.recorders().current()) {
               recorder->Hit(hit);

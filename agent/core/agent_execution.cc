@@ -94,10 +94,8 @@ graphdbg_status Agent::CheckBeforeFirstStep(bool waited) {
   Findings findings = reporter_.NewFindings();
   bound_checker_.Check(*watch_.snapshot(), 0, &findings);
   reporter_.ReportStatistics(0);
-  std::vector<uint32_t> stops = findings.stop_at_step_end;
-  for (uint32_t id : reporter_.Report(std::move(findings))) {
-    stops.push_back(id);
-  }
+  std::vector<uint32_t> stops = reporter_.Report(std::move(findings));
+  for (uint32_t id : reporter_.TakeStepEndStops()) stops.push_back(id);
   if (waited && stops.empty()) return GRAPHDBG_OK;
   return gate_.Start(/*wait=*/false, stops);
 }

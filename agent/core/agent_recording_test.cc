@@ -1,6 +1,7 @@
 // Recording that a server switches on and off while the program runs.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -63,6 +64,28 @@ class AgentRecordingTest : public AgentFixture {
           return m.has_recording_status() && m.recording_status().id() == id;
         })
         .recording_status();
+  }
+  v1::RecordingStatus Boost(const std::string& settings, uint32_t steps) {
+    v1::ServerMessage message;
+    v1::SetRecording& order = *message.mutable_set_recording();
+    const uint64_t id = ++last_id_;
+    order.set_id(id);
+    order.mutable_boost()->set_settings(settings);
+    order.mutable_boost()->set_steps(steps);
+    server_->Send(message);
+    return server_
+        ->WaitFor([id](const v1::AgentMessage& m) {
+          return m.has_recording_status() && m.recording_status().id() == id;
+        })
+        .recording_status();
+  }
+  // The steps whose values of a node were saved.
+  std::vector<uint64_t> SavedSteps(uint32_t node) {
+    std::vector<uint64_t> steps;
+    for (const auto& each : recorded_[0]->tensors) {
+      if (each.key.node == node) steps.push_back(each.key.step);
+    }
+    return steps;
   }
   void WaitUntilOff() {
     server_->WaitFor([](const v1::AgentMessage& m) {
@@ -167,6 +190,51 @@ TEST_F(AgentRecordingTest, OtherSettingsBeginANewRun) {
   });
   EXPECT_EQ(recorded_[0]->closed, "closed");
   EXPECT_EQ(opened_[1].directory, "/second");
+}
+
+TEST_F(AgentRecordingTest, MoreIsRecordedForSomeSteps) {
+  const uint32_t other = Declare("other");
+  const auto step = [&] {
+    Execute(other, {3});
+    TakeStep();
+  };
+  Set(true, "", R"({"collections": [{"name": "a", "include": ["^a$"]}]})");
+  step();
+  step();
+  EXPECT_TRUE(recorded_[0]->tensors.empty());
+  // The collection of the recording, and one that it does not have.
+  EXPECT_FALSE(Boost("{}", 2).has_error());
+  EXPECT_FALSE(Boost(R"({"record": {"level": "tensors"},
+                         "collections": [{"name": "all"}]})",
+                     1)
+                   .has_error());
+  // The step in progress is as it was.
+  for (int i = 0; i < 4; ++i) step();
+  EXPECT_EQ(SavedSteps(node_), (std::vector<uint64_t>{5, 6}));
+  EXPECT_EQ(SavedSteps(other), std::vector<uint64_t>{5});
+  // The statistics of each collection are recorded once.
+  const auto in_step_5 =
+      std::count_if(recorded_[0]->values.begin(), recorded_[0]->values.end(),
+                    [](const auto& value) { return value.key.step == 5; });
+  EXPECT_EQ(in_step_5, 2);
+  // Again, for what is known already.
+  EXPECT_FALSE(Boost("{}", 1).has_error());
+  step();
+  step();
+  EXPECT_EQ(SavedSteps(node_), (std::vector<uint64_t>{5, 6, 9}));
+}
+
+TEST_F(AgentRecordingTest, SaysWhyNoMoreIsRecorded) {
+  EXPECT_THAT(Boost("{}", 1).error().message(), HasSubstr("is not recorded"));
+  Set(true, "", kAll);
+  TakeStep();
+  EXPECT_THAT(Boost(R"({"record": {"level": "much"}})", 1).error().message(),
+              HasSubstr("level: expected"));
+  EXPECT_THAT(Boost(R"({"collections": [{"name": "x", "include": ["("]}]})", 1)
+                  .error()
+                  .message(),
+              HasSubstr("("));
+  TakeStep();
 }
 
 TEST_F(AgentRecordingTest, TheEndOfTheProgramEndsTheRecording) {

@@ -51,8 +51,9 @@ bool Contains(const std::vector<std::string>& list, absl::string_view text) {
 
 using Patterns = std::vector<std::unique_ptr<RE2>>;
 
-Patterns Compile(const std::vector<std::string>& expressions,
-                 const std::string& key, std::vector<std::string>* problems) {
+Patterns CompileAll(const std::vector<std::string>& expressions,
+                    const std::string& key,
+                    std::vector<std::string>* problems) {
   Patterns patterns;
   for (const std::string& expression : expressions) {
     auto pattern = std::make_unique<RE2>(expression, RE2::Quiet);
@@ -107,23 +108,50 @@ struct Collections::Compiled {
 
 Collections::Collections(const NodeTable* nodes, const RecordSettings* settings,
                          std::vector<std::string>* problems)
-    : nodes_(nodes), settings_(settings) {
-  CollectionMask bit = 1;
-  for (const CollectionSettings& each : settings_->collections) {
-    auto compiled = std::make_unique<Compiled>();
-    compiled->settings = &each;
-    compiled->include =
-        Compile(each.include, absl::StrCat("include of ", each.name), problems);
-    compiled->exclude =
-        Compile(each.exclude, absl::StrCat("exclude of ", each.name), problems);
-    if (!each.nodes.everything()) compiled->matcher.emplace(each.nodes);
-    compiled_.push_back(std::move(compiled));
-    if (each.level != RecordLevel::kOff) bits_[each.name] |= bit;
-    bit <<= 1;
+    : nodes_(nodes) {
+  MutexLock lock(&mu_);
+  for (const CollectionSettings& each : settings->collections) {
+    Compile(&each, problems);
   }
+}
+
+void Collections::Compile(const CollectionSettings* settings,
+                          std::vector<std::string>* problems) {
+  const CollectionMask bit = CollectionMask{1} << compiled_.size();
+  const std::string& name = settings->name;
+  auto compiled = std::make_unique<Compiled>();
+  compiled->settings = settings;
+  compiled->include = CompileAll(settings->include,
+                                 absl::StrCat("include of ", name), problems);
+  compiled->exclude = CompileAll(settings->exclude,
+                                 absl::StrCat("exclude of ", name), problems);
+  if (!settings->nodes.everything()) {
+    compiled->matcher.emplace(settings->nodes);
+  }
+  compiled_.push_back(std::move(compiled));
+  if (settings->level != RecordLevel::kOff) bits_[name] |= bit;
   by_graph_ =
       Bit(kLayers) | Bit(kOutputs) | Bit(kLosses) | Bit(kOptimizerState);
   selected_.resize(compiled_.size());
+}
+
+absl::StatusOr<CollectionMask> Collections::Add(
+    std::vector<CollectionSettings> added) {
+  MutexLock lock(&mu_);
+  if (compiled_.size() + added.size() > kMaxCollections) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there are ", compiled_.size(), " collections, and ",
+                     added.size(), " more would exceed ", kMaxCollections));
+  }
+  CollectionMask bits = 0;
+  std::vector<std::string> problems;
+  for (CollectionSettings& each : added) {
+    bits |= CollectionMask{1} << compiled_.size();
+    added_.push_back(std::move(each));
+    Compile(&added_.back(), &problems);
+  }
+  if (!problems.empty()) return absl::InvalidArgumentError(problems.front());
+  return bits;
 }
 
 Collections::~Collections() = default;
@@ -150,8 +178,9 @@ CollectionMask Collections::Declared(const Compiled& collection,
   return selected && !FoundIn(collection.exclude, info.name) ? bit : 0;
 }
 
-bool Collections::AddNode(uint32_t node) {
+CollectionMask Collections::AddNode(uint32_t node) {
   const NodeTable::Info info = nodes_->InfoOf(node);
+  MutexLock lock(&mu_);
   CollectionMask selected = 0;
   CollectionMask undecided = 0;
   for (size_t i = 0; i < compiled_.size(); ++i) {
@@ -167,23 +196,25 @@ bool Collections::AddNode(uint32_t node) {
   if (info.kind != GRAPHDBG_OP || info.category == Category::kGradient) {
     undecided = 0;
   }
-  MutexLock lock(&mu_);
   Member& member = members_.Grow(node);
+  undecided &= ~member.considered;
+  member.considered |= undecided;
+  undecided |= member.undecided;
   member.undecided = undecided;
   member.in_optimizer = in_optimizer;
   Select(node, selected, 0);
-  return (selected | undecided) != 0;
+  return selected | undecided;
 }
 
 void Collections::AddSaved(uint32_t node, absl::string_view collection) {
   const std::string name(collection);
+  MutexLock lock(&mu_);
   const auto found = bits_.find(name);
   const CollectionMask without_settings =
       name == kMetricsCollection ? kSavedStatistics : kSavedTensors;
   const CollectionMask bit =
       found == bits_.end() ? without_settings : found->second;
   if ((Of(node, 0) & bit) != 0) return;
-  MutexLock lock(&mu_);
   members_.Grow(node).undecided = 0;
   Select(node, 0, bit);
   if (found == bits_.end()) saved_[name].push_back(node);
@@ -198,7 +229,13 @@ void Collections::Select(uint32_t node, CollectionMask all_slots,
   const CollectionMask added = (all_slots | first_slot) & ~before;
   used_ |= added;
   for (size_t i = 0; i < selected_.size(); ++i) {
-    if ((added >> i & 1) != 0) selected_[i].push_back(node);
+    if ((added >> i & 1) == 0) continue;
+    // Another collection of the same name may have it.
+    const CollectionMask others =
+        before | (added & ((CollectionMask{1} << i) - 1));
+    const auto same = bits_.find(compiled_[i]->settings->name);
+    if (same != bits_.end() && (others & same->second) != 0) continue;
+    selected_[i].push_back(node);
   }
 }
 

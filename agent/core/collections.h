@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/base/mutex.h"
 #include "agent/core/execution.h"
@@ -50,9 +52,16 @@ class Collections {
               std::vector<std::string>* problems);
   ~Collections();
 
-  // A node was declared. Returns whether its executions are of interest: some
-  // collection contains it, or may do so.
-  bool AddNode(uint32_t node) GRAPHDBG_EXCLUDES(mu_);
+  // A node was declared. Returns the collections that contain it, or may do so.
+  // If it is called again, collections that were added meanwhile are
+  // considered.
+  CollectionMask AddNode(uint32_t node) GRAPHDBG_EXCLUDES(mu_);
+
+  // Adds collections behind those of the settings, and returns them.
+  // RESOURCE_EXHAUSTED if there are too many; INVALID_ARGUMENT if a regular
+  // expression is wrong.
+  absl::StatusOr<CollectionMask> Add(std::vector<CollectionSettings> added)
+      GRAPHDBG_EXCLUDES(mu_);
 
   // The program saves the node's output to this collection.
   void AddSaved(uint32_t node, absl::string_view collection)
@@ -63,6 +72,11 @@ class Collections {
   CollectionMask Of(uint32_t node, uint32_t slot) const;
   // Collections that are still to be decided for the node. Takes no lock.
   CollectionMask Undecided(uint32_t node) const;
+
+  // Whether some of them are decided by executions. Takes no lock.
+  bool DecidedByGraph(CollectionMask collections) const {
+    return (by_graph_ & collections) != 0;
+  }
 
   // Whether the node is a part of an optimizer's step. Takes no lock.
   bool InOptimizer(uint32_t node) const;
@@ -89,6 +103,8 @@ class Collections {
     std::atomic<CollectionMask> all_slots{0};
     std::atomic<CollectionMask> first_slot{0};
     std::atomic<CollectionMask> undecided{0};
+    // Those that have been undecided. Under the lock.
+    CollectionMask considered = 0;
     std::atomic<bool> in_optimizer{false};
   };
   // The observed properties of a node.
@@ -103,22 +119,27 @@ class Collections {
     bool executed = false;
   };
 
-  CollectionMask Bit(const char* predefined) const;
+  void Compile(const CollectionSettings* settings,
+               std::vector<std::string>* problems) GRAPHDBG_REQUIRES(mu_);
+  CollectionMask Bit(const char* predefined) const GRAPHDBG_REQUIRES(mu_);
   CollectionMask Declared(const Compiled& collection, CollectionMask bit,
                           const NodeTable::Info& info) const;
-  CollectionMask DecideOne(uint32_t node, const Observed& observed) const;
+  CollectionMask DecideOne(uint32_t node, const Observed& observed) const
+      GRAPHDBG_REQUIRES(mu_);
   void Select(uint32_t node, CollectionMask all_slots,
               CollectionMask first_slot) GRAPHDBG_REQUIRES(mu_);
 
   const NodeTable* const nodes_;
-  const RecordSettings* const settings_;
-  std::vector<std::unique_ptr<Compiled>> compiled_;
-  std::map<std::string, CollectionMask> bits_;
   // Those that are decided by executions.
-  CollectionMask by_graph_ = 0;
+  std::atomic<CollectionMask> by_graph_{0};
 
   SegmentedArray<Member> members_;
   mutable Mutex mu_;
+  // Those that Add has added.
+  std::deque<CollectionSettings> added_ GRAPHDBG_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<Compiled>> compiled_ GRAPHDBG_GUARDED_BY(mu_);
+  // By name.
+  std::map<std::string, CollectionMask> bits_ GRAPHDBG_GUARDED_BY(mu_);
   std::map<uint32_t, Observed> observed_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t last_pass_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // By place of the collection: new members since the last TakeLines.

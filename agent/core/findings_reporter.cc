@@ -16,6 +16,7 @@ Findings FindingsReporter::NewFindings() const {
 }
 
 std::vector<uint32_t> FindingsReporter::Report(Findings findings) {
+  if (limits_ != nullptr) limits_->Apply(&findings);
   if (!findings.notice.empty()) Notify(findings.notice);
   if (!findings.stop_at_step_end.empty()) {
     MutexLock lock(&mu_);

@@ -10,6 +10,7 @@
 
 #include "agent/base/mutex.h"
 #include "agent/core/checker.h"
+#include "agent/core/hit_limits.h"
 #include "agent/core/non_finite_origin.h"
 #include "agent/core/outbox.h"
 #include "agent/core/statistics_recorder.h"
@@ -20,21 +21,24 @@ namespace graphdbg::agent {
 // program at the end of the step has hit, or values are not finite.
 class FindingsReporter {
  public:
-  // Both pointers must outlive this. `on_hit` is called with each hit, on the
-  // thread that reports it. With `attended` false there never is a server.
+  // All pointers must outlive this; `limits` may be null. `on_hit` is called
+  // with each hit that counts, on the thread that reports it. With `attended`
+  // false there never is a server.
   FindingsReporter(Outbox* outbox, StatisticsRecorder* recorder,
+                   HitLimits* limits = nullptr,
                    std::function<void(const v1::Hit&)> on_hit = nullptr,
                    bool attended = true)
       : outbox_(outbox),
         recorder_(recorder),
+        limits_(limits),
         on_hit_(std::move(on_hit)),
         attended_(attended) {}
 
   // Findings of an execution point, whose statistics are recorded as well.
   Findings NewFindings() const;
 
-  // Queues the hits. Returns the watchpoints that stop the program at once, and
-  // remembers those that stop it at the end of the step.
+  // Queues the hits that count. Returns the watchpoints that stop the program
+  // at once, and remembers those that stop it at the end of the step.
   std::vector<uint32_t> Report(Findings findings) GRAPHDBG_EXCLUDES(mu_);
   // Queues the statistics that were recorded in a step.
   void ReportStatistics(uint64_t step);
@@ -51,6 +55,7 @@ class FindingsReporter {
  private:
   Outbox* const outbox_;
   StatisticsRecorder* const recorder_;
+  HitLimits* const limits_;
   const std::function<void(const v1::Hit&)> on_hit_;
   const bool attended_;
 

@@ -1,5 +1,6 @@
 // The JSON form of the settings. Python has validated what a configuration file
 // says; here, only what would be misread is refused.
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -268,6 +269,37 @@ absl::Status ReadRecordJson(absl::string_view text, RecordSettings* settings) {
   }
   settings->json = json.dump();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<CollectionSettings>> ReadBoostJson(
+    absl::string_view text, const RecordSettings& settings) {
+  const Json json = Json::parse(text.begin(), text.end(), nullptr,
+                                /*allow_exceptions=*/false);
+  if (!json.is_object()) return Wrong("the settings", "a JSON object");
+  RecordLevel level = RecordLevel::kTensors;
+  if (const Json* const record = Find(json, "record")) {
+    RETURN_IF_ERROR(ReadLevel(*record, &level));
+  }
+  RecordSettings given;
+  given.collections = settings.collections;
+  if (Find(json, "collections") != nullptr) {
+    given.collections.clear();
+    RETURN_IF_ERROR(ReadCollections(json, level, &given));
+  }
+  std::vector<CollectionSettings> boosted;
+  for (const CollectionSettings& each : given.collections) {
+    const auto known = std::find_if(
+        settings.collections.begin(), settings.collections.end(),
+        [&each](const auto& other) { return other.name == each.name; });
+    CollectionSettings& added = boosted.emplace_back(
+        known == settings.collections.end() ? each : *known);
+    added.level = level;
+    added.save = Schedules();
+    added.digest = false;
+    added.change = false;
+    added.units.reset();
+  }
+  return boosted;
 }
 
 std::string EffectiveJson(const RecordSettings& settings) {

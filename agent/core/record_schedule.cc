@@ -38,14 +38,18 @@ RecordSchedule::Plan RecordSchedule::For(runs::Mode mode, uint64_t mode_step,
                      schedules_[i][static_cast<size_t>(mode)].IsDue(mode_step);
     if (due) plan.due |= CollectionMask{1} << i;
   }
-  plan.everything = step <= everything_through_;
-  if (plan.everything) return plan;
-  if (plan.due == 0) {
-    plan.reason = runs::EndReason::kNotDue;
-  } else if (over_limit_) {
-    plan.due = 0;
-    plan.reason = runs::EndReason::kOverhead;
+  for (const auto& [collections, through] : boosts_) {
+    if (step <= through) plan.boosted |= collections;
   }
+  plan.everything = step <= everything_through_;
+  const bool left_out = !plan.everything && over_limit_;
+  const bool any = plan.everything || plan.boosted != 0;
+  if (!any && (plan.due == 0 || left_out)) {
+    plan.reason =
+        plan.due == 0 ? runs::EndReason::kNotDue : runs::EndReason::kOverhead;
+  }
+  if (left_out) plan.due = 0;
+  plan.due |= plan.boosted;
   return plan;
 }
 
@@ -56,6 +60,11 @@ void RecordSchedule::EndStep(std::chrono::nanoseconds measuring,
                      std::chrono::duration_cast<Clock::duration>(
                          measuring / settings_->overhead);
   over_limit_ = now < next_to_measure_;
+}
+
+void RecordSchedule::Boost(CollectionMask collections, uint64_t through) {
+  uint64_t& last = boosts_[collections];
+  last = std::max(last, through);
 }
 
 uint64_t RecordSchedule::Hit(uint64_t step) {

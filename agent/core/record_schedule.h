@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "agent/core/collections.h"
@@ -29,6 +30,8 @@ class RecordSchedule {
   struct Plan {
     // The collections to record.
     CollectionMask due = 0;
+    // Those among them that are recorded because of Boost.
+    CollectionMask boosted = 0;
     // Every tensor, whether or not a collection contains it.
     bool everything = false;
     // Why nothing is recorded.
@@ -44,6 +47,9 @@ class RecordSchedule {
   // A watchpoint hit in this step. Returns the last step in which everything is
   // recorded because of that; 0 if an earlier hit is too recent.
   uint64_t Hit(uint64_t step);
+
+  // Records further collections in steps up to `through`, whatever that costs.
+  void Boost(CollectionMask collections, uint64_t through);
 
   // Collections that are recorded with all statistics, and with a digest.
   CollectionMask full() const { return full_; }
@@ -69,6 +75,8 @@ class RecordSchedule {
   Clock::time_point next_to_measure_;
   bool over_limit_ = false;
   uint64_t everything_through_ = 0;
+  // By collections, the last step of each boost.
+  std::map<CollectionMask, uint64_t> boosts_;
   // The last hit that had an effect; 0: none.
   uint64_t hit_step_ = 0;
 };

@@ -73,6 +73,23 @@ TEST(RecordSchedule, SaysWhyNothingIsRecorded) {
   EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).due, 0u);
 }
 
+TEST(RecordSchedule, BoostsAreDueWhateverTheyCost) {
+  const RecordSettings settings = SettingsOf(R"({"save": {"every": 2}})");
+  RecordSchedule schedule(&settings);
+  constexpr CollectionMask kBoosted = CollectionMask{1} << 40;
+  schedule.Boost(kBoosted, 3);
+  schedule.Boost(kBoosted, 2);
+  schedule.Boost(kBoosted << 1, 1);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 1, 1).due, kBoosted | kBoosted << 1);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 1, 1).reason, EndReason::kNone);
+  const RecordSchedule::Clock::time_point now{std::chrono::hours(1)};
+  schedule.EndStep(milliseconds(100), now);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).due, kBoosted);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 2, 3).boosted, kBoosted);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 4, 4).boosted, 0u);
+  EXPECT_EQ(schedule.For(Mode::kTrain, 4, 4).reason, EndReason::kOverhead);
+}
+
 // Steps of 50 ms, of which 10 ms would be spent on measuring.
 TEST(RecordSchedule, KeepsToItsShareOfTheTime) {
   RecordSettings settings = SettingsOf(R"({"record": {"overhead": 0.05}})");

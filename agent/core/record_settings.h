@@ -119,6 +119,14 @@ inline constexpr size_t kMaxCollections = 62;
 // INVALID_ARGUMENT names the key that is wrong.
 absl::Status ReadRecordJson(absl::string_view json, RecordSettings* settings);
 
+// Reads collections that are recorded for some steps beside those of the
+// settings, from an object with the keys `record`, of which `level` counts
+// (tensors), and `collections`. Without collections, all of the settings. Those
+// of the same name have what they select from the settings. INVALID_ARGUMENT as
+// ReadRecordJson.
+absl::StatusOr<std::vector<CollectionSettings>> ReadBoostJson(
+    absl::string_view json, const RecordSettings& settings);
+
 // Reads GRAPHDBG_RECORD_SETTINGS, which has that object, and then the variables
 // GRAPHDBG_RECORD, GRAPHDBG_BLACK_BOX, GRAPHDBG_RECORD_KEEP, _OVERHEAD,
 // GRAPHDBG_RING and GRAPHDBG_RING_DIR. A line for each value that was ignored

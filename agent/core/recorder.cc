@@ -126,8 +126,52 @@ Recorder::Status Recorder::status() const {
   return status;
 }
 
+absl::StatusOr<CollectionMask> Recorder::AddBoost(const std::string& settings) {
+  const auto known = known_boosts_.find(settings);
+  if (known != known_boosts_.end()) return known->second;
+  ASSIGN_OR_RETURN(std::vector<CollectionSettings> collections,
+                   ReadBoostJson(settings, settings_));
+  std::vector<RecordLevel> levels;
+  for (const auto& each : collections) levels.push_back(each.level);
+  ASSIGN_OR_RETURN(const CollectionMask added,
+                   collections_.Add(std::move(collections)));
+  boosts_ |= added;
+  CollectionMask bit = added & -added;
+  for (const RecordLevel level : levels) {
+    if (level >= RecordLevel::kStatistics) full_ |= bit;
+    if (level == RecordLevel::kTensors) tensors_ |= bit;
+    bit <<= 1;
+  }
+  known_boosts_[settings] = added;
+  return added;
+}
+
+void Recorder::Boost(CollectionMask collections, uint64_t step,
+                     uint64_t steps) {
+  if (!on() || steps == 0) return;
+  const uint64_t through = step + steps - 1;
+  if ((collections & ~applied_boosts_) != 0) {
+    applied_boosts_ |= collections;
+    const uint32_t size = parts_.nodes->size();
+    for (uint32_t node = 1; node <= size; ++node) AddNode(node);
+    if (collections_.DecidedByGraph(collections)) LearnGraph();
+  }
+  MutexLock lock(&mu_);
+  schedule_.Boost(collections, through);
+  if (!settings_.keep_all) recording_->KeepThrough(through);
+}
+
+void Recorder::FlagRecorded() {
+  const uint32_t size = parts_.nodes->size();
+  for (uint32_t node = 1; node <= size; ++node) {
+    const CollectionMask of =
+        collections_.Of(node, 0) | collections_.Undecided(node);
+    parts_.nodes->Facts(node)->Set(kRecorded, Usable(of) != 0);
+  }
+}
+
 void Recorder::AddNode(uint32_t node) {
-  if (collections_.AddNode(node)) {
+  if (Usable(collections_.AddNode(node)) != 0) {
     parts_.nodes->Facts(node)->Set(kRecorded, true);
   }
   if (collections_.InOptimizer(node)) has_optimizer_ = true;
@@ -192,6 +236,7 @@ void Recorder::Enter(Phase* phase, uint64_t step) {
   in_pass_ = phase->pass != 0;
   everything_ = plan.everything;
   due_ = plan.due;
+  if (boosted_.exchange(plan.boosted) != plan.boosted) FlagRecorded();
 }
 
 void Recorder::BeginStepAs(runs::Mode mode) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,6 +83,10 @@ class Recorder {
 
   // Begins to record, with this step.
   void Begin(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
+  // Between two steps: records what AddBoost has returned in this step, which
+  // comes next, and those that follow.
+  void Boost(CollectionMask collections, uint64_t step, uint64_t steps)
+      GRAPHDBG_EXCLUDES(mu_);
 
   // --- Any thread.
 
@@ -91,6 +96,9 @@ class Recorder {
   // The program has executed steps already: which nodes collections contain is
   // found out in the first step, in which all nodes are of interest.
   void LearnGraph() { learns_ = true; }
+  // Collections that can be recorded for some steps beside those of the
+  // settings; see ReadBoostJson. The worker only.
+  absl::StatusOr<CollectionMask> AddBoost(const std::string& settings);
   // The name of the run.
   std::string run() const;
   struct Status {
@@ -250,17 +258,30 @@ class Recorder {
   // Decides which collections contain nodes that were new in this step.
   void Decide() GRAPHDBG_EXCLUDES(mu_);
   void LogProblems(uint64_t step) GRAPHDBG_REQUIRES(mu_);
+  // Those of the collections that are not for boosts, or boosted now.
+  CollectionMask Usable(CollectionMask collections) const {
+    return collections & (~boosts_ | boosted_);
+  }
+  // Flags the nodes that some usable collection contains.
+  void FlagRecorded();
 
   const Parts parts_;
   const RecordSettings settings_;
   Collections collections_;
   // Collections at a level above light, those with a digest, those with
   // changes, and those with values.
-  CollectionMask full_ = 0;
+  std::atomic<CollectionMask> full_{0};
   CollectionMask digests_ = 0;
   CollectionMask changes_ = 0;
   CollectionMask units_ = 0;
-  CollectionMask tensors_ = 0;
+  std::atomic<CollectionMask> tensors_{0};
+  // Collections that AddBoost has added, and those that are recorded now.
+  std::atomic<CollectionMask> boosts_{0};
+  std::atomic<CollectionMask> boosted_{0};
+  // By their settings. The worker only.
+  std::map<std::string, CollectionMask> known_boosts_;
+  // Those whose nodes are known. Training threads, between steps.
+  CollectionMask applied_boosts_ = 0;
   // Set once, before `on_`.
   std::unique_ptr<Recording> recording_;
   std::atomic<bool> closed_{false};

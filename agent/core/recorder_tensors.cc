@@ -48,8 +48,10 @@ bool ReadValues(Devices* devices, const graphdbg_tensor& tensor,
 
 bool Recorder::Saves(CollectionMask selected) const {
   if (everything_ && settings_.hit_tensors) return true;
-  // With only the newest records kept, nothing is written but after a hit.
-  return settings_.keep_all && (selected & tensors_) != 0;
+  // With only the newest records kept, nothing is written but after a hit, or
+  // by request.
+  const CollectionMask saved = selected & tensors_;
+  return (settings_.keep_all ? saved : saved & boosted_) != 0;
 }
 
 double Recorder::ShareOf(CollectionMask selected) const {

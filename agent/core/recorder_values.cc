@@ -235,7 +235,7 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
 
 void Recorder::Decide() {
   collections_.Decide([this](uint32_t node, CollectionMask selected) {
-    parts_.nodes->Facts(node)->Set(kRecorded, selected != 0);
+    parts_.nodes->Facts(node)->Set(kRecorded, Usable(selected) != 0);
   });
   std::vector<Provisional> provisional;
   {

@@ -56,6 +56,7 @@ void RecordingControl::AddNodes(Recorder* recorder, const NodeTable& nodes,
 
 void RecordingControl::Switch(uint64_t step) {
   std::shared_ptr<Recorder> next;
+  std::vector<PendingBoost> boosts;
   uint32_t known = 0;
   {
     MutexLock lock(&mu_);
@@ -67,10 +68,15 @@ void RecordingControl::Switch(uint64_t step) {
     next = std::exchange(next_, nullptr);
     known = next_knows_;
     if (next != nullptr) recorders_.Set(next);
+    boosts.swap(boosts_);
   }
   if (next != nullptr) {
     AddNodes(next.get(), *parts_.recorder.nodes, known);
     next->Begin(step);
+  }
+  for (const PendingBoost& each : boosts) {
+    if (each.recorder != recorders_.current()) continue;
+    each.recorder->Boost(each.collections, step, each.steps);
   }
   parts_.wake_worker();
 }
@@ -96,7 +102,22 @@ void RecordingControl::Work() {
   ReportIfDue();
 }
 
+absl::Status RecordingControl::Boost(const v1::RecordingBoost& boost) {
+  std::shared_ptr<Recorder> recorder = recorders_.current();
+  if (recorder == nullptr) return Refused("the job is not recorded");
+  const auto collections = recorder->AddBoost(boost.settings());
+  if (!collections.ok()) return Refused(collections.status().message());
+  MutexLock lock(&mu_);
+  boosts_.push_back({std::move(recorder), *collections, boost.steps()});
+  changes_ = true;
+  return absl::OkStatus();
+}
+
 bool RecordingControl::Serve(const v1::SetRecording& order) {
+  if (order.has_boost()) {
+    Report(order.id(), Boost(order.boost()));
+    return true;
+  }
   if (!order.on()) {
     StopCurrent();
     Report(order.id(), absl::OkStatus());

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -90,6 +91,8 @@ class RecordingControl {
   // Carries out an order; false if it has to wait for the end of a step.
   bool Serve(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
   void StopCurrent() GRAPHDBG_EXCLUDES(mu_);
+  // Has more recorded from the next step on.
+  absl::Status Boost(const v1::RecordingBoost& boost) GRAPHDBG_EXCLUDES(mu_);
   absl::Status Open(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
   void ReportIfDue();
   void Report(uint64_t order, const absl::Status& status)
@@ -113,6 +116,13 @@ class RecordingControl {
   // Opened, and not begun.
   std::shared_ptr<Recorder> next_ GRAPHDBG_GUARDED_BY(mu_);
   uint32_t next_knows_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // What is to be recorded besides, and by whom.
+  struct PendingBoost {
+    std::shared_ptr<Recorder> recorder;
+    CollectionMask collections;
+    uint32_t steps;
+  };
+  std::vector<PendingBoost> boosts_ GRAPHDBG_GUARDED_BY(mu_);
   // The current one ends with the step.
   bool stopping_ GRAPHDBG_GUARDED_BY(mu_) = false;
   // Ended, and not closed.

@@ -92,6 +92,7 @@ std::shared_ptr<const WatchSnapshot> WatchTable::SnapshotOf(
 }
 
 absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
+  limits_.Set(message);
   MutexLock lock(&mu_);
   watchpoints_.erase(message.id());
   const v1::Condition& condition = message.condition();
@@ -155,6 +156,7 @@ absl::Status WatchTable::CheckReporter(const std::string& condition) const {
 }
 
 void WatchTable::Remove(uint32_t id) {
+  limits_.Remove(id);
   MutexLock lock(&mu_);
   if (watchpoints_.erase(id) > 0) Rebuild(0);
 }

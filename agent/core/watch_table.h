@@ -14,6 +14,7 @@
 #include "agent/base/mutex.h"
 #include "agent/conditions/predicate.h"
 #include "agent/conditions/selector.h"
+#include "agent/core/hit_limits.h"
 #include "agent/core/node_table.h"
 #include "agent/core/segmented_array.h"
 #include "proto/graphdbg/v1/watch.pb.h"
@@ -115,6 +116,9 @@ class WatchTable {
   // A node was declared.
   void AddNode(uint32_t id);
 
+  // Which hits count.
+  HitLimits& limits() { return limits_; }
+
  private:
   // Whether the patterns of the watchpoint and of all others are short enough
   // to be matched in the training process.
@@ -134,6 +138,7 @@ class WatchTable {
 
   const NodeTable* const nodes_;
   const bool program_reports_;
+  HitLimits limits_;
   mutable Mutex mu_;
   // The enabled ones, by id.
   std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_

@@ -106,6 +106,15 @@ absl::Status ReadWatchpointJson(const Json& json,
   if (const Json* const enabled = Find(json, "enabled")) {
     watchpoint->set_enabled(*enabled != false);
   }
+  if (const Json* const once = Find(json, "once")) {
+    watchpoint->set_once(*once == true);
+  }
+  if (const Json* const count = Find(json, "ignore_count")) {
+    if (!count->is_number_unsigned()) {
+      return Wrong("ignore_count", "a number from 0");
+    }
+    watchpoint->set_ignore_count(count->get<uint32_t>());
+  }
   return absl::OkStatus();
 }
 

@@ -28,8 +28,8 @@ std::vector<std::string> OwnCapabilities(
   std::vector<std::string> names = {
       kWire1,        kTensorSlice,      kTensorStatistics,
       kHitsRecorded, kStatisticsReport, kUnattendedErrors,
-      kHitsAbsorbed, kRecording1,       kReplicas1,
-      kOrigins1};
+      kHitsAbsorbed, kRecording1,       kRecording2,
+      kCountedHits,  kReplicas1,        kOrigins1};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

@@ -311,7 +311,8 @@ absl::Status Check(const v1::RecordingStatus& status) {
 
 absl::Status Check(const v1::SetRecording& order) {
   return First(Name("set_recording.directory", order.directory()),
-               Text("set_recording.settings", order.settings()));
+               Text("set_recording.settings", order.settings()),
+               Text("set_recording.boost.settings", order.boost().settings()));
 }
 
 }  // namespace

@@ -159,6 +159,31 @@ std::optional<std::vector<BodyReader>> BodyReader::Objects(const char* name) {
   return readers;
 }
 
+std::optional<std::vector<BodyReader::WordOrObject>> BodyReader::WordsOrObjects(
+    const char* name) {
+  const ReceivedJson* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array()) {
+    Fail(name, "must be a list");
+    return std::nullopt;
+  }
+  std::vector<WordOrObject> items;
+  for (const ReceivedJson& item : *value) {
+    const std::string place =
+        std::string(name) + "[" + std::to_string(items.size()) + "]";
+    if (item.is_string()) {
+      items.push_back({place, item.get<std::string>(), std::nullopt});
+    } else if (item.is_object()) {
+      items.push_back(
+          {place, "", BodyReader(item, prefix_ + place + ".", status_)});
+    } else {
+      Fail(place, "must be a string or an object");
+      return std::nullopt;
+    }
+  }
+  return items;
+}
+
 void BodyReader::Fail(const std::string& name, const std::string& what) {
   if (!status_.ok()) return;
   std::string field = prefix_ + name;

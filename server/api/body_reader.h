@@ -56,10 +56,19 @@ class BodyReader {
     }
     return value;
   }
+  // An item of a list of words and objects: one of both.
+  struct WordOrObject;
+  // The items of such a list, for errors by their places: "actions[1]".
+  std::optional<std::vector<WordOrObject>> WordsOrObjects(const char* name);
   // A reader for a nested object.
   std::optional<BodyReader> Object(const char* name);
   // Readers for a list of nested objects.
   std::optional<std::vector<BodyReader>> Objects(const char* name);
+
+  // The name of some field; empty if there is none.
+  std::string AnyName() const {
+    return object_.empty() ? "" : object_.begin().key();
+  }
 
   void Fail(const std::string& name, const std::string& what);
   // Fails if the object has a field that has not been read.
@@ -73,6 +82,12 @@ class BodyReader {
   const std::string prefix_;
   absl::Status& status_;
   std::set<std::string> read_;
+};
+
+struct BodyReader::WordOrObject {
+  std::string place;
+  std::string word;
+  std::optional<BodyReader> object;
 };
 
 }  // namespace graphdbg::api

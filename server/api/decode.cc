@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/body_reader.h"
+#include "server/api/decode_actions.h"
 #include "server/api/decode_rules.h"
 #include "server/api/json.h"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr size_t kMaxDirectoryBytes = 4096;
 constexpr size_t kMaxSettingsBytes = size_t{64} << 10;
 
+constexpr uint32_t kMaxIgnoredHits = 1'000'000'000;
 constexpr uint64_t kMaxSteps = 1'000'000'000;
 constexpr size_t kMaxNameBytes = 64;
 // Ten years.
@@ -101,6 +103,20 @@ std::optional<auth::Role> ReadRole(BodyReader& body) {
   return role;
 }
 
+std::optional<uint32_t> ReadIgnoreCount(BodyReader& body) {
+  const auto count = body.Integer("ignore_count", 0, kMaxIgnoredHits);
+  if (!count) return std::nullopt;
+  return static_cast<uint32_t>(*count);
+}
+
+std::optional<std::string> ReadGroup(BodyReader& body) {
+  auto group = body.Text("group");
+  if (group && group->size() > kMaxNameBytes) {
+    body.Fail("group", "must have at most 64 bytes");
+  }
+  return group;
+}
+
 model::WatchpointSpec ReadWatchpoint(BodyReader& body) {
   model::WatchpointSpec spec;
   auto condition = ReadCondition(body);
@@ -110,6 +126,10 @@ model::WatchpointSpec ReadWatchpoint(BodyReader& body) {
   spec.pause =
       body.Choice<model::PauseMode>("pause").value_or(model::PauseMode::kNode);
   spec.enabled = body.Boolean("enabled").value_or(true);
+  spec.once = body.Boolean("once").value_or(false);
+  spec.ignore_count = ReadIgnoreCount(body).value_or(0);
+  spec.group = ReadGroup(body).value_or("");
+  spec.actions = ReadActions(body).value_or(std::vector<model::Action>());
   return spec;
 }
 
@@ -190,6 +210,10 @@ absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     change.selection = ReadSelection(body, old.selection);
     change.pause = body.Choice<model::PauseMode>("pause");
     change.enabled = body.Boolean("enabled");
+    change.once = body.Boolean("once");
+    change.ignore_count = ReadIgnoreCount(body);
+    change.group = ReadGroup(body);
+    change.actions = ReadActions(body);
     return change;
   });
 }

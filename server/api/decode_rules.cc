@@ -1,11 +1,16 @@
 #include "server/api/decode_rules.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_join.h"
+#include "agent/conditions/advice.h"
 #include "proto/wire/status_macros.h"
+#include "server/api/decode_actions.h"
 #include "server/model/enum_names.h"
+#include "server/rules/catalogue.h"
 
 namespace graphdbg::api {
 namespace {
@@ -14,7 +19,6 @@ namespace {
 constexpr size_t kMaxRules = 64;
 constexpr size_t kMaxNameBytes = 200;
 constexpr uint64_t kMaxObservations = 1'000'000'000;
-constexpr size_t kMaxFindings = 1'000;
 
 template <class Enum>
 std::optional<std::vector<Enum>> Choices(BodyReader& body, const char* name) {
@@ -53,92 +57,205 @@ model::RuleSelection ReadSelection(BodyReader& body) {
   return selection;
 }
 
-std::string ReadName(BodyReader& body, const char* key) {
-  auto name = body.Text(key);
-  if (!name || name->empty() || name->size() > kMaxNameBytes) {
-    body.Fail(key, "must be a text of 1 to 200 bytes");
-  }
-  return std::move(name).value_or("");
-}
+// What a rule selects, and how often it is reported: fields that expressions
+// and built-in rules have in common.
+struct CommonFields {
+  std::optional<model::RuleSelection> selection;
+  std::optional<std::vector<model::SeriesPart>> series;
+  std::vector<std::pair<std::string, std::string>> reduce;
+  uint32_t hold;
+  uint32_t cool_down;
+};
 
-// Without RefuseOthers, and without `when`.
-model::RuleSpec ReadFields(BodyReader& body) {
-  model::RuleSpec rule;
-  rule.name = ReadName(body, "name");
+CommonFields ReadCommonFields(BodyReader& body) {
+  CommonFields fields;
   if (auto select = body.Object("select")) {
-    rule.selection = ReadSelection(*select);
+    fields.selection = ReadSelection(*select);
   }
-  if (auto series = Choices<model::SeriesPart>(body, "series")) {
-    rule.series = std::move(*series);
-  }
+  fields.series = Choices<model::SeriesPart>(body, "series");
   const Scalars reduce = body.ReadScalars("reduce");
   for (const auto& [key, number] : reduce.numbers) {
     body.Fail("reduce." + key, "must be a text such as max(l2)");
   }
-  rule.reduce.assign(reduce.texts.begin(), reduce.texts.end());
-  rule.hold = static_cast<uint32_t>(
+  fields.reduce.assign(reduce.texts.begin(), reduce.texts.end());
+  fields.hold = static_cast<uint32_t>(
       body.Integer("for", 1, kMaxObservations).value_or(1));
-  rule.cool_down = static_cast<uint32_t>(
-      body.Integer("cool_down", 0, kMaxObservations).value_or(rule.cool_down));
+  fields.cool_down = static_cast<uint32_t>(
+      body.Integer("cool_down", 0, kMaxObservations).value_or(10));
+  return fields;
+}
+
+void CheckName(const std::optional<std::string>& name, BodyReader& body) {
+  if (!name || name->empty() || name->size() > kMaxNameBytes) {
+    body.Fail("name", "must be a text of 1 to 200 bytes");
+  }
+}
+
+const rules::BuiltIn* FindBuiltIn(const std::string& id, const char* field,
+                                  BodyReader& body) {
+  const rules::BuiltIn* const rule = rules::Find(id);
+  if (rule == nullptr) {
+    body.Fail(field, "is '" + id + "', and there is no such built-in rule");
+  }
   return rule;
+}
+
+// A rule by its expression.
+model::RuleSpec ReadExpression(const std::string& when, BodyReader& body) {
+  const CommonFields fields = ReadCommonFields(body);
+  model::RuleSpec rule;
+  const auto name = body.Text("name");
+  CheckName(name, body);
+  rule.name = name.value_or("");
+  rule.when = when;
+  rule.selection = fields.selection.value_or(model::RuleSelection());
+  if (fields.series) rule.series = *fields.series;
+  rule.reduce = fields.reduce;
+  rule.hold = fields.hold;
+  rule.cool_down = fields.cool_down;
+  if (const auto base = body.Text("base"); base && !base->empty()) {
+    const rules::BuiltIn* const known = FindBuiltIn(*base, "base", body);
+    if (known == nullptr) return rule;
+    rule.base = *base;
+    rule.advice = known->advice;
+  } else {
+    rule.advice = std::make_shared<const conditions::Advice>(
+        conditions::AdviceForExpression(when));
+  }
+  return rule;
+}
+
+// The parameters that the request gives, and the defaults of the others.
+rules::RuleParams ReadParams(const rules::BuiltIn& rule, BodyReader& body) {
+  rules::RuleParams values = rule.Defaults();
+  const Scalars given = body.ReadScalars("params");
+  for (const auto& [name, text] : given.texts) {
+    const rules::RuleParam* const param = rule.Param(name);
+    body.Fail("params." + name, param == nullptr
+                                    ? "is no parameter of the rule"
+                                    : "must be " + param->Accepts());
+  }
+  for (const auto& [name, value] : given.numbers) {
+    const rules::RuleParam* const param = rule.Param(name);
+    if (param == nullptr) {
+      body.Fail("params." + name, "is no parameter of the rule");
+    } else if (!param->Accepts(value)) {
+      body.Fail("params." + name, "must be " + param->Accepts());
+    } else if (param->type == "bool" && value == 0) {
+      values.erase(name);
+    } else {
+      values[name] = value;
+    }
+  }
+  return values;
+}
+
+std::string RequiredParams(const rules::RulePart& part) {
+  return absl::StrJoin(part.terms, " or ",
+                       [](std::string* text, const auto& term) {
+                         text->append(term.only_if);
+                       }) +
+         " is required";
+}
+
+// A built-in rule with its parameters. A rule of several expressions becomes as
+// many, whose names differ.
+std::vector<model::RuleSpec> ReadBuiltIn(const std::string& id,
+                                         BodyReader& body) {
+  const CommonFields fields = ReadCommonFields(body);
+  const auto name = body.Text("name");
+  if (name) CheckName(name, body);
+  const rules::BuiltIn* const rule = FindBuiltIn(id, "rule", body);
+  if (rule == nullptr) return {};
+  if (rule->in_python()) {
+    body.Fail("rule", "is '" + id +
+                          "', a rule in Python, which the server does not "
+                          "evaluate: graphdbg rules RUN --rule " +
+                          id);
+    return {};
+  }
+  const rules::RuleParams values = ReadParams(*rule, body);
+  const bool several = rule->parts.size() > 1;
+  if (several &&
+      (fields.selection || fields.series || !fields.reduce.empty())) {
+    body.Fail("rule",
+              "has selections and series of its own, and accepts no "
+              "others");
+  }
+  std::vector<model::RuleSpec> specs;
+  for (const rules::RulePart& part : rule->parts) {
+    model::RuleSpec& spec = specs.emplace_back();
+    spec.name = name.value_or(id);
+    if (several) spec.name += " (" + std::to_string(specs.size()) + ")";
+    const auto when = part.When(values);
+    if (!when) body.Fail("params", RequiredParams(part));
+    spec.when = when.value_or("");
+    if (!fields.selection && !part.selection) {
+      body.Fail("select", "is missing: the rule needs a selection of tensors");
+    }
+    spec.selection = fields.selection.value_or(
+        part.selection.value_or(model::RuleSelection()));
+    spec.series = fields.series.value_or(part.series);
+    spec.reduce = fields.reduce.empty() ? part.reduce : fields.reduce;
+    spec.hold = fields.hold;
+    spec.cool_down = fields.cool_down;
+    spec.base = id;
+    spec.advice = rule->advice;
+  }
+  return specs;
 }
 
 // Without RefuseOthers.
-model::RuleSpec ReadRule(BodyReader& body) {
-  model::RuleSpec rule = ReadFields(body);
+std::vector<model::RuleSpec> ReadRule(BodyReader& body) {
   const auto when = body.Text("when");
-  if (!when) body.Fail("when", "is missing");
-  rule.when = when.value_or("");
+  const auto id = body.Text("rule");
+  if (when && id) {
+    body.Fail("when", "and 'rule' exclude each other");
+    return {};
+  }
+  if (id) return ReadBuiltIn(*id, body);
+  if (!when) body.Fail("when", "is missing, or 'rule', a built-in rule");
+  return {ReadExpression(when.value_or(""), body)};
+}
+
+// A rule in Python, which the caller evaluates.
+model::RuleSpec ReadClass(const std::string& id, BodyReader& body) {
+  const CommonFields fields = ReadCommonFields(body);
+  model::RuleSpec rule;
+  const auto name = body.Text("name");
+  CheckName(name, body);
+  rule.name = name.value_or("");
+  rule.selection = fields.selection.value_or(model::RuleSelection());
+  if (fields.series) rule.series = *fields.series;
+  rule.hold = fields.hold;
+  rule.cool_down = fields.cool_down;
+  if (const rules::BuiltIn* const known = rules::Find(id)) {
+    rule.base = id;
+    rule.advice = known->advice;
+  }
   return rule;
 }
 
-std::vector<model::RuleAction> ReadActions(BodyReader& body) {
-  return Choices<model::RuleAction>(body, "actions")
-      .value_or(std::vector<model::RuleAction>());
-}
-
 void ReadLiveRule(BodyReader& body, AddedRules& added) {
-  if (auto python_class = body.Text("class")) {
-    model::RuleSpec spec = ReadFields(body);
-    added.reported.push_back(
-        {{std::move(spec), ReadActions(body)}, *std::move(python_class)});
+  std::vector<model::RuleSpec> specs;
+  const auto python_class = body.Text("class");
+  if (python_class) {
+    specs.push_back(ReadClass(*python_class, body));
   } else {
-    model::RuleSpec spec = ReadRule(body);
-    added.expressions.push_back({std::move(spec), ReadActions(body)});
+    specs = ReadRule(body);
+  }
+  const auto actions = ReadActions(body);
+  const auto act_from = body.Integer("act_from", 0, UINT64_MAX);
+  for (model::RuleSpec& spec : specs) {
+    model::LiveRule rule{std::move(spec), {}, act_from};
+    if (actions) rule.actions = *actions;
+    if (python_class) {
+      added.reported.push_back({std::move(rule), *python_class});
+    } else {
+      added.expressions.push_back(std::move(rule));
+    }
   }
   body.RefuseOthers();
-}
-
-model::Finding ReadFinding(BodyReader& body) {
-  model::Finding finding;
-  finding.rule = ReadName(body, "rule");
-  if (const auto rank = body.Integer("rank", 0, UINT32_MAX)) {
-    finding.rank = static_cast<uint32_t>(*rank);
-  }
-  finding.tensor = body.Text("tensor").value_or("");
-  finding.mode = body.Choice<model::RunMode>("mode");
-  finding.step = body.Integer("step", 0, INT64_MAX).value_or(0);
-  finding.message = body.Text("message").value_or("");
-  const Scalars values = body.ReadScalars("values");
-  finding.values = values.numbers;
-  for (const auto& [key, text] : values.texts) {
-    body.Fail("values." + key, "must be a number");
-  }
-  body.RefuseOthers();
-  return finding;
-}
-
-rules::RuleProgress ReadProgress(BodyReader& body) {
-  rules::RuleProgress progress;
-  progress.rule = ReadName(body, "name");
-  progress.state = body.Choice<model::CheckState>("state").value_or(
-      model::CheckState::kRunning);
-  progress.observations =
-      body.Integer("observations", 0, INT64_MAX).value_or(0);
-  progress.unknown = body.Integer("unknown", 0, INT64_MAX).value_or(0);
-  progress.error = body.Text("error").value_or("");
-  body.RefuseOthers();
-  return progress;
 }
 
 // Readers of the rules; empty if there are none, or an error.
@@ -157,33 +274,12 @@ std::vector<BodyReader> RuleReaders(BodyReader& body) {
 std::vector<model::RuleSpec> ReadRules(BodyReader& body) {
   std::vector<model::RuleSpec> rules;
   for (BodyReader& reader : RuleReaders(body)) {
-    rules.push_back(ReadRule(reader));
+    for (model::RuleSpec& rule : ReadRule(reader)) {
+      rules.push_back(std::move(rule));
+    }
     reader.RefuseOthers();
   }
   return rules;
-}
-
-absl::StatusOr<RuleReports> DecodeReports(std::string_view text) {
-  ASSIGN_OR_RETURN(const ReceivedJson json, ParseObject(text));
-  absl::Status status;
-  BodyReader body(json, "", status);
-  RuleReports reports;
-  if (auto findings = body.Objects("findings")) {
-    if (findings->size() > kMaxFindings) {
-      body.Fail("findings", "must be at most 1000");
-    }
-    for (BodyReader& each : *findings) {
-      reports.findings.push_back(ReadFinding(each));
-    }
-  }
-  if (auto progress = body.Objects("rules")) {
-    for (BodyReader& each : *progress) {
-      reports.progress.push_back(ReadProgress(each));
-    }
-  }
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return reports;
 }
 
 absl::StatusOr<AddedRules> DecodeLiveRules(std::string_view text) {

@@ -15,13 +15,6 @@ namespace graphdbg::api {
 // Reads the field "rules"; empty if it is absent. An empty list is an error.
 std::vector<model::RuleSpec> ReadRules(BodyReader& body);
 
-// The body of POST /jobs/{job}/findings.
-struct RuleReports {
-  std::vector<model::Finding> findings;
-  std::vector<rules::RuleProgress> progress;
-};
-absl::StatusOr<RuleReports> DecodeReports(std::string_view text);
-
 // The body of POST /jobs/{job}/rules: rules of one kind.
 struct AddedRules {
   // Expressions.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "server/api/decode.h"
+#include "server/api/decode_reports.h"
+#include "server/api/encode_run.h"
 #include "server/base/error.h"
 
 namespace graphdbg::api {
@@ -79,6 +81,73 @@ TEST(DecodeRulesTest, ErrorsNameTheField) {
   EXPECT_EQ(field(R"({"rules": [{"name": "a", "when": "b"}],
                       "watchpoint": {"condition": {"id": "nan"}}})"),
             "rules");
+}
+
+TEST(DecodeRulesTest, ARuleMayBeBuiltIn) {
+  const auto check = DecodeCheck(R"({"rules": [
+      {"rule": "vanishing_gradient", "params": {"threshold": 0.5}, "for": 2},
+      {"rule": "exploding_tensor", "name": "nan", "params": {"only_nan": true},
+       "select": {"nodes": ["a"]}},
+      {"rule": "poor_weight_initialization"}]})");
+  ASSERT_TRUE(check.ok()) << check.status();
+  ASSERT_EQ(check->rules.size(), 5u);
+  const model::RuleSpec& vanishing = check->rules[0];
+  EXPECT_EQ(vanishing.name, "vanishing_gradient");
+  EXPECT_EQ(vanishing.when, "abs_mean < 0.5 && count > 0");
+  EXPECT_EQ(vanishing.selection.collections,
+            std::vector<std::string>{"gradients"});
+  EXPECT_EQ(vanishing.hold, 2u);
+  EXPECT_EQ(vanishing.base, "vanishing_gradient");
+  EXPECT_FALSE(vanishing.advice->causes.empty());
+  EXPECT_EQ(check->rules[1].name, "nan");
+  EXPECT_EQ(check->rules[1].when, "nan_count > 0");
+  EXPECT_EQ(check->rules[1].selection.nodes, std::vector<std::string>{"a"});
+  EXPECT_EQ(check->rules[2].name, "poor_weight_initialization (1)");
+  EXPECT_EQ(check->rules[2].reduce.size(), 2u);
+  EXPECT_EQ(check->rules[4].name, "poor_weight_initialization (3)");
+}
+
+TEST(DecodeRulesTest, ErrorsOfBuiltInRulesNameTheField) {
+  const auto field = [](const std::string& rule) {
+    return FieldOf(DecodeCheck(R"({"rules": [)" + rule + "]}").status());
+  };
+  EXPECT_EQ(field(R"({"rule": "vanishing"})"), "rules[0].rule");
+  EXPECT_EQ(field(R"({"rule": "overfit"})"), "rules[0].rule");
+  EXPECT_EQ(field(R"({"rule": "slow_step", "when": "step > 1"})"),
+            "rules[0].when");
+  EXPECT_EQ(field(R"({"rule": "slow_step", "params": {"windw": 3}})"),
+            "rules[0].params.windw");
+  EXPECT_EQ(field(R"({"rule": "slow_step", "params": {"window": 2.5}})"),
+            "rules[0].params.window");
+  EXPECT_EQ(field(R"({"rule": "slow_step", "params": {"window": "x"}})"),
+            "rules[0].params.window");
+  EXPECT_EQ(field(R"({"rule": "all_zero"})"), "rules[0].select");
+  EXPECT_EQ(field(R"({"rule": "tensor_variance", "select": {}})"),
+            "rules[0].params");
+  EXPECT_EQ(field(R"({"rule": "poor_weight_initialization", "select": {}})"),
+            "rules[0].rule");
+  EXPECT_EQ(field(R"({"name": "a", "when": "step > 1", "base": "x"})"),
+            "rules[0].base");
+}
+
+TEST(DecodeRulesTest, LiveRulesComeBackAsTheyWere) {
+  const std::string text = R"({"rules": [
+      {"name": "a", "when": "l2 > 1", "base": "slow_step", "act_from": 7,
+       "actions": ["pause", {"record": {"steps": 3}}]},
+      {"rule": "replicas_disagree", "cool_down": 0}]})";
+  const auto decoded = DecodeLiveRules(text);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  const std::vector<model::LiveRule>& rules = decoded->expressions;
+  ASSERT_EQ(rules.size(), 2u);
+  EXPECT_EQ(rules[0].act_from, 7u);
+  EXPECT_EQ(rules[0].actions.size(), 2u);
+  EXPECT_FALSE(rules[1].act_from.has_value());
+  const std::string encoded = EncodeRules(rules);
+  const auto again = DecodeLiveRules(encoded);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(EncodeRules(again->expressions), encoded);
+  EXPECT_EQ(again->expressions[1].spec.base, "replicas_disagree");
+  EXPECT_EQ(again->expressions[1].spec.advice, rules[1].spec.advice);
 }
 
 TEST(DecodeRulesTest, RulesOfAClassHaveNoExpression) {

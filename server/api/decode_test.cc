@@ -69,8 +69,21 @@ TEST(DecodeWatchpointTest, ReadsAllFields) {
   auto spec = DecodeWatchpoint(R"({
     "condition": {"id": "max_gt", "params": {"value": 2}},
     "nodes": ["a"], "scopes": ["b", "c"], "patterns": ["*/d"],
-    "categories": ["weight", "gradient"], "pause": "step", "enabled": false})");
+    "categories": ["weight", "gradient"], "pause": "step", "enabled": false,
+    "once": true, "ignore_count": 3, "group": "g",
+    "actions": ["pause", "stop", "log", "record",
+                {"record": {"level": "light", "collections": ["weights"],
+                            "steps": 7}}]})");
   ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_TRUE(spec->once);
+  EXPECT_EQ(spec->ignore_count, 3u);
+  EXPECT_EQ(spec->group, "g");
+  EXPECT_EQ(
+      spec->actions,
+      (std::vector<model::Action>{
+          model::PauseAction(), model::StopAction(), model::LogAction(),
+          model::RecordAction(),
+          model::RecordAction{model::RecordLevel::kLight, {"weights"}, 7}}));
   EXPECT_EQ(spec->condition.id, "max_gt");
   EXPECT_EQ(spec->condition.params,
             (std::map<std::string, double>{{"value", 2}}));
@@ -125,12 +138,36 @@ TEST(DecodeWatchpointTest, ErrorsNameTheField) {
       {R"({"condition":{"id":"x"},"pause":"now"})", "pause"},
       {R"({"condition":{"id":"x"},"enabled":1})", "enabled"},
       {R"({"condition":{"id":"x"},"color":"red"})", "color"},
+      {R"({"condition":{"id":"x"},"ignore_count":-1})", "ignore_count"},
+      {R"({"condition":{"id":"x"},"actions":"log"})", "actions"},
+      {R"({"condition":{"id":"x"},"actions":["log",{}]})", "actions[1]"},
+      {R"({"condition":{"id":"x"},"actions":["capture"]})", "actions[0]"},
+      {R"({"condition":{"id":"x"},"actions":[{"webhook":"http://a"}]})",
+       "actions[0]"},
+      {R"({"condition":{"id":"x"},"actions":[{"record":{"level":"off"}}]})",
+       "actions[0].record.level"},
+      {R"({"condition":{"id":"x"},"actions":[{"record":{"step":1}}]})",
+       "actions[0].record.step"},
   };
   for (const auto& [body, field] : cases) {
     absl::Status status = DecodeWatchpoint(body).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << body;
     EXPECT_EQ(FieldOf(status), field) << body;
   }
+}
+
+TEST(DecodeWatchpointTest, WhatIsNotAvailableIsRefusedWithTheReason) {
+  const auto message = [](const std::string& action) {
+    return std::string(
+        DecodeWatchpoint(R"({"condition":{"id":"x"},"actions":[)" + action +
+                         "]}")
+            .status()
+            .message());
+  };
+  EXPECT_NE(message(R"("capture")").find("bundles"), std::string::npos);
+  EXPECT_NE(message(R"({"capture":{}})").find("bundles"), std::string::npos);
+  EXPECT_NE(message(R"({"command":["x"]})").find("configuration file"),
+            std::string::npos);
 }
 
 TEST(DecodeWatchpointChangeTest, WhatIsNotGivenStays) {

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
+#include "server/api/decode_actions.h"
 #include "server/api/encode_run.h"
 #include "server/model/enum_names.h"
 
@@ -296,6 +298,10 @@ Json Encode(const model::Watchpoint& watchpoint) {
        List(spec.selection.categories, model::ToString<model::Category>)},
       {"pause", model::ToString(spec.pause)},
       {"enabled", spec.enabled},
+      {"once", spec.once},
+      {"ignore_count", spec.ignore_count},
+      {"group", NullIfEmpty(spec.group)},
+      {"actions", EncodeActions(spec.actions)},
       {"node_count", watchpoint.node_count},
       {"hit_count", watchpoint.hit_count},
       {"error", NullIfEmpty(watchpoint.error)}};
@@ -307,6 +313,10 @@ Json Encode(const model::Sender& sender) {
           {"slot", sender.slot},
           {"collective", sender.collective},
           {"source", EncodeSource(sender.source)}};
+}
+
+Json Encode(const conditions::Advice& advice) {
+  return {{"causes", advice.causes}, {"next", advice.next}};
 }
 
 Json Encode(const model::Hit& hit) {
@@ -335,6 +345,16 @@ Json Encode(const model::Hit& hit) {
           {"message", NullIfEmpty(hit.message)},
           {"sent_by", hit.sent_by ? Encode(*hit.sent_by) : Json()},
           {"time", TimeText(hit.time_unix_nano)}};
+}
+
+std::string Summary(const model::Hit& hit) {
+  std::string text = absl::StrCat(hit.condition ? hit.condition->id : "hit",
+                                  " at ", hit.node, ":", hit.slot);
+  if (!hit.message.empty()) return absl::StrCat(text, ": ", hit.message);
+  for (const auto& [name, value] : hit.actual) {
+    absl::StrAppend(&text, ", ", name, " = ", value);
+  }
+  return text;
 }
 
 Json Encode(const model::HitPage& result) {

@@ -2,6 +2,7 @@
 #ifndef SERVER_API_ENCODE_H_
 #define SERVER_API_ENCODE_H_
 
+#include "agent/conditions/advice.h"
 #include "server/api/json.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
@@ -24,7 +25,10 @@ Json Encode(const model::SearchResult& result);
 Json EncodeExport(const model::ExportNode& node);
 Json Encode(const model::NeighbourEdge& edge);
 Json Encode(const model::Watchpoint& watchpoint);
+Json Encode(const conditions::Advice& advice);
 Json Encode(const model::Hit& hit);
+// A hit in a line: its condition, its tensor, and what was measured.
+std::string Summary(const model::Hit& hit);
 Json Encode(const model::HitPage& result);
 Json Encode(const model::Statistics& statistics);
 Json Encode(const model::TensorSummary& summary);

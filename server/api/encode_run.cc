@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "server/api/decode_actions.h"
 #include "server/api/encode.h"
 #include "server/model/enum_names.h"
 
@@ -133,26 +134,34 @@ Json EncodeSelection(const model::RuleSelection& selection) {
   return json;
 }
 
-Json EncodeRule(const rules::ListedRule& listed) {
-  const model::LiveRuleState& state = listed.state;
-  const model::RuleSpec& spec = state.rule.spec;
-  const auto name_of = [](auto value) { return model::ToString(value); };
+Json EncodeRule(const model::LiveRule& rule) {
+  const model::RuleSpec& spec = rule.spec;
   Json reduce = Json::object();
   for (const auto& [name, text] : spec.reduce) reduce[name] = text;
   return {{"name", spec.name},
-          {"class", NullIfEmpty(listed.python_class)},
-          {"when", NullIfEmpty(spec.when)},
+          {"when", spec.when},
+          {"base", NullIfEmpty(spec.base)},
           {"select", EncodeSelection(spec.selection)},
-          {"series", List(spec.series, name_of)},
+          {"series",
+           List(spec.series, [](auto each) { return model::ToString(each); })},
           {"reduce", std::move(reduce)},
           {"for", spec.hold},
           {"cool_down", spec.cool_down},
-          {"actions", List(state.rule.actions, name_of)},
-          {"state", model::ToString(state.state)},
-          {"observations", state.report.observations},
-          {"unknown", state.report.unknown},
-          {"finding_count", state.report.findings},
-          {"error", NullIfEmpty(state.error)}};
+          {"actions", EncodeActions(rule.actions)},
+          {"act_from", rule.act_from ? Json(*rule.act_from) : Json()}};
+}
+
+Json EncodeListed(const rules::ListedRule& listed) {
+  const model::LiveRuleState& state = listed.state;
+  Json json = EncodeRule(state.rule);
+  json["class"] = NullIfEmpty(listed.python_class);
+  json["when"] = NullIfEmpty(state.rule.spec.when);
+  json["state"] = model::ToString(state.state);
+  json["observations"] = state.report.observations;
+  json["unknown"] = state.report.unknown;
+  json["finding_count"] = state.report.findings;
+  json["error"] = NullIfEmpty(state.error);
+  return json;
 }
 
 }  // namespace
@@ -233,12 +242,17 @@ Json Encode(const model::Finding& finding) {
       {"mode", finding.mode ? Json(model::ToString(*finding.mode)) : Json()},
       {"step", finding.step},
       {"values", std::move(values)},
-      {"message", finding.message}};
+      {"message", finding.message},
+      {"advice", finding.advice == nullptr ? Json() : Encode(*finding.advice)}};
 }
 
 Json Encode(const std::vector<rules::ListedRule>& rules) {
-  Json list = List(rules, EncodeRule);
+  Json list = List(rules, EncodeListed);
   return {{"rules", std::move(list)}};
+}
+
+std::string EncodeRules(const std::vector<model::LiveRule>& rules) {
+  return Dump({{"rules", List(rules, EncodeRule)}});
 }
 
 Json Encode(const model::JobRecording& recording) {

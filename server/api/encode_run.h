@@ -2,6 +2,7 @@
 #ifndef SERVER_API_ENCODE_RUN_H_
 #define SERVER_API_ENCODE_RUN_H_
 
+#include <string>
 #include <vector>
 
 #include "server/api/json.h"
@@ -21,6 +22,8 @@ Json Encode(const model::Divergence& divergence);
 Json Encode(const model::JobRecording& recording);
 Json Encode(const model::Finding& finding);
 Json Encode(const std::vector<rules::ListedRule>& rules);
+// The text that DecodeLiveRules reads.
+std::string EncodeRules(const std::vector<model::LiveRule>& rules);
 
 }  // namespace graphdbg::api
 

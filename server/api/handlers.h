@@ -50,6 +50,9 @@ Answer ListConditions(const Services&, const http::Request&);
 Answer CheckCondition(const Services&, const http::Request&);
 Answer GetAdvice(const Services&, const http::Request&);
 
+Answer ListRules(const Services&, const http::Request&);
+Answer GetRuleAdvice(const Services&, const http::Request&);
+
 Answer OpenModel(const Services&, const http::Request&);
 
 Answer ListJobs(const Services&, const http::Request&);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "server/model/enum_names.h"
 
 namespace graphdbg::api {
@@ -20,6 +21,21 @@ void Single(std::string& text, const char* name, const char* type,
             const char* help, uint64_t value) {
   Head(text, name, type, help);
   absl::StrAppend(&text, name, " ", value, "\n");
+}
+
+std::string Escaped(const std::string& label) {
+  return absl::StrReplaceAll(label,
+                             {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}});
+}
+
+void AppendFindings(std::string& text,
+                    const std::map<std::string, uint64_t>& counts) {
+  Head(text, "graphdbg_findings_total", "counter",
+       "What rules have found in live jobs.");
+  for (const auto& [rule, count] : counts) {
+    absl::StrAppend(&text, "graphdbg_findings_total{rule=\"", Escaped(rule),
+                    "\"} ", count, "\n");
+  }
 }
 
 void AppendMemory(std::string& text, const MemoryBudget& memory) {
@@ -62,9 +78,7 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
   }
   Single(text, "graphdbg_hits", "gauge", "Hits of all jobs.", hits);
   if (services.rules != nullptr) {
-    Single(text, "graphdbg_findings_total", "counter",
-           "What rules have found in live jobs.",
-           services.rules->finding_count());
+    AppendFindings(text, services.rules->finding_counts());
   }
   Head(text, "graphdbg_http_responses_total", "counter",
        "HTTP responses by status class.");

@@ -8,6 +8,7 @@
 #include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
 #include "server/api/caller.h"
+#include "server/api/decode_reports.h"
 #include "server/api/decode_rules.h"
 #include "server/api/encode_run.h"
 #include "server/api/handlers.h"
@@ -62,9 +63,7 @@ jobs::Task<RunPtr> RunOf(const Services& services, const JobPtr& job) {
 // A rule may do only what its caller may do.
 absl::Status CheckMayDo(const http::Request& request,
                         const std::vector<model::RuleAction>& actions) {
-  const bool terminates = std::find(actions.begin(), actions.end(),
-                                    model::RuleAction::kStop) != actions.end();
-  if (!terminates) return absl::OkStatus();
+  if (!model::Terminates(actions)) return absl::OkStatus();
   return auth::RequireRole(CallerOf(request), auth::Role::kAdmin);
 }
 
@@ -106,15 +105,15 @@ http::Response List(const Services& services, const std::string& run) {
   return JsonResponse(Encode(services.rules->List(run)));
 }
 
-absl::StatusOr<http::Response> Delete(const Services& services,
-                                      const http::Request& request,
-                                      const std::string& run) {
-  Note(request, request.path_params.at("rule"));
-  if (services.rules == nullptr) return NoRuns();
-  RETURN_IF_ERROR(services.rules->Remove(run, request.path_params.at("rule")));
+Answer Delete(const Services& services, const http::Request& request,
+              std::string run) {
+  const std::string& rule = request.path_params.at("rule");
+  Note(request, rule);
+  if (services.rules == nullptr) co_return NoRuns();
+  CO_RETURN_IF_ERROR(co_await services.rules->Remove(std::move(run), rule));
   http::Response response;
   response.status = 204;
-  return response;
+  co_return response;
 }
 
 // The last findings, in order.
@@ -165,7 +164,7 @@ Answer AddJobRules(const Services& services, const http::Request& request,
 Answer DeleteJobRule(const Services& services, const http::Request& request,
                      const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(const RunPtr run, co_await RunOf(services, job));
-  co_return Delete(services, request, run->id());
+  co_return co_await Delete(services, request, run->id());
 }
 
 Answer ListJobFindings(const Services& services, const http::Request& request,
@@ -181,10 +180,8 @@ Answer ReportJobFindings(const Services& services, const http::Request& request,
   CO_ASSIGN_OR_RETURN(const RunPtr run, co_await RunOf(services, job));
   if (services.rules == nullptr) co_return NoRuns();
   for (const model::Finding& finding : reports.findings) {
-    const auto actions = services.rules->ActionsOf(run->id(), finding.rule);
-    if (actions) {
-      CO_RETURN_IF_ERROR(CheckMayDo(request, *actions));
-    }
+    const auto rule = services.rules->RuleOf(run->id(), finding.rule);
+    if (rule) CO_RETURN_IF_ERROR(CheckMayDo(request, rule->actions));
   }
   CO_RETURN_IF_ERROR(
       services.rules->Report(run->id(), reports.findings, reports.progress));
@@ -210,7 +207,7 @@ Answer AddRunRules(const Services& services, const http::Request& request,
 
 Answer DeleteRunRule(const Services& services, const http::Request& request,
                      const RunPtr& run) {
-  co_return Delete(services, request, run->id());
+  co_return co_await Delete(services, request, run->id());
 }
 
 Answer ListRunFindings(const Services&, const http::Request& request,

@@ -53,7 +53,8 @@ Json EncodeCondition(const conditions::Condition& condition) {
                {"target", condition.target},
                {"params", std::move(params)},
                {"nan_policy", condition.nan_policy},
-               {"backends", condition.backends}};
+               {"backends", condition.backends},
+               {"advice", Encode(conditions::AdviceFor(condition.id, "", ""))}};
   if (condition.wire_condition) {
     json["wire_condition"] = *condition.wire_condition;
   }
@@ -71,6 +72,13 @@ absl::StatusOr<uint32_t> WatchpointId(const http::Request& request) {
                  "there is no watchpoint '" + text + "'");
   }
   return id;
+}
+
+// A watchpoint may do only what its caller may do.
+absl::Status CheckMay(const http::Request& request,
+                      const std::vector<model::Action>& actions) {
+  if (!model::Terminates(actions)) return absl::OkStatus();
+  return auth::RequireRole(CallerOf(request), auth::Role::kAdmin);
 }
 
 // For the audit log.
@@ -115,10 +123,11 @@ Answer GetAdvice(const Services&, const http::Request& request) {
   Arguments arguments(request);
   const std::string op_type = arguments.Text("op_type");
   const std::string dtype = arguments.Text("dtype");
+  const std::string expression = arguments.Text("expression");
   CO_RETURN_IF_ERROR(arguments.status());
-  conditions::Advice advice = conditions::AdviceFor(id, op_type, dtype);
   co_return JsonResponse(
-      {{"causes", std::move(advice.causes)}, {"next", std::move(advice.next)}});
+      Encode(expression.empty() ? conditions::AdviceFor(id, op_type, dtype)
+                                : conditions::AdviceForExpression(expression)));
 }
 
 Answer ListWatchpoints(const Services&, const http::Request&,
@@ -132,6 +141,7 @@ Answer AddWatchpoint(const Services&, const http::Request& request,
                      const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(model::WatchpointSpec spec,
                       DecodeWatchpoint(request.body));
+  CO_RETURN_IF_ERROR(CheckMay(request, spec.actions));
   CO_ASSIGN_OR_RETURN(const model::Watchpoint made,
                       co_await job->AddWatchpoint(std::move(spec)));
   Note(request, DescribeWatchpoint(made));
@@ -176,6 +186,8 @@ Answer ChangeWatchpoint(const Services&, const http::Request& request,
                       co_await job->GetWatchpoint(id));
   CO_ASSIGN_OR_RETURN(model::WatchpointChange change,
                       DecodeWatchpointChange(request.body, old.spec));
+  CO_RETURN_IF_ERROR(
+      CheckMay(request, change.actions.value_or(old.spec.actions)));
   CO_ASSIGN_OR_RETURN(const model::Watchpoint changed,
                       co_await job->ChangeWatchpoint(id, std::move(change)));
   Note(request, DescribeWatchpoint(changed));

@@ -60,6 +60,24 @@ TEST_F(WatchpointHandlersTest, AdviceDependsOnTheOp) {
   EXPECT_EQ(of_log["causes"].back(), of_any["causes"].back());
   EXPECT_FALSE(of_any["next"].empty());
   EXPECT_EQ(Get("/conditions/none/advice").status, 404);
+  const Json of_expression = BodyOf(
+      Get("/conditions/expression/advice?expression=nan_count%20%3E%200"));
+  EXPECT_EQ(of_expression, of_any);
+  for (const Json& each : BodyOf(Get("/conditions"))["conditions"]) {
+    if (each["id"] == "inf") EXPECT_EQ(each["advice"], of_any);
+  }
+}
+
+TEST_F(WatchpointHandlersTest, BuiltInRulesHaveParametersAndAdvice) {
+  for (const Json& each : BodyOf(Get("/rules"))["rules"]) {
+    EXPECT_EQ(BodyOf(Get("/rules/" + std::string(each["id"]) + "/advice")),
+              each["advice"]);
+    if (each["id"] != "exploding_tensor") continue;
+    EXPECT_EQ(each["language"], "expression");
+    EXPECT_EQ(each["when"], Json({"nan_count > 0 || inf_count > 0"}));
+    EXPECT_EQ(each["params"][0]["default"], false);
+  }
+  EXPECT_EQ(Get("/rules/none/advice").status, 404);
 }
 
 TEST_F(WatchpointHandlersTest, AConditionIsCheckedBeforeThereIsAJob) {

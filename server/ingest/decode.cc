@@ -261,9 +261,13 @@ jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   out.device = hello.device();
   out.device_id = hello.device_id();
   out.incarnation = hello.incarnation();
-  out.can_record =
-      std::find(hello.capabilities().begin(), hello.capabilities().end(),
-                wire::kRecording1) != hello.capabilities().end();
+  const auto has = [&hello](const char* capability) {
+    return std::find(hello.capabilities().begin(), hello.capabilities().end(),
+                     capability) != hello.capabilities().end();
+  };
+  out.can_record = has(wire::kRecording1);
+  out.can_boost = has(wire::kRecording2);
+  out.counts_hits = has(wire::kCountedHits);
   if (hello.has_allowed()) {
     const v1::Allowed& allowed = hello.allowed();
     out.allowed = {allowed.view(), allowed.control(), allowed.terminate(),

@@ -52,6 +52,8 @@ void Fill(const jobs::SetWatchpointOrder& order,
   watchpoint.set_revision(order.revision);
   watchpoint.set_pause(static_cast<v1::PauseMode>(spec.pause));
   watchpoint.set_enabled(spec.enabled);
+  watchpoint.set_once(spec.once);
+  watchpoint.set_ignore_count(spec.ignore_count);
   *watchpoint.mutable_condition() = model::ToMessage(spec.condition);
   const model::Selection& from = spec.selection;
   v1::NodeSelection& to = *watchpoint.mutable_selection();
@@ -115,6 +117,9 @@ class Encoder {
     message.set_on(order.spec.on);
     message.set_directory(order.spec.directory);
     message.set_settings(order.spec.settings);
+    if (!order.spec.boost) return;
+    message.mutable_boost()->set_settings(order.spec.boost->settings);
+    message.mutable_boost()->set_steps(order.spec.boost->steps);
   }
   void operator()(const jobs::FindingOrder& order) {
     v1::Finding& message = *message_.mutable_finding();

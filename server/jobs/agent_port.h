@@ -53,6 +53,10 @@ struct AgentHello {
   model::Allowed allowed = {};
   // The recording of the rank can be switched on and off.
   bool can_record = false;
+  // More can be recorded for some steps.
+  bool can_boost = false;
+  // The agent counts hits, for watchpoints that pass over some.
+  bool counts_hits = false;
   // If another process is the only rank of the job, this one is refused with
   // rank_taken and chooses another id, instead of being the next run of this.
   bool chooses_another_id = false;

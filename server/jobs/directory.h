@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "server/base/memory_budget.h"
 #include "server/jobs/agent_port.h"
@@ -50,6 +51,12 @@ struct JobOptions {
   std::function<void(std::string_view line)> log;
   // Unix time in nanoseconds. If empty, the system clock is used.
   std::function<int64_t()> now_unix_nano;
+
+  // Carries out actions of a watchpoint because of a hit. Called on the job's
+  // strand. If empty, nothing is done.
+  std::function<void(std::shared_ptr<Job>, const std::vector<model::Action>&,
+                     const model::Hit&)>
+      on_hit;
 
   // Null if jobs are not recorded.
   std::shared_ptr<Journal> journal;

@@ -11,12 +11,14 @@ bool HasStatistics(const model::Hit& hit) {
 
 HitRecorder::HitRecorder(watch::WatchTable& watchpoints, watch::HitLog& hits,
                          StatisticsRecorder& statistics, JobRecorder& recorder,
-                         JobEvents& events)
+                         JobEvents& events,
+                         std::function<void(const model::Hit&)> on_hit)
     : watchpoints_(watchpoints),
       hits_(hits),
       statistics_(statistics),
       recorder_(recorder),
-      events_(events) {}
+      events_(events),
+      on_hit_(std::move(on_hit)) {}
 
 void HitRecorder::OnReport(Rank& rank, HitReport report,
                            const std::function<void(absl::Status)>& done) {
@@ -74,7 +76,9 @@ void HitRecorder::Add(watch::HitRecord record) {
                        KnownStatistics::Source::kHit);
   }
   const bool was_full = hits_.full();
-  events_.PublishHit(rank, hits_.Add(std::move(record)));
+  const model::Hit added = hits_.Add(std::move(record));
+  events_.PublishHit(rank, added);
+  on_hit_(added);
   if (was_full || !hits_.full()) return;
   events_.PublishLog(rank, "warning",
                      absl::StrCat("the job has ", hits_.total(),

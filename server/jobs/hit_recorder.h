@@ -20,9 +20,10 @@ namespace graphdbg::jobs {
 // durable, so that no client sees a hit that a restarted server would not know.
 class HitRecorder {
  public:
+  // `on_hit` is called with each hit when it becomes visible.
   HitRecorder(watch::WatchTable& watchpoints, watch::HitLog& hits,
               StatisticsRecorder& statistics, JobRecorder& recorder,
-              JobEvents& events);
+              JobEvents& events, std::function<void(const model::Hit&)> on_hit);
 
   // A rank reports a hit. Resent hits are ignored; hits of an unknown node or
   // watchpoint are dropped with a warning. `done` is called as by
@@ -46,6 +47,7 @@ class HitRecorder {
   StatisticsRecorder& statistics_;
   JobRecorder& recorder_;
   JobEvents& events_;
+  const std::function<void(const model::Hit&)> on_hit_;
   uint64_t dropped_ = 0;
 };
 

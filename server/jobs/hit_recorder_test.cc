@@ -39,9 +39,14 @@ class HitRecorderTest : public JobFixture {
   }
 
   uint32_t watchpoint_ = 0;
+  // The hits that were reported as visible.
+  std::vector<uint64_t> seen_;
   StatisticsRecorder statistics_{known_, recorder_, {}};
-  HitRecorder recorder_under_test_{watch_table_, hits_, statistics_, recorder_,
-                                   events_};
+  HitRecorder recorder_under_test_{
+      watch_table_, hits_,
+      statistics_,  recorder_,
+      events_,      [this](const model::Hit& hit) {
+                                     seen_.push_back(hit.id); }};
 };
 
 TEST_F(HitRecorderTest, PublishesAHitOnceItIsDurable) {
@@ -56,6 +61,7 @@ TEST_F(HitRecorderTest, PublishesAHitOnceItIsDurable) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].hit->node, "forward/log");
   EXPECT_EQ(events[0].hit->id, 1u);
+  EXPECT_EQ(seen_, std::vector<uint64_t>{1});
   EXPECT_TRUE(done);
   EXPECT_EQ(known_.Find(0, 0, 0)->step, 2u);
 }

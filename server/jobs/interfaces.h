@@ -109,6 +109,11 @@ class Job {
   // agree; errors as JobRecordings::Set.
   virtual Task<model::JobRecording> SetRecording(model::RecordingSpec spec) = 0;
 
+  // Keeps the rules of the job for as long as the job exists; they replace
+  // those that were kept before. UNAVAILABLE "not_kept" if they cannot be
+  // stored now.
+  virtual StatusTask KeepRules(model::KeptRules rules) = 0;
+  virtual Task<model::KeptRules> Rules() = 0;
   // Publishes what a rule has found in the job's recording.
   virtual StatusTask PublishFinding(model::Finding finding) = 0;
   virtual StatusTask PublishLog(uint32_t rank, std::string level,

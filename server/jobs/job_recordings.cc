@@ -37,12 +37,17 @@ model::JobRecording JobRecordings::List() const {
   return recording;
 }
 
-absl::Status JobRecordings::Check() const {
+absl::Status JobRecordings::Check(const model::RecordingSpec& spec) const {
   bool connected = false;
   for (const auto& [number, rank] : machine_.ranks()) {
     RETURN_IF_ERROR(CheckMayRecord(rank.hello.allowed));
     if (rank.link == nullptr) continue;
     connected = true;
+    if (spec.boost && !rank.hello.can_boost) {
+      return Error(absl::StatusCode::kUnimplemented, "unsupported_command",
+                   absl::StrCat("the agent of rank ", number,
+                                " cannot record more for some steps"));
+    }
     if (rank.hello.can_record) continue;
     return Error(absl::StatusCode::kUnimplemented, "unsupported_command",
                  absl::StrCat("rank ", number, " (", rank.hello.framework,
@@ -55,7 +60,7 @@ absl::Status JobRecordings::Check() const {
 }
 
 void JobRecordings::Set(const model::RecordingSpec& spec, Completion done) {
-  if (absl::Status status = Check(); !status.ok()) return done(status);
+  if (absl::Status status = Check(spec); !status.ok()) return done(status);
   const uint64_t id = ++last_id_;
   Order& order = orders_[id];
   order.done = std::move(done);

@@ -32,8 +32,9 @@ class JobRecordings {
   // Sends the order to all ranks, and calls `done` once all have answered.
   // FAILED_PRECONDITION "recording_failed" if a rank cannot record, as its
   // message says; UNIMPLEMENTED "unsupported_command" if a rank's agent cannot
-  // be switched; PERMISSION_DENIED "not_allowed_by_job"; UNAVAILABLE "job_gone"
-  // if no rank is connected or one is lost meanwhile; DEADLINE_EXCEEDED.
+  // be switched, or cannot record more for some steps; PERMISSION_DENIED
+  // "not_allowed_by_job"; UNAVAILABLE "job_gone" if no rank is connected or one
+  // is lost meanwhile; DEADLINE_EXCEEDED.
   void Set(const model::RecordingSpec& spec, Completion done);
 
   void OnReport(uint32_t rank, const RecordingReport& report);
@@ -49,7 +50,7 @@ class JobRecordings {
   };
   using Orders = std::map<uint64_t, Order>;
 
-  absl::Status Check() const;
+  absl::Status Check(const model::RecordingSpec& spec) const;
   // A rank has answered. Completes the order if it was the last.
   void Answer(Orders::iterator order, uint32_t rank,
               const absl::Status& status);

@@ -48,7 +48,7 @@ class JobRecordingsTest : public JobFixture {
   }
 
   JobRecordings recordings_{machine_, tasks_};
-  const model::RecordingSpec on_ = {true, "/runs", "{}"};
+  const model::RecordingSpec on_ = {true, "/runs", "{}", {}};
 };
 
 TEST_F(JobRecordingsTest, AnswersOnceAllRanksHave) {
@@ -103,6 +103,19 @@ TEST_F(JobRecordingsTest, RefusesWhatCannotBeSwitched) {
   machine_.Find(1)->hello.allowed.change = false;
   EXPECT_EQ(ReasonIn(Set(on_)), "not_allowed_by_job");
   EXPECT_TRUE(LinkOf(0)->OrdersOf<SetRecordingOrder>().empty());
+}
+
+TEST_F(JobRecordingsTest, EveryRankHasToBeAbleToRecordMore) {
+  model::RecordingSpec more = on_;
+  more.boost = {"{}", 3};
+  machine_.Find(0)->hello.can_boost = true;
+  const auto refused = Set(more);
+  EXPECT_EQ(ReasonIn(refused), "unsupported_command");
+  EXPECT_NE((*refused)->status().message().find("agent of rank 1"),
+            std::string::npos);
+  machine_.Find(1)->hello.can_boost = true;
+  const auto answer = Set(more);
+  EXPECT_EQ(OrderOf(1).spec.boost->steps, 3u);
 }
 
 TEST_F(JobRecordingsTest, ALostRankRecordsNothing) {

@@ -7,7 +7,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
+#include "server/base/error.h"
 #include "server/jobs/permissions.h"
 #include "server/watch/recommended.h"
 
@@ -47,6 +49,9 @@ void JobWatchpoints::Add(model::WatchpointSpec spec, Callback done) {
     return done(may);
   }
   if (auto kept = recorder_.Check(); !kept.ok()) return done(kept);
+  if (auto can = CheckCounts(spec.once, spec.ignore_count); !can.ok()) {
+    return done(can);
+  }
   const auto id = table_.Add(std::move(spec));
   if (!id.ok()) return done(id.status());
   Distribute(
@@ -61,11 +66,41 @@ void JobWatchpoints::Change(uint32_t id, const model::WatchpointChange& change,
   if (auto kept = recorder_.Check(); !kept.ok()) return done(kept);
   if (auto known = table_.Check(id); !known.ok()) return done(known);
   const model::WatchpointSpec before = table_.SpecOf(id);
+  if (auto can = CheckCounts(change.once.value_or(false),
+                             change.ignore_count.value_or(0));
+      !can.ok()) {
+    return done(can);
+  }
   if (auto changed = table_.Change(id, change); !changed.ok()) {
     return done(changed);
   }
   Distribute(
       id, [this, id, before] { UndoChange(id, before); }, std::move(done));
+}
+
+absl::Status JobWatchpoints::CheckCounts(bool once,
+                                         uint32_t ignore_count) const {
+  if (!once && ignore_count == 0) return absl::OkStatus();
+  for (const auto& [number, rank] : machine_.ranks()) {
+    if (rank.link == nullptr || rank.hello.counts_hits) continue;
+    return WithField(
+        Error(absl::StatusCode::kUnimplemented, "unsupported_watchpoint",
+              absl::StrCat("the agent of rank ", number, " (",
+                           rank.hello.framework,
+                           ") does not pass over hits of a watchpoint")),
+        once ? "once" : "ignore_count");
+  }
+  return absl::OkStatus();
+}
+
+void JobWatchpoints::OnHit(const model::Hit& hit) {
+  const uint32_t id = hit.watchpoint;
+  if (!table_.Check(id).ok() || table_.RevisionOf(id) != hit.revision) return;
+  if (!table_.SpecOf(id).once || !table_.SpecOf(id).enabled) return;
+  model::WatchpointChange change;
+  change.enabled = false;
+  // If it cannot be stored now, the agent still passes over further hits.
+  Change(id, change, [](const absl::StatusOr<model::Watchpoint>&) {});
 }
 
 void JobWatchpoints::Record(uint32_t id) {
@@ -138,8 +173,9 @@ void JobWatchpoints::UndoAdd(uint32_t id) {
 
 void JobWatchpoints::UndoChange(uint32_t id,
                                 const model::WatchpointSpec& before) {
-  const model::WatchpointChange back{before.condition, before.selection,
-                                     before.pause, before.enabled};
+  const model::WatchpointChange back{
+      before.condition, before.selection,    before.pause, before.enabled,
+      before.once,      before.ignore_count, before.group, before.actions};
   if (!table_.Change(id, back).ok()) return;
   Record(id);
   Publish(id);

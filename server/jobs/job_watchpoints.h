@@ -53,6 +53,8 @@ class JobWatchpoints {
   // connected before and may hold outdated ones.
   void Welcome(const std::string& job, AgentLink& link, bool resumed) const;
 
+  // Disables a watchpoint that is met once. The hit is one of its own.
+  void OnHit(const model::Hit& hit);
   // A rank reports whether it can check a watchpoint.
   void OnReport(uint32_t rank, const WatchpointReport& report);
 
@@ -60,6 +62,9 @@ class JobWatchpoints {
   void Publish(uint32_t id);
 
  private:
+  // UNIMPLEMENTED "unsupported_watchpoint" if a rank's agent counts no hits,
+  // and the watchpoint passes over some.
+  absl::Status CheckCounts(bool once, uint32_t ignore_count) const;
   // Records the current revision of a watchpoint, which may be its removal.
   void Record(uint32_t id);
   // Records the current revision and then sends it to all ranks. `undo` is

@@ -52,6 +52,38 @@ TEST_F(JobWatchpointsTest, SendsAWatchpointOnceItIsDurable) {
   EXPECT_EQ(EventsOf(model::Event::Type::kWatchpoint).size(), 1u);
 }
 
+TEST_F(JobWatchpointsTest, OneThatIsMetOnceIsDisabledByItsHit) {
+  Connect(0).hello.counts_hits = true;
+  model::WatchpointSpec spec = Nan();
+  spec.once = true;
+  spec.actions = {model::LogAction()};
+  const uint32_t id = Add(spec);
+  model::Hit hit;
+  hit.watchpoint = id;
+  // A hit of an earlier revision.
+  watchpoints_.OnHit(hit);
+  EXPECT_EQ(SetOrdersOf(0).size(), 1u);
+  hit.revision = 1;
+  watchpoints_.OnHit(hit);
+  Settle();
+  ASSERT_EQ(SetOrdersOf(0).size(), 2u);
+  EXPECT_FALSE(SetOrdersOf(0)[1].spec.enabled);
+  EXPECT_FALSE(watchpoints_.Get(id)->spec.enabled);
+  EXPECT_EQ(watchpoints_.Get(id)->spec.actions, spec.actions);
+}
+
+TEST_F(JobWatchpointsTest, AnAgentThatCountsNoHitsCannotPassOverThem) {
+  Connect(0);
+  const uint32_t id = Add(Nan());
+  model::WatchpointChange change;
+  change.ignore_count = 1;
+  absl::Status refused;
+  watchpoints_.Change(id, change,
+                      [&](const auto& result) { refused = result.status(); });
+  EXPECT_EQ(ReasonOf(refused), "unsupported_watchpoint");
+  EXPECT_EQ(FieldOf(refused), "ignore_count");
+}
+
 TEST_F(JobWatchpointsTest, DoesNotSendWhatWasRemovedInTheMeantime) {
   Connect(0);
   std::optional<absl::Status> added;

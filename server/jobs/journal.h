@@ -22,6 +22,7 @@
 #include "server/jobs/agent_port.h"
 #include "server/jobs/run_state.h"
 #include "server/model/graph.h"
+#include "server/model/rules.h"
 #include "server/model/storage.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
@@ -52,6 +53,8 @@ class JobJournal {
   // earlier revisions only the condition is kept.
   virtual void RecordWatchpoint(uint32_t id, uint32_t revision,
                                 const model::WatchpointSpec* spec) = 0;
+  // Replaces the recorded rules.
+  virtual void RecordRules(const model::KeptRules& rules) = 0;
   // Removes a revision that no hit refers to.
   virtual void EraseRevision(uint32_t id, uint32_t revision) = 0;
   // `number` is the agent's own number of the hit. `kept` is false if the hit
@@ -135,6 +138,7 @@ struct SavedJob {
   // By id; their conditions are null.
   std::vector<watch::HitRecord> hits;
   std::vector<SavedStatistics> statistics;
+  model::KeptRules rules;
   // Why the fields above are incomplete; empty if they are complete.
   std::string damage;
   std::unique_ptr<JobJournal> journal;

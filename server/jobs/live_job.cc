@@ -75,7 +75,8 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       watchpoints_(watch_table_, hits_, machine_, recorder_, unchecked_,
                    events_),
       statistics_(known_statistics_, recorder_, RateLimit::Clock::now()),
-      hit_recorder_(watch_table_, hits_, statistics_, recorder_, events_),
+      hit_recorder_(watch_table_, hits_, statistics_, recorder_, events_,
+                    [this](const model::Hit& hit) { OnHit(hit); }),
       tensor_requests_(
           graph_, machine_, *this,
           {options_->max_tensor_bytes, options_->max_pending_tensor_bytes,
@@ -319,6 +320,21 @@ Task<model::JobRecording> LiveJob::SetRecording(model::RecordingSpec spec) {
       });
 }
 
+StatusTask LiveJob::KeepRules(model::KeptRules rules) {
+  return StartOnStrand<absl::Status>(
+      [rules = std::move(rules)](LiveJob& job, Done complete) {
+        job.rules_ = rules;
+        if (JobJournal* const journal = job.recorder_.journal()) {
+          journal->RecordRules(rules);
+        }
+        job.recorder_.WhenDurable(std::move(complete));
+      });
+}
+
+Task<model::KeptRules> LiveJob::Rules() {
+  return OnStrand<absl::StatusOr<model::KeptRules>>([this] { return rules_; });
+}
+
 StatusTask LiveJob::PublishFinding(model::Finding finding) {
   return OnStrand<absl::Status>([this, finding = std::move(finding)] {
     events_.PublishFinding(finding);
@@ -379,11 +395,13 @@ void LiveJob::RetireOnStrand() {
 
 void LiveJob::Restore(SavedJob saved) {
   damage_ = saved.damage;
+  rules_ = std::move(saved.rules);
   changed_at_unix_nano_ = created_at_unix_nano_;
   for (const auto& [number, rank] : saved.ranks) {
     changed_at_unix_nano_ =
         std::max<int64_t>(changed_at_unix_nano_, rank.changed_at_unix_nano);
   }
+  for (const watch::HitRecord& each : saved.hits) actions_.Begins(each.hit);
   const absl::Status restored = RestoreJob(
       saved, {machine_, graph_, watch_table_, hits_, known_statistics_});
   if (damage_.empty()) damage_ = std::string(restored.message());

@@ -45,6 +45,7 @@
 #include "server/jobs/tensor_requests.h"
 #include "server/jobs/unchecked_watchpoints.h"
 #include "server/jobs/viewers.h"
+#include "server/jobs/watchpoint_actions.h"
 #include "server/watch/hit_log.h"
 #include "server/watch/watch_table.h"
 
@@ -103,6 +104,8 @@ class LiveJob final : public Job,
   StatusTask CatchTensors(std::string node, uint32_t rank) override;
   Task<model::JobRecording> GetRecording() override;
   Task<model::JobRecording> SetRecording(model::RecordingSpec spec) override;
+  StatusTask KeepRules(model::KeptRules rules) override;
+  Task<model::KeptRules> Rules() override;
   StatusTask PublishFinding(model::Finding finding) override;
   StatusTask PublishLog(uint32_t rank, std::string level,
                         std::string message) override;
@@ -181,6 +184,8 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, OriginReport& report);
   void Handle(Rank& rank, RecordingReport& report);
   void Handle(Rank& rank, LogReport& report);
+  // A hit has become visible.
+  void OnHit(const model::Hit& hit);
   void RecordDevice(Rank& rank, const RunReport& report);
   // Lets a program end that stopped at an exception, unless a user looks at it.
   void ReleaseIfUnattended(Rank& rank, const RunReport& report);
@@ -230,6 +235,8 @@ class LiveJob final : public Job,
   UncheckedWatchpoints unchecked_;
   ReplicaTable replicas_;
   OriginTable origins_;
+  WatchpointActions actions_;
+  model::KeptRules rules_;
 
   // ... and the parts that work on it, each using those above it.
   JobEvents events_;

@@ -149,6 +149,16 @@ void LiveJob::Handle(Rank& rank, HitReport& report, const Done& done) {
                          });
 }
 
+void LiveJob::OnHit(const model::Hit& hit) {
+  if (hit.absorbed) return;
+  const bool begins = actions_.Begins(hit);
+  if (begins && options_->on_hit && watch_table_.Check(hit.watchpoint).ok()) {
+    const auto& actions = watch_table_.SpecOf(hit.watchpoint).actions;
+    if (!actions.empty()) options_->on_hit(shared_from_this(), actions, hit);
+  }
+  watchpoints_.OnHit(hit);
+}
+
 void LiveJob::Handle(Rank& rank, RunReport& report) {
   RecordDevice(rank, report);
   const graph::NodeIndex node = rank.ids.Find(report.node_id);

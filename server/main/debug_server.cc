@@ -23,6 +23,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "proto/wire/status_macros.h"
+#include "server/api/decode_rules.h"
+#include "server/api/encode.h"
 #include "server/api/encode_run.h"
 #include "server/api/event_buffer.h"
 #include "server/api/routes.h"
@@ -42,6 +44,7 @@
 #include "server/main/running_file.h"
 #include "server/main/version.h"
 #include "server/mindspore/mindspore_frontend.h"
+#include "server/rules/actions.h"
 #include "server/rules/live_rules.h"
 #include "server/runs/run_directory.h"
 #include "server/store/store.h"
@@ -178,6 +181,8 @@ class DebugServer::Impl {
   std::shared_ptr<MemoryBudget> memory_;
   // Disk space that --max-disk includes, besides the store's own.
   std::atomic<uint64_t> other_disk_bytes_{0};
+  // Jobs and rules use it.
+  std::optional<rules::ActionRunner> actions_;
   std::shared_ptr<jobs::Journal> journal_;
   std::shared_ptr<jobs::JobDirectory> directory_;
   std::unique_ptr<api::EventBuffer> events_;
@@ -290,7 +295,15 @@ absl::Status DebugServer::Impl::OpenStore() {
 }
 
 absl::Status DebugServer::Impl::RestoreJobs() {
+  actions_.emplace(jobs_io_.get_executor(), log_);
   jobs::JobOptions job_options;
+  job_options.on_hit = [this](std::shared_ptr<jobs::Job> job,
+                              const std::vector<model::Action>& actions,
+                              const model::Hit& hit) {
+    actions_->Start(actions, std::move(job),
+                    {absl::StrCat("watchpoint ", hit.watchpoint), hit.rank,
+                     hit.step, api::Summary(hit)});
+  };
   job_options.log = log_;
   job_options.journal = journal_;
   job_options.max_jobs = options_.max_jobs;
@@ -318,8 +331,15 @@ absl::Status DebugServer::Impl::OpenRuns() {
     return api::Dump(api::Encode(finding));
   };
   rule_options.log = log_;
-  rules_ = std::make_shared<rules::LiveRules>(jobs_io_.get_executor(),
-                                              std::move(rule_options));
+  rule_options.encode_rules = api::EncodeRules;
+  rule_options.decode_rules = [](std::string_view text)
+      -> absl::StatusOr<std::vector<model::LiveRule>> {
+    ASSIGN_OR_RETURN(api::AddedRules added, api::DecodeLiveRules(text));
+    return std::move(added.expressions);
+  };
+  rules_ = std::make_shared<rules::LiveRules>(
+      jobs_io_.get_executor(), *actions_, std::move(rule_options));
+  rules_->Restore(*directory_, *runs_);
   return absl::OkStatus();
 }
 

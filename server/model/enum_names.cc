@@ -84,9 +84,10 @@ constexpr EnumName<SeriesPart> kSeriesParts[] = {
     {SeriesPart::kRank, "rank"},
     {SeriesPart::kTensor, "tensor"},
     {SeriesPart::kMode, "mode"}};
-constexpr EnumName<RuleAction> kRuleActions[] = {{RuleAction::kPause, "pause"},
-                                                 {RuleAction::kStop, "stop"},
-                                                 {RuleAction::kLog, "log"}};
+constexpr EnumName<RecordLevel> kRecordLevels[] = {
+    {RecordLevel::kLight, "light"},
+    {RecordLevel::kStatistics, "statistics"},
+    {RecordLevel::kTensors, "tensors"}};
 constexpr EnumName<DivergenceMethod> kDivergenceMethods[] = {
     {DivergenceMethod::kStatistics, "statistics"},
     {DivergenceMethod::kDigest, "digest"}};
@@ -176,8 +177,8 @@ std::span<const EnumName<SeriesPart>> EnumNames() {
 }
 
 template <>
-std::span<const EnumName<RuleAction>> EnumNames() {
-  return kRuleActions;
+std::span<const EnumName<RecordLevel>> EnumNames() {
+  return kRecordLevels;
 }
 
 template <>

@@ -61,7 +61,7 @@ std::span<const EnumName<Evidence>> EnumNames();
 template <>
 std::span<const EnumName<SeriesPart>> EnumNames();
 template <>
-std::span<const EnumName<RuleAction>> EnumNames();
+std::span<const EnumName<RecordLevel>> EnumNames();
 template <>
 std::span<const EnumName<DivergenceMethod>> EnumNames();
 template <>

@@ -3,10 +3,19 @@
 #define SERVER_MODEL_RECORDING_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace graphdbg::model {
+
+// Settings that apply for some steps beside those of the recording.
+struct RecordingBoost {
+  // A JSON object with keys of the configuration file: record, collections.
+  // Without collections, those of the recording.
+  std::string settings;
+  uint32_t steps = 0;
+};
 
 // How a job is to be recorded from its next step on.
 struct RecordingSpec {
@@ -17,6 +26,8 @@ struct RecordingSpec {
   // A JSON object with keys of the configuration file: record, collections.
   // Empty: the job's configuration decides.
   std::string settings;
+  // If present, the recording goes on, and the fields above do not count.
+  std::optional<RecordingBoost> boost;
 };
 
 // Switching takes effect between two steps; until then a rank is starting or

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "agent/conditions/advice.h"
+#include "server/model/action.h"
 #include "server/model/graph.h"
 #include "server/model/run_mode.h"
 
@@ -44,22 +47,27 @@ struct RuleSpec {
   uint32_t hold = 1;
   // The rule is reported again after this many observations without a match.
   uint32_t cool_down = 10;
-};
-
-// The reaction of a live job to a finding.
-enum class RuleAction {
-  // Pauses the job after the step that it is at.
-  kPause,
-  // Terminates the job.
-  kStop,
-  // Publishes a log line.
-  kLog,
+  // The built-in rule that it is a part of; empty if there is none.
+  std::string base;
+  // About its findings. May be null.
+  std::shared_ptr<const conditions::Advice> advice;
 };
 
 // A rule that is evaluated while the run is recorded.
 struct LiveRule {
   RuleSpec spec;
-  std::vector<RuleAction> actions;
+  std::vector<Action> actions;
+  // The first step whose findings have the actions carried out. Absent: the one
+  // after those that are recorded when the rule is added.
+  std::optional<uint64_t> act_from;
+};
+
+// The rules of a job, as they outlive the server.
+struct KeptRules {
+  // The id of the run that the job records; empty if there are no rules.
+  std::string run;
+  // The rules as the HTTP API takes them.
+  std::string json;
 };
 
 struct Finding {
@@ -73,6 +81,8 @@ struct Finding {
   // The values that the expression used.
   std::map<std::string, double> values;
   std::string message;
+  // May be null.
+  std::shared_ptr<const conditions::Advice> advice;
 };
 
 // The result of one rule.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "server/model/action.h"
 #include "server/model/graph.h"
 #include "server/model/tensor.h"
 
@@ -43,6 +44,15 @@ struct WatchpointSpec {
   Selection selection;
   PauseMode pause = PauseMode::kNode;
   bool enabled = true;
+  // It is disabled by its first hit.
+  bool once = false;
+  // This many hits of each rank are passed over.
+  uint32_t ignore_count = 0;
+  // A label for users, by which they find watchpoints that belong together.
+  std::string group;
+  // Carried out at the first hit, and again at a hit after some steps without
+  // any.
+  std::vector<Action> actions;
 };
 
 // An edit of a watchpoint. Absent fields keep their values.
@@ -51,6 +61,10 @@ struct WatchpointChange {
   std::optional<Selection> selection;
   std::optional<PauseMode> pause;
   std::optional<bool> enabled;
+  std::optional<bool> once;
+  std::optional<uint32_t> ignore_count;
+  std::optional<std::string> group;
+  std::optional<std::vector<Action>> actions;
 };
 
 // A watchpoint of a job.

@@ -9,29 +9,54 @@
 #include "proto/runs/layout.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
-#include "server/model/enum_names.h"
 #include "server/rules/append_line.h"
 
 namespace graphdbg::rules {
 
 using model::LiveRule;
-using model::RuleAction;
 
-LiveRules::LiveRules(boost::asio::any_io_executor executor, Options options)
-    : options_(std::move(options)), strand_(std::move(executor)) {}
+namespace {
+
+// The step after those that the run has already; 0 if it has none.
+jobs::Task<uint64_t> NextStep(jobs::RecordedRun& run) {
+  CO_ASSIGN_OR_RETURN(const model::Run described,
+                      co_await run.Describe(/*whole=*/false));
+  const bool empty = described.last_step == 0;
+  co_return empty ? 0 : described.last_step + 1;
+}
+
+bool HasEnded(const jobs::Job& job) {
+  const model::JobState state = job.LastKnown()->state;
+  return state == model::JobState::kFinished ||
+         state == model::JobState::kTerminated ||
+         state == model::JobState::kLost;
+}
+
+}  // namespace
+
+LiveRules::LiveRules(boost::asio::any_io_executor executor,
+                     const ActionRunner& actions, Options options)
+    : actions_(actions),
+      options_(std::move(options)),
+      strand_(std::move(executor)) {}
 
 jobs::Task<std::vector<ListedRule>> LiveRules::Add(
     std::shared_ptr<jobs::RecordedRun> run, std::shared_ptr<jobs::Job> job,
     std::vector<LiveRule> rules) {
+  CO_ASSIGN_OR_RETURN(const uint64_t next, co_await NextStep(*run));
+  CO_ASSIGN_OR_RETURN(const std::string known, co_await run->Findings());
   std::vector<model::RuleSpec> specs;
-  for (const LiveRule& rule : rules) specs.push_back(rule.spec);
+  for (LiveRule& rule : rules) {
+    if (!rule.act_from) rule.act_from = next;
+    specs.push_back(rule.spec);
+  }
   const auto set = std::make_shared<Set>();
   set->rules = std::move(rules);
-  const std::string job_id = job == nullptr ? "" : job->id();
+  set->job = job;
   CO_RETURN_IF_ERROR(Reserve(run->id(), set));
   auto found = [weak = weak_from_this(),
-                target = std::make_shared<const Target>(
-                    Target{run->id(), run->path(), std::move(job)})](
+                target = std::make_shared<Target>(
+                    Target{run->id(), run->path(), job, KnownFindings(known)})](
                    const model::Finding& finding) {
     const auto self = weak.lock();
     if (self == nullptr) return;
@@ -46,8 +71,9 @@ jobs::Task<std::vector<ListedRule>> LiveRules::Add(
   {
     absl::MutexLock lock(&mu_);
     set->followed = *std::move(followed);
-    if (!job_id.empty()) runs_of_jobs_[job_id] = run->id();
+    if (job != nullptr) runs_of_jobs_[job->id()] = run->id();
   }
+  co_await Keep(run->id(), job);
   co_return List(run->id());
 }
 
@@ -58,11 +84,14 @@ absl::Status LiveRules::AddReported(const jobs::RecordedRun& run,
   for (ReportedRule& each : rules) {
     ListedRule& listed = set->reported[each.rule.spec.name];
     listed.python_class = std::move(each.python_class);
+    // A client reports from the first step on.
+    if (!each.rule.act_from) each.rule.act_from = 0;
     set->rules.push_back(std::move(each.rule));
   }
   const std::string job_id = job == nullptr ? "" : job->id();
-  set->reports_to = std::make_shared<const Target>(
-      Target{run.id(), run.path(), std::move(job)});
+  set->job = job;
+  set->reports_to = std::make_shared<Target>(
+      Target{run.id(), run.path(), std::move(job), KnownFindings()});
   RETURN_IF_ERROR(Reserve(run.id(), set));
   if (job_id.empty()) return absl::OkStatus();
   absl::MutexLock lock(&mu_);
@@ -99,7 +128,7 @@ absl::Status LiveRules::CheckReported(
 absl::Status LiveRules::Report(const std::string& run,
                                const std::vector<model::Finding>& findings,
                                const std::vector<RuleProgress>& progress) {
-  std::vector<std::shared_ptr<const Target>> targets;
+  std::vector<std::shared_ptr<Target>> targets;
   {
     absl::MutexLock lock(&mu_);
     RETURN_IF_ERROR(CheckReported(run, findings, progress));
@@ -123,6 +152,54 @@ absl::Status LiveRules::Report(const std::string& run,
                           boost::asio::detached);
   }
   return absl::OkStatus();
+}
+
+boost::asio::awaitable<void> LiveRules::Keep(std::string run,
+                                             std::shared_ptr<jobs::Job> job) {
+  if (job == nullptr) co_return;
+  std::vector<LiveRule> rules;
+  for (ListedRule& each : List(run)) {
+    if (!each.python_class.empty()) continue;
+    rules.push_back(std::move(each.state.rule));
+  }
+  model::KeptRules keeping;
+  if (!rules.empty()) keeping.run = run;
+  keeping.json = options_.encode_rules(rules);
+  const absl::Status kept = co_await job->KeepRules(std::move(keeping));
+  if (kept.ok()) co_return;
+  options_.log(absl::StrCat("warning: job ", job->id(),
+                            ": its rules would not outlive the server: ",
+                            std::string(kept.message())));
+}
+
+void LiveRules::Restore(const jobs::Directory& directory,
+                        jobs::RunDirectory& runs) {
+  for (const auto& job : directory.Jobs()) {
+    if (HasEnded(*job)) continue;
+    boost::asio::co_spawn(strand_, RestoreOne(job, runs),
+                          boost::asio::detached);
+  }
+}
+
+boost::asio::awaitable<void> LiveRules::RestoreOne(
+    std::shared_ptr<jobs::Job> job, jobs::RunDirectory& runs) {
+  const auto self = shared_from_this();
+  const absl::Status added = co_await AddKept(job, runs);
+  if (added.ok()) co_return;
+  options_.log(absl::StrCat("warning: job ", job->id(),
+                            ": its rules are not evaluated any more: ",
+                            std::string(added.message())));
+}
+
+jobs::StatusTask LiveRules::AddKept(std::shared_ptr<jobs::Job> job,
+                                    jobs::RunDirectory& runs) {
+  CO_ASSIGN_OR_RETURN(const model::KeptRules kept, co_await job->Rules());
+  if (kept.run.empty()) co_return absl::OkStatus();
+  CO_ASSIGN_OR_RETURN(std::vector<LiveRule> rules,
+                      options_.decode_rules(kept.json));
+  CO_ASSIGN_OR_RETURN(auto run, co_await runs.Find(kept.run));
+  const auto added = co_await Add(std::move(run), job, std::move(rules));
+  co_return added.status();
 }
 
 const LiveRule* LiveRules::FindRule(
@@ -205,8 +282,14 @@ std::vector<ListedRule> LiveRules::StatesOf(const Set& set) {
   return states;
 }
 
-absl::Status LiveRules::Remove(const std::string& run,
-                               const std::string& rule) {
+jobs::StatusTask LiveRules::Remove(std::string run, std::string rule) {
+  CO_ASSIGN_OR_RETURN(std::shared_ptr<jobs::Job> job, Take(run, rule));
+  co_await Keep(std::move(run), std::move(job));
+  co_return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<jobs::Job>> LiveRules::Take(
+    const std::string& run, const std::string& rule) {
   absl::MutexLock lock(&mu_);
   const auto sets = sets_.find(run);
   if (sets != sets_.end()) {
@@ -215,10 +298,11 @@ absl::Status LiveRules::Remove(const std::string& run,
           (*set)->rules,
           [&rule](const LiveRule& each) { return each.spec.name == rule; });
       if (erased == 0) continue;
+      std::shared_ptr<jobs::Job> job = (*set)->job;
       // The last one ends the evaluation.
       if ((*set)->rules.empty()) sets->second.erase(set);
       if (sets->second.empty()) sets_.erase(sets);
-      return absl::OkStatus();
+      return job;
     }
   }
   return Error(absl::StatusCode::kNotFound, "unknown_rule",
@@ -231,30 +315,37 @@ std::string LiveRules::RunOf(const std::string& job) const {
   return found == runs_of_jobs_.end() ? "" : found->second;
 }
 
-uint64_t LiveRules::finding_count() const {
+std::map<std::string, uint64_t> LiveRules::finding_counts() const {
   absl::MutexLock lock(&mu_);
-  return finding_count_;
+  return finding_counts_;
 }
 
-std::optional<std::vector<RuleAction>> LiveRules::ActionsOf(
-    const std::string& run, const std::string& rule) const {
+void LiveRules::Count(const model::RuleSpec& rule) {
+  const std::string& name = rule.base.empty() ? rule.name : rule.base;
+  absl::MutexLock lock(&mu_);
+  const bool fits =
+      finding_counts_.size() < kMaxCounted || finding_counts_.count(name) > 0;
+  ++finding_counts_[fits ? name : "other"];
+}
+
+std::optional<LiveRule> LiveRules::RuleOf(const std::string& run,
+                                          const std::string& rule) const {
   absl::MutexLock lock(&mu_);
   const auto sets = sets_.find(run);
   if (sets == sets_.end()) return std::nullopt;
   const LiveRule* const found = FindRule(sets->second, rule);
   if (found == nullptr) return std::nullopt;
-  return found->actions;
+  return *found;
 }
 
-boost::asio::awaitable<void> LiveRules::React(
-    std::shared_ptr<const Target> target, model::Finding finding) {
+boost::asio::awaitable<void> LiveRules::React(std::shared_ptr<Target> target,
+                                              model::Finding finding) {
   const auto self = shared_from_this();
-  const auto actions = ActionsOf(target->run, finding.rule);
-  if (!actions) co_return;
-  {
-    absl::MutexLock lock(&mu_);
-    ++finding_count_;
-  }
+  if (target->known.Take(finding)) co_return;
+  const auto rule = RuleOf(target->run, finding.rule);
+  if (!rule) co_return;
+  Count(rule->spec);
+  if (finding.advice == nullptr) finding.advice = rule->spec.advice;
   const absl::Status written =
       AppendLine(target->path + "/" + runs::kFindingsFile,
                  options_.encode(finding), runs::kMaxFindingsBytes);
@@ -266,32 +357,10 @@ boost::asio::awaitable<void> LiveRules::React(
   if (target->job == nullptr) co_return;
   // The job may have been removed meanwhile.
   (co_await target->job->PublishFinding(finding)).IgnoreError();
-  for (const RuleAction action : *actions) {
-    co_await Perform(action, *target->job, finding);
-  }
-}
-
-boost::asio::awaitable<void> LiveRules::Perform(RuleAction action,
-                                                jobs::Job& job,
-                                                const model::Finding& finding) {
-  if (action == RuleAction::kLog) {
-    const std::string line = absl::StrCat("rule '", finding.rule, "' in step ",
-                                          finding.step, ": ", finding.message);
-    (co_await job.PublishLog(finding.rank.value_or(0), "warning", line))
-        .IgnoreError();
-    options_.log(absl::StrCat("job ", job.id(), ": ", line));
-    co_return;
-  }
-  model::ControlRequest request;
-  request.verb = action == RuleAction::kPause ? model::ControlVerb::kPause
-                                              : model::ControlVerb::kTerminate;
-  request.client = absl::StrCat("rule ", finding.rule);
-  const auto sent = co_await job.Control(std::move(request));
-  // A job that is paused, or has ended, needs no command.
-  if (sent.ok() || ReasonOf(sent.status()) == "invalid_state") co_return;
-  options_.log(absl::StrCat("warning: job ", job.id(), ": rule '", finding.rule,
-                            "' cannot ", std::string(model::ToString(action)),
-                            " it: ", std::string(sent.status().message())));
+  if (finding.step < rule->act_from.value_or(0)) co_return;
+  Occasion occasion{absl::StrCat("rule '", finding.rule, "'"),
+                    finding.rank.value_or(0), finding.step, finding.message};
+  co_await actions_.Run(rule->actions, target->job, std::move(occasion));
 }
 
 }  // namespace graphdbg::rules

@@ -21,26 +21,42 @@
 #include "server/jobs/runs.h"
 #include "server/model/rules.h"
 #include "server/model/run.h"
+#include "server/rules/actions.h"
+#include "server/rules/known_findings.h"
 #include "server/rules/reported_rule.h"
 
 namespace graphdbg::rules {
 
 // Thread-safe. Findings are appended to findings.jsonl in the run's directory,
-// published as events of the job, and answered with the rule's actions.
+// published as events of the job, and answered with the rule's actions. Those
+// that are in the file already are passed over. The rules of a job are kept
+// with it.
 class LiveRules : public std::enable_shared_from_this<LiveRules> {
  public:
   // More rules of a run are refused.
   static constexpr size_t kMaxRules = 64;
+  static constexpr size_t kMaxCounted = 100;
 
   struct Options {
     // A finding as a line of findings.jsonl, without its end.
     std::function<std::string(const model::Finding&)> encode;
+    // Rules as text, and back.
+    std::function<std::string(const std::vector<model::LiveRule>&)>
+        encode_rules;
+    std::function<absl::StatusOr<std::vector<model::LiveRule>>(
+        std::string_view)>
+        decode_rules;
     // A line for the user. Any thread.
     std::function<void(std::string_view)> log;
   };
 
-  // `executor` writes the findings and sends the commands.
-  LiveRules(boost::asio::any_io_executor executor, Options options);
+  // `executor` writes the findings. `actions` must outlive what runs on it.
+  LiveRules(boost::asio::any_io_executor executor, const ActionRunner& actions,
+            Options options);
+
+  // Adds the rules again that jobs had in an earlier server. Jobs that have
+  // ended have none. `runs` must outlive what runs on the executor.
+  void Restore(const jobs::Directory& directory, jobs::RunDirectory& runs);
 
   // Evaluates the rules over what `run` has recorded and will record. `job` is
   // the job that records; without one, actions have no effect. ALREADY_EXISTS
@@ -63,18 +79,20 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   // The rules of a run, in the order in which they were added.
   std::vector<ListedRule> List(const std::string& run) const
       ABSL_LOCKS_EXCLUDED(mu_);
-  // The rule's actions; absent if there is no such rule.
-  std::optional<std::vector<model::RuleAction>> ActionsOf(
-      const std::string& run, const std::string& rule) const
+  // Absent if there is no such rule.
+  std::optional<model::LiveRule> RuleOf(const std::string& run,
+                                        const std::string& rule) const
       ABSL_LOCKS_EXCLUDED(mu_);
   // Its findings stay. NOT_FOUND "unknown_rule".
-  absl::Status Remove(const std::string& run, const std::string& rule)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  jobs::StatusTask Remove(std::string run, std::string rule);
   // The run to whose rules this job was added last; empty if there is none. It
   // is known after the job has ended, too.
   std::string RunOf(const std::string& job) const ABSL_LOCKS_EXCLUDED(mu_);
-  // The number of findings since the server was started.
-  uint64_t finding_count() const ABSL_LOCKS_EXCLUDED(mu_);
+  // The numbers of findings since the server was started, by the id of the
+  // built-in rule, or by the name of another one; beyond kMaxCounted of them,
+  // those of the others together as "other".
+  std::map<std::string, uint64_t> finding_counts() const
+      ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   // Where findings go.
@@ -82,14 +100,18 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
     std::string run;
     std::string path;
     std::shared_ptr<jobs::Job> job;
+    // On the strand only.
+    KnownFindings known;
   };
   // Rules that were added at once.
   struct Set {
     std::vector<model::LiveRule> rules;
+    // Null if no job records the run.
+    std::shared_ptr<jobs::Job> job;
     // Those that the server evaluates; null while they are being compiled.
     std::shared_ptr<jobs::FollowedRules> followed;
     // Null if the server evaluates them.
-    std::shared_ptr<const Target> reports_to;
+    std::shared_ptr<Target> reports_to;
     // By name; the field `rule` of the state is not used.
     std::map<std::string, ListedRule> reported;
   };
@@ -109,11 +131,24 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
                              const std::vector<model::Finding>& findings,
                              const std::vector<RuleProgress>& progress)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  boost::asio::awaitable<void> React(std::shared_ptr<const Target> target,
+  // Removes a rule from its set, and returns the set's job. NOT_FOUND.
+  absl::StatusOr<std::shared_ptr<jobs::Job>> Take(const std::string& run,
+                                                  const std::string& rule)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Keeps the rules of the run with the job, except those about which a client
+  // reports.
+  boost::asio::awaitable<void> Keep(std::string run,
+                                    std::shared_ptr<jobs::Job> job)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  boost::asio::awaitable<void> RestoreOne(std::shared_ptr<jobs::Job> job,
+                                          jobs::RunDirectory& runs);
+  jobs::StatusTask AddKept(std::shared_ptr<jobs::Job> job,
+                           jobs::RunDirectory& runs);
+  boost::asio::awaitable<void> React(std::shared_ptr<Target> target,
                                      model::Finding finding);
-  boost::asio::awaitable<void> Perform(model::RuleAction action, jobs::Job& job,
-                                       const model::Finding& finding);
+  void Count(const model::RuleSpec& rule) ABSL_LOCKS_EXCLUDED(mu_);
 
+  const ActionRunner& actions_;
   const Options options_;
   // Keeps findings in their order.
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
@@ -122,7 +157,7 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
       ABSL_GUARDED_BY(mu_);
   // By the id of the job.
   std::map<std::string, std::string> runs_of_jobs_ ABSL_GUARDED_BY(mu_);
-  uint64_t finding_count_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<std::string, uint64_t> finding_counts_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::rules

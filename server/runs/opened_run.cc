@@ -218,6 +218,12 @@ class OpenedRun::View final : public jobs::Job {
   jobs::Task<model::JobRecording> SetRecording(model::RecordingSpec) override {
     return Refused<model::JobRecording>();
   }
+  jobs::StatusTask KeepRules(model::KeptRules) override {
+    return RefusedStatus();
+  }
+  jobs::Task<model::KeptRules> Rules() override {
+    return Refused<model::KeptRules>();
+  }
   jobs::StatusTask PublishFinding(model::Finding) override {
     return RefusedStatus();
   }

@@ -265,6 +265,7 @@ void RuleTask::Evaluate(size_t place, const SeriesId& id, uint64_t step,
   }
   finding.values = rule.Named(values);
   finding.message = rule.Describe(finding.values);
+  finding.advice = rule.spec().advice;
   check_.AddFinding(place, std::move(finding));
 }
 

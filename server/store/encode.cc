@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "server/model/enum_names.h"
 #include "server/model/messages.h"
@@ -26,6 +27,7 @@ static_assert(static_cast<int>(Category::kOptimizer) == 4);
 static_assert(static_cast<int>(ControlVerb::kRecheck) == 6);
 static_assert(static_cast<int>(PauseMode::kNone) == 2);
 static_assert(static_cast<int>(Origin::kPropagated) == 2);
+static_assert(static_cast<int>(model::RecordLevel::kTensors) == 2);
 
 template <class E>
 uint32_t Number(E value) {
@@ -40,6 +42,38 @@ void Fill(const model::TensorType& type, TensorType& out) {
 model::TensorType TypeOf(const TensorType& type) {
   return model::ParseTensorType(type.dtype(),
                                 {type.shape().begin(), type.shape().end()});
+}
+
+Action Encode(const model::Action& action) {
+  struct Kind {
+    Action::Kind operator()(const model::PauseAction&) { return Action::PAUSE; }
+    Action::Kind operator()(const model::StopAction&) { return Action::STOP; }
+    Action::Kind operator()(const model::LogAction&) { return Action::LOG; }
+    Action::Kind operator()(const model::RecordAction&) {
+      return Action::RECORD;
+    }
+  };
+  Action out;
+  out.set_kind(std::visit(Kind(), action));
+  if (const auto* record = std::get_if<model::RecordAction>(&action)) {
+    RecordAction& to = *out.mutable_record();
+    to.set_level(Number(record->level));
+    *to.mutable_collections() = {record->collections.begin(),
+                                 record->collections.end()};
+    to.set_steps(record->steps);
+  }
+  return out;
+}
+
+model::Action Decode(const Action& action) {
+  if (action.kind() == Action::PAUSE) return model::PauseAction();
+  if (action.kind() == Action::STOP) return model::StopAction();
+  if (action.kind() != Action::RECORD) return model::LogAction();
+  const RecordAction& record = action.record();
+  return model::RecordAction{
+      FromNumber(record.level(), model::RecordLevel::kTensors),
+      {record.collections().begin(), record.collections().end()},
+      record.steps()};
 }
 
 }  // namespace
@@ -205,6 +239,12 @@ Watchpoint Encode(const model::WatchpointSpec& spec) {
   for (Category each : selection.categories) out.add_categories(Number(each));
   out.set_pause(Number(spec.pause));
   out.set_enabled(spec.enabled);
+  out.set_once(spec.once);
+  out.set_ignore_count(spec.ignore_count);
+  out.set_group(spec.group);
+  for (const model::Action& each : spec.actions) {
+    *out.add_actions() = Encode(each);
+  }
   return out;
 }
 
@@ -221,6 +261,12 @@ model::WatchpointSpec Decode(const Watchpoint& watchpoint) {
   }
   spec.pause = FromNumber(watchpoint.pause(), PauseMode::kNode);
   spec.enabled = watchpoint.enabled();
+  spec.once = watchpoint.once();
+  spec.ignore_count = watchpoint.ignore_count();
+  spec.group = watchpoint.group();
+  for (const Action& each : watchpoint.actions()) {
+    spec.actions.push_back(Decode(each));
+  }
   return spec;
 }
 

@@ -253,6 +253,18 @@ void JobRows::RecordWatchpoint(uint32_t id, uint32_t revision,
       bytes);
 }
 
+void JobRows::RecordRules(const model::KeptRules& rules) {
+  Put(
+      [job = key_, rules](Statements& db) {
+        return db["INSERT OR REPLACE INTO rules VALUES (?, ?, ?)"]
+            .Bind(1, job)
+            .Bind(2, rules.run)
+            .Bind(3, rules.json)
+            .Run();
+      },
+      rules.json.size());
+}
+
 void JobRows::EraseRevision(uint32_t id, uint32_t revision) {
   Put([job = key_, id, revision](Statements& db) {
     return db["DELETE FROM watchpoint"

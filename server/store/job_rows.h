@@ -37,6 +37,7 @@ class JobRows final : public jobs::JobJournal {
   void RecordLastSteps(const graph::GraphStore& graph) override;
   void RecordWatchpoint(uint32_t id, uint32_t revision,
                         const model::WatchpointSpec* spec) override;
+  void RecordRules(const model::KeptRules& rules) override;
   void EraseRevision(uint32_t id, uint32_t revision) override;
   void RecordHit(const watch::HitRecord& record, uint64_t number,
                  bool kept) override;

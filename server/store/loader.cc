@@ -22,10 +22,11 @@ class JobLoader {
       : db_(db), key_(key), job_(job) {}
 
   void Load() {
-    for (auto part : {&JobLoader::LoadRanks, &JobLoader::LoadAgentNodes,
-                      &JobLoader::LoadFrames, &JobLoader::LoadNodes,
-                      &JobLoader::LoadScopes, &JobLoader::LoadWatchpoints,
-                      &JobLoader::LoadHits, &JobLoader::LoadStatistics}) {
+    for (auto part :
+         {&JobLoader::LoadRanks, &JobLoader::LoadAgentNodes,
+          &JobLoader::LoadFrames, &JobLoader::LoadNodes, &JobLoader::LoadScopes,
+          &JobLoader::LoadWatchpoints, &JobLoader::LoadHits,
+          &JobLoader::LoadStatistics, &JobLoader::LoadRules}) {
       const absl::Status loaded = (this->*part)();
       if (!loaded.ok() && job_.damage.empty()) {
         job_.damage = std::string(loaded.message());
@@ -42,6 +43,7 @@ class JobLoader {
   absl::Status LoadWatchpoints();
   absl::Status LoadHits();
   absl::Status LoadStatistics();
+  absl::Status LoadRules();
 
   absl::Status Damaged(const char* table) const {
     return ToStatus(SQLITE_CORRUPT, db_.file(),
@@ -166,6 +168,15 @@ absl::Status JobLoader::LoadWatchpoints() {
         Watchpoint record;
         if (!Parse(row.Bytes(2), record)) return false;
         saved.spec = Decode(record);
+        return true;
+      });
+}
+
+absl::Status JobLoader::LoadRules() {
+  return ForEach(
+      "SELECT run, json FROM rules WHERE job = ?", "rules",
+      [this](const Statement& row) {
+        job_.rules = {std::string(row.Bytes(0)), std::string(row.Bytes(1))};
         return true;
       });
 }

@@ -102,6 +102,14 @@ CREATE TABLE newest_run (
 ) STRICT, WITHOUT ROWID;
 INSERT OR REPLACE INTO newest_run SELECT asked_for, id FROM job ORDER BY job;
 )sql",
+    R"sql(
+-- The rules that are evaluated over what a job records.
+CREATE TABLE rules (
+  job INTEGER PRIMARY KEY REFERENCES job ON DELETE CASCADE,
+  run TEXT NOT NULL,
+  json TEXT NOT NULL
+) STRICT;
+)sql",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
 

@@ -133,6 +133,12 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   spec.selection.categories = {model::Category::kGradient};
   spec.pause = model::PauseMode::kStep;
   spec.enabled = false;
+  spec.once = true;
+  spec.ignore_count = 3;
+  spec.group = "loss";
+  spec.actions = {
+      model::PauseAction(), model::StopAction(), model::LogAction(),
+      model::RecordAction{model::RecordLevel::kStatistics, {"weights"}, 7}};
   {
     auto journal = Open();
     auto job = journal->Open("train", "train", 0);
@@ -156,6 +162,24 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   EXPECT_EQ(again.selection.categories, spec.selection.categories);
   EXPECT_EQ(again.pause, model::PauseMode::kStep);
   EXPECT_FALSE(again.enabled);
+  EXPECT_TRUE(again.once);
+  EXPECT_EQ(again.ignore_count, 3u);
+  EXPECT_EQ(again.group, "loss");
+  EXPECT_EQ(again.actions, spec.actions);
+}
+
+TEST_F(StoreTest, KeepsTheRulesThatWereRecordedLast) {
+  {
+    auto journal = Open();
+    auto job = journal->Open("train", "train", 0);
+    job->RecordRules({"train", "{}"});
+    job->RecordRules({"train.2", R"({"rules": []})"});
+    EXPECT_TRUE(Kept(*job).ok());
+  }
+  auto journal = Open();
+  const SavedJob job = std::move(Load(*journal).at("train"));
+  EXPECT_EQ(job.rules.run, "train.2");
+  EXPECT_EQ(job.rules.json, R"({"rules": []})");
 }
 
 TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {

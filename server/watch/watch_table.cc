@@ -82,6 +82,10 @@ absl::Status WatchTable::Change(uint32_t id,
   if (change.selection) spec.selection = *change.selection;
   if (change.pause) spec.pause = *change.pause;
   if (change.enabled) spec.enabled = *change.enabled;
+  if (change.once) spec.once = *change.once;
+  if (change.ignore_count) spec.ignore_count = *change.ignore_count;
+  if (change.group) spec.group = *change.group;
+  if (change.actions) spec.actions = *change.actions;
   Normalize(spec.selection);
   RETURN_IF_ERROR(ValidateSpec(spec, graph_));
   RETURN_IF_ERROR(CheckAllPatterns(id, spec.selection));

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from typing import Any
 
 import pytest
-from conftest import HOSTS
+from conftest import GRAPHDBG, HOSTS, clean_environment
 
 COMMAND = [sys.executable, str(HOSTS / "small_regression.py")]
 WEIGHT = "forward/0/weight"
@@ -83,3 +85,19 @@ def test_an_unknown_condition_lists_the_known_ones_and_the_sets(debug_run) -> No
     run = debug_run("--no-wait", "--break-on", "nonsense", command=COMMAND)
     assert run.code == 2
     assert "not_training and recommended" in run.stderr
+
+
+def test_conditions_are_listed_with_causes_and_next_steps() -> None:
+    def conditions(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [GRAPHDBG, "conditions", *arguments]
+        return subprocess.run(command, env=clean_environment(), capture_output=True, text=True, timeout=120)
+
+    listed = conditions().stdout.splitlines()
+    assert len(listed) > 30 and any(line.split()[0] == "gradient_vanishing" for line in listed)
+    inf = conditions("inf", "--op", "aten::log").stdout
+    assert inf.startswith("inf: ") and "likely causes\n    - The logarithm of zero" in inf
+    assert "what to do next\n    - Replace log(softmax(x))" in inf
+    rows = json.loads(conditions("--json", "not_training", "expression").stdout)["conditions"]
+    assert len(rows) > 10 and all(row["advice"]["causes"] and row["advice"]["next"] for row in rows)
+    wrong = conditions("gradient_vanish")
+    assert wrong.returncode == 2 and "did you mean gradient_vanishing?" in wrong.stderr

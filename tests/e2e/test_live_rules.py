@@ -228,7 +228,8 @@ def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: 
     assert finding.values["step"] == later + 1
     (rule,) = job.rules()
     assert rule.finding_count == 1 and rule.observations > 0
-    assert b"graphdbg_findings_total 1" in server.client.download("/metrics")
+    assert b'graphdbg_findings_total{rule="later"} 1' in server.client.download("/metrics")
+    assert finding.advice is not None and finding.advice.causes and finding.advice.next
 
     # A removed rule finds nothing more, and what it has found stays.
     job.remove_rule("later")
@@ -245,6 +246,73 @@ def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: 
     (tmp_path / "end").touch()
     server.wait_for_state("train", "finished")
     wait_until("all is evaluated", lambda: all(each.state == "done" for each in job.rules()))
+
+
+def test_more_is_recorded_for_some_steps_after_a_finding(job: Job, tmp_path: Path) -> None:
+    # A collection that is recorded at a lower level, and one that is not.
+    job.record(str(tmp_path / "runs"), collections=["losses", "weights"])
+    wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
+    later = job.refresh().step + 50
+    more = {"record": {"level": "tensors", "collections": ["weights", "inputs"], "steps": 3}}
+    rule = job.add_rule("later", f"step > {later}", select=LOSS, actions=[more])
+    assert rule.actions == (more,)
+    directory = job.recording()[0].directory or ""
+
+    def saved(tensor: str) -> list[int]:
+        run = graphdbg.open_run(directory)
+        return sorted(run.tensor(tensor).values()) if tensor in run.tensors() else []
+
+    wait_until("values are saved", lambda: len(saved("forward/0/weight:0")) >= 3)
+    (tmp_path / "end").touch()
+    wait_until("the job ends", lambda: job.refresh().state == "finished")
+    steps = saved("forward/0/weight:0")
+    assert steps == list(range(steps[0], steps[0] + 3)) and steps[0] > later + 1
+    # The run is the same, and its other steps are as before.
+    run = graphdbg.open_run(directory)
+    inputs = run.collections()["inputs"].tensors[0]
+    assert saved(inputs) == steps
+    assert run.steps()[-1] > steps[-1]
+    with pytest.raises(graphdbg.GraphdbgError):
+        run.tensor(inputs).statistics(steps[-1] + 1)
+
+
+def test_rules_outlive_the_server(tmp_path: Path, start_job: Any) -> None:
+    (tmp_path / "runs").mkdir()
+    first = Server(tmp_path / "data", f"--runs={tmp_path / 'runs'}")
+    job = started(first, tmp_path, start_job)
+    job.record(str(tmp_path / "runs"))
+    wait_until("steps are recorded", lambda: job.recording()[0].steps >= 10)
+    # It was added late: earlier findings are reported, and do not pause the job.
+    late = job.add_rule("late", "step > 0", select=LOSS, actions=["pause"])
+    assert late.act_from is not None and late.act_from > 10
+    job.add_rule("nan", rule="exploding_tensor", params={"only_nan": True})
+    wait_until("the finding", lambda: len(job.findings()) == 1)
+    assert job.refresh().state == "running" and job.findings()[0].step < late.act_from
+    before = [(each.name, each.when, each.actions, each.base, each.act_from) for each in job.rules()]
+    assert before[1][1:4] == ("nan_count > 0", (), "exploding_tensor")
+    first.process.kill()
+    first.process.communicate()
+
+    ports = [
+        f"--{option}={first.addresses[name].rpartition(':')[2]}"
+        for option, name in (("port", "http_address"), ("debugger-port", "debugger_address"))
+    ]
+    second = Server(tmp_path / "data", f"--runs={tmp_path / 'runs'}", *ports)
+    try:
+        second.wait_for_state("train", "running")
+        job = graphdbg.connect(second.addresses["http_address"], data_dir=second.data_dir).job("train")
+        rules = wait_until("the rules are back", lambda: [rule for rule in job.rules() if rule.observations > 20])
+        assert [(each.name, each.when, each.actions, each.base, each.act_from) for each in rules] == before
+        later = job.refresh().step + 20
+        job.add_rule("later", f"step > {later}", select=LOSS)
+        wait_until("another finding", lambda: len(job.findings()) > 1)
+        assert [each.rule for each in job.findings()] == ["late", "later"]
+        job.remove_rule("late")
+        assert [each.name for each in job.rules()] == ["nan", "later"]
+        (tmp_path / "end").touch()
+        second.wait_for_state("train", "finished")
+    finally:
+        second.stop()
 
 
 def test_rules_compare_ranks(server: Server, tmp_path: Path, start_job: Any) -> None:

@@ -39,7 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="CONDITIONS",
         help="watch all tensors for these conditions, for example nan,inf or abs_max_gt:1e3 or "
         "tensor_too_large:mean_gt=1:max_gt=9 or 'expr:abs_max > 1e3 && step > 100', or for a set of them: recommended, "
-        "not_training (training that does not learn); can be repeated",
+        "not_training (training that does not learn); can be repeated; `graphdbg conditions` lists all, with causes",
     )
     parser.add_argument(
         "--on-hit",

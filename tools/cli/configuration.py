@@ -13,6 +13,7 @@ from graphdbg._config import ConfigurationError, Watchpoint, load
 from graphdbg._config.job import APPLIED, file_of
 
 from . import report
+from .actions import Actions, actions_of
 from .break_on import check_condition, parse_condition
 from .client import Client, Json
 from .errors import USAGE, CliError
@@ -100,14 +101,14 @@ def _rules(file: str, entries: Sequence[Mapping[str, Any]], rules_from: Sequence
     return read_live_rules(file, entries, rules_from)
 
 
-def watchpoint_bodies(configuration: JobConfiguration, pause: str, client: Client) -> list[Json]:
-    """The watchpoints as the HTTP API takes them.
+def watchpoint_bodies(configuration: JobConfiguration, pause: str, client: Client) -> list[tuple[Json, Actions]]:
+    """The watchpoints as the HTTP API takes them, and their actions.
 
     Args:
         pause: Where a hit of a watchpoint stops training if the file does not set it.
 
     Raises:
-        CliError: A condition is unknown or has wrong parameters.
+        CliError: A condition is unknown or has wrong parameters, or an action is unknown.
     """
     if not configuration.watchpoints:
         return []
@@ -115,7 +116,8 @@ def watchpoint_bodies(configuration: JobConfiguration, pause: str, client: Clien
     return [_body(each, configuration.file, pause, rows, client) for each in configuration.watchpoints]
 
 
-def _body(watchpoint: Watchpoint, file: str, pause: str, rows: dict[str, Json], client: Client) -> Json:
+def _body(watchpoint: Watchpoint, file: str, pause: str, rows: dict[str, Json], client: Client) -> tuple[Json, Actions]:
+    actions = actions_of(watchpoint.fields, f"{file}: {watchpoint.key}")
     condition = watchpoint.condition
     try:
         if isinstance(condition, str):
@@ -124,4 +126,4 @@ def _body(watchpoint: Watchpoint, file: str, pause: str, rows: dict[str, Json], 
     except CliError as error:
         message = str(error).removeprefix("--break-on: ")
         raise CliError(f"{file}:{watchpoint.line}: {watchpoint.key}: {message}", USAGE) from None
-    return {"condition": condition, "pause": pause, **watchpoint.fields}
+    return {"condition": condition, "pause": pause, **watchpoint.fields, "actions": list(actions.in_job)}, actions

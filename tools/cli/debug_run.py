@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from . import report
+from .actions import Actions
 from .break_on import watchpoints_of
 from .client import ApiError, Json
 from .configuration import watchpoint_bodies
@@ -51,7 +52,8 @@ class _Run:
         self._server = server
         self._client = server.client
         pause = "none" if options.on_hit == "continue" else "node"
-        self._watchpoints = watchpoints_of(options.break_on, pause, self._client) if options.break_on else []
+        watchpoints = watchpoints_of(options.break_on, pause, self._client) if options.break_on else []
+        self._watchpoints = [(each, Actions()) for each in watchpoints]
         self._watchpoints += watchpoint_bodies(options.configuration, pause, self._client)
         options.announce(server.url)
         self._began = time.monotonic()

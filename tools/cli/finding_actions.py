@@ -1,4 +1,4 @@
-"""Webhooks and commands for what rules find."""
+"""Webhooks and commands for what rules find and watchpoints hit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import urllib.request
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from . import report
+from .actions import Actions
 from .client import Json
-from .rule_actions import Actions
 
 _WEBHOOK_SECONDS = 5.0
 _WEBHOOK_TRIES = 3
@@ -29,7 +29,7 @@ class FindingActions:
         self._pending: list[Future[None]] = []
 
     def perform(self, actions: Actions, finding: Json) -> None:
-        """Sends a finding to the webhooks and commands of its rule. Failures are logged."""
+        """Sends a finding, or a hit, to the webhooks and commands of its rule or watchpoint. Failures are logged."""
         body = json.dumps(finding).encode()
         for address in actions.webhooks:
             self._pending.append(self._worker.submit(_post, address, body))
@@ -40,7 +40,7 @@ class FindingActions:
         """Waits for what was begun, up to a limit."""
         late = wait(self._pending, timeout=_END_SECONDS).not_done
         if late:
-            report.log(f"{len(late)} webhooks or commands of rules were not done in time")
+            report.log(f"{len(late)} webhooks or commands were not done in time")
         self._worker.shutdown(wait=False, cancel_futures=True)
 
 
@@ -54,7 +54,7 @@ def _post(address: str, body: bytes) -> None:
             # The address may contain a secret behind its host.
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             if not left:
-                report.log(f"webhook at {request.host}: {reason}; the finding was not delivered")
+                report.log(f"webhook at {request.host}: {reason}; nothing was delivered")
         time.sleep(_RETRY_SECONDS)
 
 
@@ -64,7 +64,7 @@ def _run(command: tuple[str, ...], body: bytes) -> None:
             command, input=body, stdout=subprocess.DEVNULL, timeout=_COMMAND_SECONDS, start_new_session=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        report.log(f"command of a rule: {error}")
+        report.log(f"command of an action: {error}")
         return
     if ended.returncode:
-        report.log(f"command of a rule: {command[0]} ended with exit code {ended.returncode}")
+        report.log(f"command of an action: {command[0]} ended with exit code {ended.returncode}")

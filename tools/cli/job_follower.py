@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from . import report
+from .actions import Actions
 from .break_on import add_watchpoint
 from .client import ApiError, Client, Json, quote
 from .configuration import JobConfiguration
 from .finding_actions import FindingActions
+from .hit_actions import HitActions
 from .live_rules import LiveRules, RuleSet
 
 OnHit = Literal["pause", "continue", "terminate"]
@@ -51,10 +53,21 @@ class JobFollower:
     """Starts a job with its watchpoints, reports its hits, and terminates it when that is due."""
 
     def __init__(
-        self, client: Client, options: RunOptions, watchpoints: Sequence[Json], job: Json, actions: FindingActions
+        self,
+        client: Client,
+        options: RunOptions,
+        watchpoints: Sequence[tuple[Json, Actions]],
+        job: Json,
+        actions: FindingActions,
     ) -> None:
-        """`watchpoints` are requests to make them; `job` is the job as the server has reported it first."""
+        """Follows a job that has appeared.
+
+        Args:
+            watchpoints: Requests to make them, and what is done about their hits.
+            job: The job as the server has reported it first.
+        """
         self.job = job
+        self._hit_actions = HitActions(client, job["id"], actions)
         self.rules = LiveRules(options.configuration.rules or RuleSet(), client, job["id"], actions)
         self._client = client
         self._options = options
@@ -84,6 +97,7 @@ class JobFollower:
         """Handles the job's newest state."""
         self.job = job
         self._log_new_hits()
+        self._hit_actions.update(job)
         self.rules.update(job["state"] == "paused")
         if not self._started and "control" not in job.get("allowed", ["control"]):
             self._started = True
@@ -109,8 +123,10 @@ class JobFollower:
 
     def _start(self) -> None:
         self._started = True
-        for watchpoint in self._watchpoints:
-            add_watchpoint(watchpoint, self._path, self._client)
+        for watchpoint, actions in self._watchpoints:
+            for made in add_watchpoint(watchpoint, self._path, self._client):
+                if actions.elsewhere:
+                    self._hit_actions.watch(made, actions)
         if self._options.wait and self._options.steps is None:
             report.log(f"job {self.job['id']} is waiting before its first step: press Continue at {self._page()}")
         elif self._options.steps is not None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import report
+from .actions import Actions
 from .client import ApiError, Client, Json, quote
 from .finding_actions import FindingActions
 from .hosted_rules import HostedRules
-from .rule_actions import Actions
 
 if TYPE_CHECKING:
     from graphdbg.rules import ExpressionRule, PythonRule
@@ -43,7 +43,8 @@ class LiveRule:
 
     def body(self) -> Json:
         """The rule as the HTTP API takes it."""
-        return {**self.rule.json(), "actions": list(self.actions.in_job)}
+        # It was there from the first step, although it is sent once the job has begun to record.
+        return {**self.rule.json(), "actions": list(self.actions.in_job), "act_from": 0}
 
 
 @dataclass(frozen=True)

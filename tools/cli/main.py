@@ -10,6 +10,7 @@ from graphdbg import __version__
 
 from . import (
     command_check,
+    command_conditions,
     command_config,
     command_ctl,
     command_diff,
@@ -37,6 +38,7 @@ COMMANDS = (
     command_start,
     command_run,
     command_check,
+    command_conditions,
     command_config,
     command_url,
     command_token,

@@ -8,9 +8,9 @@ from typing import Any
 
 from graphdbg.rules import CompoundRule, ExpressionRule, PythonRule, RuleError, load_files, rule_of
 
+from .actions import actions_of
 from .errors import USAGE, CliError
 from .live_rules import LiveRule, RuleSet
-from .rule_actions import actions_of
 
 
 def read_live_rules(file: str, entries: Sequence[Mapping[str, Any]], rules_from: Sequence[str]) -> RuleSet:

@@ -206,6 +206,12 @@ jobs::Task<model::JobRecording> FakeJob::SetRecording(
   co_return recording;
 }
 
+jobs::StatusTask FakeJob::KeepRules(model::KeptRules) {
+  co_return absl::OkStatus();
+}
+
+jobs::Task<model::KeptRules> FakeJob::Rules() { co_return model::KeptRules(); }
+
 jobs::StatusTask FakeJob::PublishFinding(model::Finding) {
   co_return absl::OkStatus();
 }

@@ -59,6 +59,8 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::JobRecording> GetRecording() override;
   jobs::Task<model::JobRecording> SetRecording(
       model::RecordingSpec spec) override;
+  jobs::StatusTask KeepRules(model::KeptRules rules) override;
+  jobs::Task<model::KeptRules> Rules() override;
   jobs::StatusTask PublishFinding(model::Finding finding) override;
   jobs::StatusTask PublishLog(uint32_t rank, std::string level,
                               std::string message) override;

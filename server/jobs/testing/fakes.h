@@ -159,6 +159,9 @@ class FakeJobJournal final : public JobJournal {
                         const model::WatchpointSpec* spec) override {
     Add("watchpoint ", id, " revision ", revision, spec ? "" : " removed");
   }
+  void RecordRules(const model::KeptRules& rules) override {
+    Add("rules of ", rules.run);
+  }
   void EraseRevision(uint32_t id, uint32_t revision) override {
     Add("watchpoint ", id, " revision ", revision, " erased");
   }

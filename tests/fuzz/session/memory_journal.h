@@ -74,6 +74,7 @@ class MemoryJournal final : public jobs::Journal {
     void RecordLastSteps(const graph::GraphStore&) override {}
     void RecordWatchpoint(uint32_t, uint32_t,
                           const model::WatchpointSpec*) override {}
+    void RecordRules(const model::KeptRules&) override {}
     void EraseRevision(uint32_t, uint32_t) override {}
     void RecordHit(const watch::HitRecord&, uint64_t, bool) override {}
     void RecordStatistics(uint32_t, graph::NodeIndex, uint32_t, uint64_t,

@@ -430,7 +430,7 @@ export interface paths {
         put?: never;
         /**
          * Evaluates rules over what a job records, while it runs.
-         * @description Everything that was recorded is evaluated first, and then each step soon after it has ended. 409 `not_recorded` if the job records nothing; `run_not_here` if the server does not read the directory that it records to, which `--runs` names; 409 `rule_exists` if the run has a rule of that name; 429 `too_many_rules` beyond 64.
+         * @description Everything that was recorded is evaluated first, and then each step soon after it has ended. 409 `not_recorded` if the job records nothing; `run_not_here` if the server does not read the directory that it records to, which `--runs` names; 409 `rule_exists` if the run has a rule of that name; 429 `too_many_rules` beyond 64. A built-in rule that consists of several expressions becomes as many rules, named `NAME (1)`, `NAME (2)`. The rules of a job outlive the server, until the job has ended.
          */
         post: operations["addJobRules"];
         delete?: never;
@@ -794,6 +794,40 @@ export interface paths {
         };
         /** This description. */
         get: operations["getOpenApi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the built-in rules with their parameters. */
+        get: operations["listRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules/{rule}/advice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns likely causes of a finding of a built-in rule, and what to look at next. */
+        get: operations["getRuleAdvice"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1500,6 +1534,20 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description `pause` stops the job after the step that it is at; `stop` terminates it, which only administrators may order; `log` sends a `log` event; `record` records more for some steps. Webhooks and commands come from the configuration file of `graphdbg run` only. */
+        Action: ("pause" | "stop" | "log" | "record") | {
+            /** @description Takes effect with the next step, beside what the job records. Without `collections`, those that the job records. */
+            record: {
+                collections?: string[];
+                /**
+                 * @default tensors
+                 * @enum {string}
+                 */
+                level?: "light" | "statistics" | "tensors";
+                /** @default 20 */
+                steps?: number;
+            };
+        };
         Advice: {
             causes: string[];
             next: string[];
@@ -1601,6 +1649,8 @@ export interface components {
             slice_shape: components["schemas"]["Shape"];
         };
         Condition: {
+            /** @description About its hits, whatever the op; empty if there is none. */
+            advice: components["schemas"]["Advice"];
             backends: ("cpu" | "cuda" | "ascend")[];
             help: string;
             id: string;
@@ -1787,6 +1837,8 @@ export interface components {
             type: string;
         };
         Finding: {
+            /** @description Absent from findings of earlier versions. */
+            advice?: components["schemas"]["Advice"] | null;
             message: string;
             /** @enum {string|null} */
             mode: "unknown" | "train" | "eval" | "predict" | null;
@@ -1950,7 +2002,10 @@ export interface components {
         };
         /** @description The rule's fields, and how far it has been evaluated. */
         LiveRule: {
-            actions: ("pause" | "stop" | "log")[];
+            act_from: number | null;
+            actions: components["schemas"]["Action"][];
+            /** @description The built-in rule that it is, or is a part of. */
+            base: string | null;
             /** @description The id of a rule in Python, which a client evaluates. */
             class: string | null;
             cool_down: number;
@@ -2122,10 +2177,40 @@ export interface components {
          * @enum {unknown}
          */
         Role: "view" | "control" | "admin";
-        /** @description A series consists of the observations of one tensor of one rank in one mode, in order of step and pass. Either `when` or `class` is required. */
+        Rule: {
+            advice: components["schemas"]["Advice"];
+            id: string;
+            /**
+             * @description The server evaluates expressions only.
+             * @enum {unknown}
+             */
+            language: "expression" | "python";
+            /** @description Each use must have a `select`. */
+            needs_selection: boolean;
+            params: {
+                default: number | boolean | string | null;
+                help: string;
+                max: components["schemas"]["NullableNumber"];
+                min: components["schemas"]["NullableNumber"];
+                name: string;
+                required: boolean;
+                /** @enum {unknown} */
+                type: "int" | "float" | "bool" | "str";
+                unit: string | null;
+            }[];
+            /** @description What a finding means. */
+            title: string;
+            /** @description The expressions with the defaults of the parameters, of which any may be true. */
+            when: string[];
+        };
+        /** @description Either `when` or `class`, with a `name`, or `rule`. A series consists of the observations of one tensor of one rank in one mode, in order of step and pass. */
         RuleFields: {
-            /** @description Only for rules of jobs: what a finding does. `pause` stops the job after the step that it is at, `stop` terminates it, which only administrators may order, `log` sends a `log` event. */
-            actions?: ("pause" | "stop" | "log")[];
+            /** @description Only for rules of jobs: the first step whose findings have actions. By default that after the steps that were recorded before the rule was added. */
+            act_from?: number | null;
+            /** @description Only for rules of jobs: what a finding does. */
+            actions?: components["schemas"]["Action"][];
+            /** @description With `when`, a built-in rule whose advice the findings have. */
+            base?: string | null;
             /** @description Only for rules of jobs: the id of a rule in Python, which the caller evaluates and reports about. All rules of a request have a class, or none. */
             class?: string;
             /**
@@ -2138,11 +2223,18 @@ export interface components {
              * @default 1
              */
             for?: number;
-            name: string;
+            /** @description That of findings; by default the id of the built-in rule. */
+            name?: string;
+            /** @description Values of the rule's parameters that differ from their defaults. */
+            params?: {
+                [key: string]: number | boolean;
+            };
             /** @description Values over the observations of a step, such as max(l2), by the name that `when` uses: min, max, sum, mean or count of a statistic. */
             reduce?: {
                 [key: string]: string;
             };
+            /** @description The id of a built-in rule that consists of expressions; its selection, series and reductions are the defaults of those below. */
+            rule?: string;
             /** @description The union of the lists, without `exclude`. All tensors by default. */
             select?: {
                 categories?: components["schemas"]["Category"][];
@@ -2318,7 +2410,7 @@ export interface components {
             statistics: components["schemas"]["Statistics"] | null;
             statistics_step: number | null;
         };
-        Watchpoint: WithRequired<components["schemas"]["WatchpointFields"], "condition" | "nodes" | "scopes" | "patterns" | "categories" | "pause" | "enabled"> & {
+        Watchpoint: WithRequired<components["schemas"]["WatchpointFields"], "condition" | "nodes" | "scopes" | "patterns" | "categories" | "pause" | "enabled" | "once" | "ignore_count" | "group" | "actions"> & {
             condition: {
                 id: string;
                 params: components["schemas"]["Params"];
@@ -2329,11 +2421,25 @@ export interface components {
             node_count: number;
         };
         WatchpointFields: {
+            /** @description Carried out at the first hit, and again at a hit after 10 steps without any. Not over recorded runs. */
+            actions?: components["schemas"]["Action"][];
             categories?: components["schemas"]["Category"][];
             condition?: components["schemas"]["ConditionInstance"];
             /** @default true */
             enabled?: boolean;
+            /** @description A label for watchpoints that belong together. */
+            group?: string | null;
+            /**
+             * @description The first hits of each rank that do not count: they stop nothing and are not listed. Any change of the watchpoint counts anew.
+             * @default 0
+             */
+            ignore_count?: number;
             nodes?: string[];
+            /**
+             * @description The first hit of each rank disables the watchpoint; the rank's further hits do not count.
+             * @default false
+             */
+            once?: boolean;
             patterns?: string[];
             /**
              * @default node
@@ -2449,6 +2555,8 @@ export interface operations {
             query?: {
                 /** @description The `dtype` of the hit. */
                 dtype?: string;
+                /** @description The expression that was true: the advice follows from the statistics that it uses. */
+                expression?: string;
                 /** @description The `op_type` of the hit, for causes that are specific to the op. */
                 op_type?: string;
             };
@@ -2460,7 +2568,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sentences, the most likely or useful first; none for `expression`. */
+            /** @description Sentences, the most likely or useful first; none for `executed`. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3719,6 +3827,52 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+        };
+    };
+    listRules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        rules: components["schemas"]["Rule"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRuleAdvice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sentences, the most likely or useful first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Advice"];
+                };
+            };
+            default: components["responses"]["Problem"];
         };
     };
     listRuns: {

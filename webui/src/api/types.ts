@@ -79,8 +79,11 @@ export interface Conditions {
 
 export type Watchpoint = Schemas['Watchpoint'];
 
+// Fields of a watchpoint that it need not have.
+type WatchpointOptions = 'once' | 'ignore_count' | 'group' | 'actions';
 // A watchpoint without what the server adds to it.
-export type WatchpointSpec = Omit<Watchpoint, 'id' | 'node_count' | 'hit_count' | 'error'>;
+export type WatchpointSpec = Omit<Watchpoint, 'id' | 'node_count' | 'hit_count' | 'error' | WatchpointOptions> &
+  Partial<Pick<Watchpoint, WatchpointOptions>>;
 export type PauseMode = WatchpointSpec['pause'];
 
 // Determines which nodes a watchpoint covers. The condition counts because it may apply to

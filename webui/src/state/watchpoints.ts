@@ -188,8 +188,8 @@ export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean)
 
 // The watchpoint without the fields that the server adds.
 export function specOfWatchpoint(watchpoint: Watchpoint): WatchpointSpec {
-  const { condition, nodes, scopes, patterns, categories, pause, enabled } = watchpoint;
-  return { condition, nodes, scopes, patterns, categories, pause, enabled };
+  const { condition, nodes, scopes, patterns, categories, pause, enabled, once, ignore_count, group, actions } = watchpoint;
+  return { condition, nodes, scopes, patterns, categories, pause, enabled, once, ignore_count, group, actions };
 }
 
 async function restoreWatchpoint(watchpoint: Watchpoint): Promise<void> {

@@ -89,6 +89,10 @@ export function sampleWatchpoint(change: Partial<Watchpoint> = {}): Watchpoint {
     categories: [],
     pause: 'node',
     enabled: true,
+    once: false,
+    ignore_count: 0,
+    group: null,
+    actions: [],
     node_count: 5,
     hit_count: 0,
     error: null,
@@ -154,5 +158,6 @@ export function sampleParam(name: string, changes: Partial<ConditionParam> = {})
 }
 
 export function sampleCondition(changes: Partial<Condition> & { id: string }): Condition {
-  return { title: '', help: '', target: 'tensor', params: [], nan_policy: '', backends: ['cpu'], ...changes };
+  const advice = { causes: [], next: [] };
+  return { title: '', help: '', target: 'tensor', params: [], nan_policy: '', backends: ['cpu'], advice, ...changes };
 }

@@ -94,11 +94,13 @@ class Configuration:
         settings = {key: self.values[key] for key in _FOR_AGENT if key in self.values}
         if self.values.get("rules"):
             settings["collections"] = with_needs(self.values)
+        if "watchpoints" in settings:
+            settings["watchpoints"] = [_without_actions(each) for each in settings["watchpoints"]]
         return json.dumps(_finite(settings)) if settings else ""
 
     def notes(self) -> list[str]:
         """One line for each kind of settings that are valid but not acted on."""
-        keys = _record_actions(self.values)
+        keys = []
         if self.values.get("step_on", "optimizer") != "optimizer":
             keys.append(f"step_on: {self.values['step_on']}")
         notes = []
@@ -109,14 +111,11 @@ class Configuration:
         return notes + [f"{self.file}: {each}" for each in self.translation_notes]
 
 
-def _record_actions(values: Mapping[str, Any]) -> list[str]:
-    """The keys of actions that this version does not have."""
-    return [
-        f"rules[{rule}].actions[{number}]: record"
-        for rule, entry in enumerate(values.get("rules") or ())
-        for number, action in enumerate(entry.get("actions") or ())
-        if isinstance(action, Mapping) and "record" in action
-    ]
+def _without_actions(watchpoint: Any) -> Any:
+    """A watchpoint without its actions, whose addresses are not for the job's environment."""
+    if not isinstance(watchpoint, Mapping):
+        return watchpoint
+    return {key: value for key, value in watchpoint.items() if key != "actions"}
 
 
 def _finite(value: Any) -> Any:

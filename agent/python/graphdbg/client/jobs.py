@@ -256,44 +256,58 @@ class Job:
     def add_rule(
         self,
         name: str,
-        when: str,
+        when: str | None = None,
         *,
+        rule: str | None = None,
+        params: Mapping[str, Any] | None = None,
         select: Mapping[str, Sequence[str]] | None = None,
         series: Sequence[str] | None = None,
         reduce: Mapping[str, str] | None = None,
         hold: int = 1,
         cool_down: int = 10,
-        actions: Sequence[str] = (),
+        actions: Sequence[str | Json] = (),
+        act_from: int | None = None,
     ) -> LiveRule:
         """Evaluates a rule over what the job has recorded, and then over each step soon after it has ended.
 
         Args:
             name: Its name in findings.
             when: The expression, such as "value > 10 * mean_before(value, 20)".
+            rule: Instead, the id of a built-in rule that consists of expressions; of several, the first is returned.
+            params: Its parameters.
             select: Lists of names by `collections`, `include`, `exclude`, `op_types`, `nodes`, `scopes`, `patterns`
                 or `categories`. Default: every tensor.
             series: What distinguishes two series: some of "rank", "tensor", "mode". Default: all.
             reduce: Values over the observations of a step, such as "max(l2)", by name.
             hold: Observations in a row for which `when` must be true.
             cool_down: Observations without a match before the rule is reported again.
-            actions: What a finding does: some of "pause" (after the step that the job is at), "stop" and "log".
+            actions: What a finding does: some of "pause" (after the step that the job is at), "stop", "log" and
+                {"record": {"level": "tensors", "collections": ["weights"], "steps": 20}}.
+            act_from: The first step whose findings have actions. Default: that after those recorded already.
 
         Raises:
             ApiError: `code` is "not_recorded" if the job records nothing; "run_not_here" if the server does not read
                 the directory (`graphdbg start --runs DIR`); "rule_exists".
             InvalidRequestError: The rule is invalid; `field` names what.
         """
-        given = {"select": select, "series": series, "reduce": reduce}
-        rule: Json = {
-            "name": name,
+        given = {
             "when": when,
+            "rule": rule,
+            "params": params,
+            "select": select,
+            "series": series,
+            "reduce": reduce,
+            "act_from": act_from,
+        }
+        body: Json = {
+            "name": name,
             "for": hold,
             "cool_down": cool_down,
             "actions": list(actions),
             **{key: value for key, value in given.items() if value is not None},
         }
-        answer = self._http.post(f"{self._path}/rules", {"rules": [rule]})
-        return next(each for each in map(LiveRule.from_json, answer["rules"]) if each.name == name)
+        answer = self._http.post(f"{self._path}/rules", {"rules": [body]})
+        return next(each for each in map(LiveRule.from_json, answer["rules"]) if each.name in (name, f"{name} (1)"))
 
     def rules(self) -> list[LiveRule]:
         """The rules of the job, in the order in which they were added."""
@@ -338,7 +352,7 @@ class Job:
             categories: "weight", "gradient", "activation", "optimizer" or "other".
             pause: When a hit pauses the job: "node" at once, "step" at the end of the step, or "none".
             enabled: Whether it is checked.
-            more: Further fields of the HTTP interface.
+            more: Further fields of the HTTP interface: `once`, `ignore_count`, `group`, `actions`.
 
         Raises:
             InvalidRequestError: An argument is invalid; `field` names it.

@@ -136,22 +136,26 @@ class LiveRule:
     Attributes:
         name: Its name, unique in the run.
         when: The expression; None for a rule in Python.
-        actions: Some of "pause", "stop" and "log".
+        actions: What a finding does: "pause", "stop", "log", or {"record": …}.
         state: "running" until the run has ended and all of it was evaluated, then "done"; "failed".
         observations: The number of observations so far.
         unknown: Those that do not match because what they need was not recorded.
         finding_count: The number of findings.
         error: Why it cannot be evaluated any more, if it failed or was switched off.
+        base: The built-in rule that it is, or is a part of; None if there is none.
+        act_from: The first step whose findings have the actions carried out.
     """
 
     name: str
     when: str | None
-    actions: tuple[str, ...]
+    actions: tuple[str | Json, ...]
     state: str
     observations: int
     unknown: int
     finding_count: int
     error: str | None
+    base: str | None = None
+    act_from: int | None = None
 
     @classmethod
     def from_json(cls, data: Json) -> LiveRule:
@@ -365,6 +369,10 @@ class Watchpoint:
         node_count: The number of nodes that it covers now.
         hit_count: The number of hits.
         error: Why it cannot be checked, if so.
+        once: Whether its first hit disables it.
+        ignore_count: How many hits of each rank do not count.
+        group: A label, or None.
+        actions: What happens at a hit: "pause", "stop", "log", or {"record": …}.
     """
 
     id: int
@@ -379,10 +387,15 @@ class Watchpoint:
     node_count: int
     hit_count: int
     error: str | None
+    once: bool = False
+    ignore_count: int = 0
+    group: str | None = None
+    actions: tuple[str | Json, ...] = ()
 
     @classmethod
     def from_json(cls, data: Json) -> Watchpoint:
-        selection = {name: tuple(data[name]) for name in ("nodes", "scopes", "patterns", "categories")}
+        lists = ("nodes", "scopes", "patterns", "categories", "actions")
+        selection = {name: tuple(data[name]) for name in lists if name in data}
         condition = data["condition"]
         return _make(cls, data, condition=condition["id"], params=condition.get("params", {}), **selection)
 

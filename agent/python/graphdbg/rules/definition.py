@@ -112,7 +112,9 @@ class ExpressionRule:
 
     def json(self) -> dict[str, Any]:
         """The rule as the HTTP API takes it."""
+        base = {"base": self.base} if self.base else {}
         return {
+            **base,
             "name": self.name,
             "when": self.when,
             "select": dict(self.select),

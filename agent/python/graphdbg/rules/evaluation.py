@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
+from .advice import advice_for
 from .definition import CompoundRule, ExpressionRule, RuleError
 from .duckdb_engine import evaluate_by_sql
 from .finding import MAX_FINDINGS, RuleResult
@@ -69,12 +71,13 @@ def evaluate(
         _evaluate_expressions(run, expressions, steps, ranks, spark or engine, progress) if expressions else ()
     )
     limits = Range(*steps, ranks or None)
-    return [
+    results = (
         (spark and spark.evaluate_class(rule, limits)) or evaluate_class(run, rule, limits, progress)
         if isinstance(rule, PythonRule)
         else name_ranks(run, _joined(rule, [next(by_expression) for _ in rule.parts]), ranks)
         for rule in rules
-    ]
+    )
+    return [_advised(each) for each in results]
 
 
 def refuse_unobserved(results: Sequence[RuleResult]) -> None:
@@ -128,3 +131,11 @@ def _joined(rule: ExpressionRule | CompoundRule, results: Sequence[RuleResult]) 
         return RuleResult(rule, found[:MAX_FINDINGS], count, None, None)
     observations = sum(result.observations or 0 for result in results)
     return RuleResult(rule, [], 0, observations, sum(result.unknown or 0 for result in results))
+
+
+def _advised(result: RuleResult) -> RuleResult:
+    """The result with the rule's advice in findings that have none."""
+    advice = advice_for(result.rule)
+    if advice is None:
+        return result
+    return replace(result, findings=[each if each.advice else replace(each, advice=advice) for each in result.findings])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from graphdbg.client.models import Advice
 
 if TYPE_CHECKING:
     from .python_rule import AnyRule
@@ -25,6 +27,7 @@ class Finding:
         step: The step.
         values: The values that the expression used, by name; None: unknown.
         message: The expression and these values.
+        advice: Likely causes, and what to look at next; None if there is none. Equal findings may differ in it.
     """
 
     rule: str
@@ -34,13 +37,15 @@ class Finding:
     step: int
     values: Mapping[str, float | None]
     message: str
+    advice: Advice | None = field(default=None, compare=False)
 
     @staticmethod
     def from_json(entry: Mapping[str, Any]) -> Finding:
         """A finding as the HTTP API returns it."""
         values = {name: None if value == "NaN" else float(value) for name, value in entry["values"].items()}
         keys = ("rule", "rank", "tensor", "mode", "step")
-        return Finding(**{key: entry[key] for key in keys}, values=values, message=entry["message"])
+        advice = Advice.from_json(entry["advice"]) if entry.get("advice") else None
+        return Finding(**{key: entry[key] for key in keys}, values=values, message=entry["message"], advice=advice)
 
     def json(self) -> dict[str, Any]:
         """The finding for programs. JSON has no infinities, which become texts."""

@@ -1,0 +1,81 @@
+#include "server/api/decode_reports.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "proto/wire/status_macros.h"
+#include "server/api/body_reader.h"
+
+namespace graphdbg::api {
+namespace {
+
+constexpr size_t kMaxFindings = 1000;
+constexpr size_t kMaxNameBytes = 200;
+
+std::string ReadName(BodyReader& body, const char* key) {
+  auto name = body.Text(key);
+  if (!name || name->empty() || name->size() > kMaxNameBytes) {
+    body.Fail(key, "must be a text of 1 to 200 bytes");
+  }
+  return std::move(name).value_or("");
+}
+
+model::Finding ReadFinding(BodyReader& body) {
+  model::Finding finding;
+  finding.rule = ReadName(body, "rule");
+  if (const auto rank = body.Integer("rank", 0, UINT32_MAX)) {
+    finding.rank = static_cast<uint32_t>(*rank);
+  }
+  finding.tensor = body.Text("tensor").value_or("");
+  finding.mode = body.Choice<model::RunMode>("mode");
+  finding.step = body.Integer("step", 0, INT64_MAX).value_or(0);
+  finding.message = body.Text("message").value_or("");
+  const Scalars values = body.ReadScalars("values");
+  finding.values = values.numbers;
+  for (const auto& [key, text] : values.texts) {
+    body.Fail("values." + key, "must be a number");
+  }
+  body.RefuseOthers();
+  return finding;
+}
+
+rules::RuleProgress ReadProgress(BodyReader& body) {
+  rules::RuleProgress progress;
+  progress.rule = ReadName(body, "name");
+  progress.state = body.Choice<model::CheckState>("state").value_or(
+      model::CheckState::kRunning);
+  progress.observations =
+      body.Integer("observations", 0, INT64_MAX).value_or(0);
+  progress.unknown = body.Integer("unknown", 0, INT64_MAX).value_or(0);
+  progress.error = body.Text("error").value_or("");
+  body.RefuseOthers();
+  return progress;
+}
+
+}  // namespace
+
+absl::StatusOr<RuleReports> DecodeReports(std::string_view text) {
+  ASSIGN_OR_RETURN(const ReceivedJson json, ParseObject(text));
+  absl::Status status;
+  BodyReader body(json, "", status);
+  RuleReports reports;
+  if (auto findings = body.Objects("findings")) {
+    if (findings->size() > kMaxFindings) {
+      body.Fail("findings", "must be at most 1000");
+    }
+    for (BodyReader& each : *findings) {
+      reports.findings.push_back(ReadFinding(each));
+    }
+  }
+  if (auto progress = body.Objects("rules")) {
+    for (BodyReader& each : *progress) {
+      reports.progress.push_back(ReadProgress(each));
+    }
+  }
+  body.RefuseOthers();
+  RETURN_IF_ERROR(status);
+  return reports;
+}
+
+}  // namespace graphdbg::api
