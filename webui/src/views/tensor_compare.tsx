@@ -2,7 +2,7 @@
 // both sets of values, their difference, and figures of how much they differ.
 
 import { CircleCheck, CircleX } from 'lucide-react';
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { lazy, Suspense, useEffect, useId, useMemo, useState } from 'react';
 import { Problem } from '../api/problem';
 import type { Comparison, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
@@ -11,6 +11,7 @@ import type { AxisRange } from '../base/slice';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { stepOf, stepsToCompare } from '../state/kept_steps';
+import { useRun } from '../state/run_store';
 import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
@@ -24,6 +25,7 @@ import * as words from '../words/tensor_views';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
 import { againstOf, useSavedSteps, type Against } from './compare_side';
+import { StatisticsCompare } from './statistics_compare';
 import { axesOf } from './tensor_values';
 import './tensor_compare.css';
 
@@ -47,6 +49,7 @@ export function otherQuery(query: ValueQuery, { kind, value }: Against): ValueQu
   }
 }
 
+const isNotRecorded = (error: Error | null) => error instanceof Problem && error.code === 'not_recorded';
 const isGone = (error: Error) => error instanceof Problem && error.code === 'value_gone';
 
 function isComplete({ kind, value }: Against): boolean {
@@ -60,10 +63,12 @@ interface ChoiceProps {
   tensor: TensorSummary;
   // The steps whose values the job may have.
   steps: readonly number[];
+  // All steps of a recorded run, of which some have no values; null for a job.
+  recorded: readonly number[] | null;
   onChange: (against: Against) => void;
 }
 
-function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
+function AgainstChoice({ against, tensor, steps, recorded, onChange }: ChoiceProps) {
   const info = useJob((state) => state.model.info);
   const { route } = useJobContext();
   const others = (info?.ranks ?? []).filter(({ rank }) => rank !== (route?.rank ?? 0));
@@ -72,7 +77,7 @@ function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
   const pick = (kind: Against['kind']) => {
     const first = {
       previous: '',
-      step: String(steps[0] ?? ''),
+      step: String((steps[0] ?? recorded?.find((step) => String(step) !== route?.step)) ?? ''),
       rank: String(others[0]?.rank ?? 0),
       tensor: tensor.name,
     };
@@ -87,7 +92,7 @@ function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
         onChange={(event) => pick(event.target.value as Against['kind'])}
       >
         <option value="previous">{words.previousStep}</option>
-        <option value="step" disabled={steps.length === 0}>
+        <option value="step" disabled={steps.length === 0 && (recorded ?? []).length < 2}>
           {words.anotherStep}
         </option>
         <option value="rank" disabled={others.length === 0}>
@@ -109,7 +114,10 @@ function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
           ))}
         </select>
       )}
-      {against.kind === 'step' && (
+      {against.kind === 'step' && recorded !== null && (
+        <RecordedStepField step={against.value} saved={steps} onChange={(value) => onChange({ kind: 'step', value })} />
+      )}
+      {against.kind === 'step' && recorded === null && (
         <select
           className="field compare-step"
           aria-label={words.toCompare.step}
@@ -137,6 +145,35 @@ function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
           onKeyDown={(event) => event.key === 'Enter' && onChange({ ...against, value: text.trim() })}
         />
       )}
+    </>
+  );
+}
+
+// Any step of a recorded run; those with values are suggested.
+function RecordedStepField({ step, saved, onChange }: { step: string; saved: readonly number[]; onChange: (step: string) => void }) {
+  const [text, setText] = useState(step);
+  useEffect(() => setText(step), [step]);
+  const list = useId();
+  const wrong = !/^\d+$/.test(text.trim());
+  const submit = () => !wrong && text.trim() !== step && onChange(text.trim());
+  return (
+    <>
+      <input
+        className="field mono compare-step"
+        aria-label={words.toCompare.step}
+        inputMode="numeric"
+        list={list}
+        value={text}
+        aria-invalid={wrong || undefined}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={submit}
+        onKeyDown={(event) => event.key === 'Enter' && submit()}
+      />
+      <datalist id={list}>
+        {saved.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
     </>
   );
 }
@@ -289,8 +326,8 @@ function Grids({ before, after, titles, axes, heat, active, onActive }: GridsPro
   );
 }
 
-function titleOf(query: ValueQuery, value: TensorSlice, tensor: TensorSummary, ranks: number): string {
-  const parts = [words.step(value.step)];
+function titleOf(query: ValueQuery, step: number, tensor: TensorSummary, ranks: number): string {
+  const parts = [words.step(step)];
   if (ranks > 1) parts.unshift(words.rank(query.rank));
   if (query.name !== tensor.name) parts.unshift(query.name);
   return parts.join(', ');
@@ -313,6 +350,7 @@ export function TensorCompare({ tensor, query }: Props) {
   const other = otherQuery(query, against);
   const now = useJob(({ model: { info } }) => info?.ranks.find(({ rank }) => rank === query.rank)?.step ?? info?.step ?? 0);
   const steps = saved ?? stepsToCompare(query, now);
+  const recorded = useRun((state) => state.steps);
   const gone = against.kind === 'step' && !steps.includes(Number(against.value));
   const before = against.kind === 'previous' || (against.kind === 'step' && stepOf(against.value, now) === now - 1);
   const enabled = query.enabled && complete && !gone;
@@ -324,9 +362,12 @@ export function TensorCompare({ tensor, query }: Props) {
   const missing = saved === null && before && problem !== null && isGone(problem);
   // The previous values are still available, but will not be after the next step.
   const ends = saved === null && before && (keeper.state === 'off' || keeper.state === 'deleted');
+  const sideTitle = (side: ValueQuery) => titleOf(side, Number(side.step ?? now), tensor, ranks);
   const body = () => {
     if (!complete) return <Notice title={words.choose[against.kind]} />;
-    if (gone && saved !== null) return <Notice title={words.stepNotSaved(against.value)}>{words.savedSteps(steps)}</Notice>;
+    if (saved !== null && (gone || isNotRecorded(problem))) {
+      return <StatisticsCompare before={other} after={query} titles={[sideTitle(other), sideTitle(query)]} />;
+    }
     if (gone) return <Notice title={words.stepGone(against.value)}>{words.keptSteps(steps)}</Notice>;
     if (missing) return null;
     if (problem !== null) return <Notice title={words.nothingToCompare}>{describe(problem)}</Notice>;
@@ -335,8 +376,8 @@ export function TensorCompare({ tensor, query }: Props) {
       return <Notice title={words.shapesDiffer} />;
     }
     const titles = [
-      titleOf(other, right.data, tensor, ranks),
-      titleOf(query, left.data, tensor, ranks),
+      titleOf(other, right.data.step, tensor, ranks),
+      titleOf(query, left.data.step, tensor, ranks),
     ] as const;
     return (
       <Grids
@@ -358,6 +399,7 @@ export function TensorCompare({ tensor, query }: Props) {
           against={against}
           tensor={tensor}
           steps={steps}
+          recorded={saved === null ? null : recorded}
           onChange={(next) => {
             touch();
             patchRoute({ against: next.kind === 'previous' ? null : formatAgainst(next) });
