@@ -81,6 +81,30 @@ it('finds where a condition matches, and goes there', async () => {
   await page.getByText('2 hits').first().waitFor();
   await page.getByRole('button', { name: /step 12/ }).first().click();
   expect(await stepNow()).toBe('step 12 of 40');
+  // The step at which only the check has a hit.
+  expect(await page.locator('.run-hit').count()).toBe(3);
+  await button('Next hit').click();
+  await button('Next hit').click();
+  expect(await stepNow()).toBe('step 33 of 40');
+});
+
+it('shows both graphs of a divergence side by side, and moves them together', async () => {
+  await openTensor('step=25&compare=baseline:0');
+  await button('Show both graphs').click();
+  expect(await address()).toContain('beside=1');
+  const [here, there] = ['nightly, rank 0, step 25', 'baseline, rank 0, step 25'].map((name) => page.getByRole('region', { name }));
+  await here.getByRole('img', { name: /forward\/log/ }).waitFor();
+  await there.getByRole('img', { name: /forward\/log/ }).waitFor();
+  const picture = (side: typeof here) => side.locator('canvas').screenshot();
+  const before = await picture(there);
+  await here.locator('canvas').hover();
+  await page.mouse.wheel(0, 120);
+  await expect.poll(async () => Buffer.compare(await picture(there), before)).not.toBe(0);
+  await browser.shot('both_graphs');
+  expect(await browser.axe()).toEqual([]);
+  await button('Close the comparison').click();
+  await page.getByRole('img', { name: /nodes/ }).first().waitFor();
+  expect(browser.errors).toEqual([]);
 });
 
 it('has no defects that axe finds', async () => {

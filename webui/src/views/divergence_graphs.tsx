@@ -2,13 +2,13 @@
 // selected one. Both move together.
 
 import { ExternalLink, Maximize, Minus, Plus, X } from 'lucide-react';
-import { useCallback, useEffect, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Difference, Divergence } from '../api/types';
 import { runId } from '../base/run_id';
-import { centreOn, fit, zoomAt, type Camera, type Rect, type Size } from '../graph/camera';
+import type { Camera } from '../graph/camera';
 import { neighbourView } from '../graph/neighbourhood';
 import type { Marks, Parting } from '../graph/marks';
-import { EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
+import { EMPTY_SCENE, type Box } from '../graph/scene';
 import { summarise } from '../graph/summary';
 import { goToTensor } from '../state/checks';
 import { describe } from '../state/describe';
@@ -24,7 +24,8 @@ import * as graphWords from '../words/graph';
 import * as words from '../words/run';
 import { useGraphPointer } from './graph_pointer';
 import { useJobContext } from './job_context';
-import { useCamera, useSize, type CameraControl } from './use_camera';
+import { LinkedCameras, type Side } from './linked_cameras';
+import { useSize } from './use_camera';
 import { differencesOf, useCompared } from './use_compared';
 import { useDrawing, usePainter } from './use_painter';
 import { usePalette } from './use_palette';
@@ -32,7 +33,6 @@ import { useViewScene } from './use_view_scene';
 import './divergence_graphs.css';
 
 const DEPTH = 2;
-const LARGEST = 1.1;
 
 type Partings = ReadonlyMap<string, Parting>;
 
@@ -58,22 +58,20 @@ interface Place {
   node: string;
 }
 
-// Shows where the node is in the drawing, and moves the other side as far.
-interface Side {
+interface SideProps {
+  side: Side;
+  cameras: LinkedCameras;
   place: Place;
   partings: Partings;
   depth: number;
   title: string;
-  control: CameraControl;
-  onScene: (box: Rect | null, scene: Scene, size: Size) => void;
-  onMove: (camera: Camera) => void;
   onSelect: (node: string) => void;
 }
 
 const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
 const NONE: ReadonlySet<string> = new Set();
 
-function SideGraph({ place, partings, depth, title, control, onScene, onMove, onSelect }: Side) {
+function SideGraph({ side, cameras, place, partings, depth, title, onSelect }: SideProps) {
   const { data, error, isPlaceholderData } = useNeighboursInRun(place, depth);
   const answer = isPlaceholderData ? undefined : data;
   const view = useMemo(() => (answer === undefined ? undefined : neighbourView(answer.around, answer.step)), [answer]);
@@ -83,9 +81,11 @@ function SideGraph({ place, partings, depth, title, control, onScene, onMove, on
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(frame);
   const palette = usePalette(frame);
+  const control = cameras.controls[side];
   const painter = usePainter(canvas, control);
   const select = useCallback((box: Box | null) => box !== null && onSelect(box.name), [onSelect]);
-  const pointer = useGraphPointer({ frame, scene, now: control.now, move: onMove, select, toggle: select, menu: select });
+  const move = useCallback((camera: Camera) => cameras.move(side, camera), [cameras, side]);
+  const pointer = useGraphPointer({ frame, scene, now: control.now, move, select, toggle: select, menu: select });
   const marks = useMemo(
     (): Marks => ({
       selected: place.node,
@@ -101,7 +101,7 @@ function SideGraph({ place, partings, depth, title, control, onScene, onMove, on
     [place.node, pointer.hovered, partings],
   );
   const subject = scene.byName.get(place.node);
-  useEffect(() => onScene(subject ?? null, scene, size), [onScene, subject, scene, size]);
+  useEffect(() => cameras.show(side, subject ?? null, scene, size), [cameras, side, subject, scene, size]);
   useDrawing(painter, { scene, size, marks, palette });
   return (
     <section className="side-graph" aria-label={title}>
@@ -132,55 +132,6 @@ function SideGraph({ place, partings, depth, title, control, onScene, onMove, on
   );
 }
 
-interface Drawn {
-  box: Rect;
-  scene: Scene;
-  size: Size;
-}
-
-// The cameras of both sides. A move of one moves the other, so that the two nodes stay at the same
-// place of their views.
-function useLinkedCameras() {
-  const here = useCamera();
-  const there = useCamera();
-  const drawn = useRef<[Drawn | null, Drawn | null]>([null, null]);
-  return useMemo(() => {
-    const controls = [here, there] as const;
-    const follow = (side: 0 | 1) => {
-      const [own, other] = [drawn.current[side], drawn.current[side === 0 ? 1 : 0]];
-      if (own === null || other === null) return;
-      const { x, y, scale } = controls[side].now();
-      const [from, to] = [own.box, other.box];
-      controls[side === 0 ? 1 : 0].jump({ scale, x: x - from.x + to.x, y: y - from.y + to.y });
-    };
-    const move = (side: 0 | 1) => (camera: Camera) => {
-      controls[side].jump(camera);
-      follow(side);
-    };
-    // The node in the middle, at a scale that shows the larger graph whole if it is legible.
-    const fitBoth = () => {
-      const all = drawn.current.filter((each) => each !== null);
-      if (all.length === 0) return;
-      const scales = all.map(({ scene, size }) => fit({ x: 0, y: 0, width: scene.width, height: scene.height }, size, LARGEST).scale);
-      const scale = Math.max(0.55, Math.min(...scales));
-      drawn.current.forEach((each, side) => {
-        if (each !== null) controls[side as 0 | 1].jump(centreOn(each.box, each.size, scale));
-      });
-    };
-    const onScene = (side: 0 | 1) => (box: Rect | null, scene: Scene, size: Size) => {
-      const isNew = drawn.current[side]?.scene !== scene || drawn.current[side]?.size !== size;
-      drawn.current[side] = box === null || size.width === 0 ? null : { box, scene, size };
-      if (isNew) fitBoth();
-    };
-    const zoom = (factor: number) => {
-      const own = drawn.current[0] ?? drawn.current[1];
-      const side = drawn.current[0] === null ? 1 : 0;
-      if (own !== null) move(side)(zoomAt(controls[side].now(), own.size.width / 2, own.size.height / 2, factor));
-    };
-    return { controls, moves: [move(0), move(1)] as const, onScenes: [onScene(0), onScene(1)] as const, zoom, fitBoth };
-  }, [here, there]);
-}
-
 const close = () => patchRoute({ beside: false });
 
 function Depth({ depth }: { depth: number }) {
@@ -199,7 +150,7 @@ function Depth({ depth }: { depth: number }) {
 export function DivergenceGraphs() {
   const { id, route } = useJobContext();
   const { name, rank, run, chosen, data, error } = useCompared();
-  const linked = useLinkedCameras();
+  const [cameras] = useState(() => new LinkedCameras());
   const partings = useMemo(() => (data === undefined ? null : partingsOf(data)), [data]);
   const differences = useMemo(() => (data === undefined ? [] : differencesOf(data)), [data]);
   const selected = route?.node ?? null;
@@ -229,9 +180,9 @@ export function DivergenceGraphs() {
       actions={
         <>
           <Depth depth={depth} />
-          <Button label={graphWords.zoomOut} icon={Minus} iconOnly small tone="quiet" onClick={() => linked.zoom(1 / 1.3)} />
-          <Button label={graphWords.zoomIn} icon={Plus} iconOnly small tone="quiet" onClick={() => linked.zoom(1.3)} />
-          <Button label={graphWords.fitGraph} icon={Maximize} iconOnly small tone="quiet" onClick={linked.fitBoth} />
+          <Button label={graphWords.zoomOut} icon={Minus} iconOnly small tone="quiet" onClick={() => cameras.zoom(1 / 1.3)} />
+          <Button label={graphWords.zoomIn} icon={Plus} iconOnly small tone="quiet" onClick={() => cameras.zoom(1.3)} />
+          <Button label={graphWords.fitGraph} icon={Maximize} iconOnly small tone="quiet" onClick={() => cameras.fit()} />
           <Button label={words.openOther} icon={ExternalLink} iconOnly small tone="quiet" onClick={openOther} />
           <Button label={words.closeBothGraphs} icon={X} iconOnly small tone="quiet" onClick={close} />
         </>
@@ -242,10 +193,10 @@ export function DivergenceGraphs() {
       {data !== undefined && differences.length === 0 && <Notice title={words.allAgree(data.matched, data.steps)} />}
       {here !== null && there !== null && partings !== null && differences.length > 0 && (
         <div className="side-graphs">
-          <SideGraph place={here} partings={partings.here} depth={depth} title={words.sideTitle(name, rank, step)}
-            control={linked.controls[0]} onScene={linked.onScenes[0]} onMove={linked.moves[0]} onSelect={selectHere} />
-          <SideGraph place={there} partings={partings.there} depth={depth} title={words.sideTitle(run, otherRank, step)}
-            control={linked.controls[1]} onScene={linked.onScenes[1]} onMove={linked.moves[1]} onSelect={selectThere} />
+          <SideGraph side={0} cameras={cameras} place={here} partings={partings.here} depth={depth}
+            title={words.sideTitle(name, rank, step)} onSelect={selectHere} />
+          <SideGraph side={1} cameras={cameras} place={there} partings={partings.there} depth={depth}
+            title={words.sideTitle(run, otherRank, step)} onSelect={selectThere} />
         </div>
       )}
     </Panel>

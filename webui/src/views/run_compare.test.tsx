@@ -80,6 +80,33 @@ it('keeps the comparison in the address', async () => {
   expect(comparisons().at(-1)).toContain('with=bad%3A0');
 });
 
+it('compares within a tolerance and under other names, which the address keeps', async () => {
+  show();
+  await choose('bad');
+  await screen.findByText('3 tensors in 8 steps agree');
+  fireEvent.change(screen.getByLabelText('Relative tolerance'), { target: { value: '0.001' } });
+  fireEvent.change(screen.getByLabelText('Renamed (OLD=NEW, …)'), { target: { value: 'a=b/a' } });
+  fireEvent.click(screen.getByRole('button', { name: 'Compare again' }));
+  await vi.waitFor(() => expect(comparisons()).toHaveLength(2));
+  expect(comparisons()[1]).toContain('rtol=0.001');
+  expect(decodeURIComponent(comparisons()[1] as string)).toContain('map=a=b/a');
+  expect(window.location.hash).toContain('terms=');
+  await choose('');
+  expect(window.location.hash).toBe('#/runs/good');
+});
+
+it('tells whether the inputs were still equal, and leads to both graphs', async () => {
+  const inputs = [{ tensor: 'forward/x:0', state: 'equal' }, { tensor: 'forward/w:0', state: 'not_recorded' }] as const;
+  answer = { ...AGREES, first: { ...DIFFERENCE, there_node: 'net/log', inputs: [...inputs] } };
+  show();
+  await choose('bad');
+  expect(await screen.findByText('its input is still equal · not recorded: forward/w:0')).not.toBeNull();
+  expect(screen.getByText('there net/log')).not.toBeNull();
+  fireEvent.click(screen.getByRole('button', { name: 'Show both graphs' }));
+  expect(window.location.hash).toContain('beside=1');
+  expect(window.location.hash).toContain('node=forward/log');
+});
+
 it('compares with another rank of the same run', async () => {
   show();
   await choose('good');

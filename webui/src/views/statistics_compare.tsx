@@ -1,8 +1,8 @@
 // The statistics of two tensors in a table, where their values were not recorded.
 
-import type { Num, Statistics } from '../api/types';
+import type { Statistics } from '../api/types';
 import { formatNumber } from '../base/format';
-import { toNumber } from '../base/numbers';
+import { toNumber, type Num } from '../base/numbers';
 import { describe } from '../state/describe';
 import { useStatistics, type ValueQuery } from '../state/queries';
 import { Notice } from '../widgets/notice';
@@ -46,9 +46,11 @@ interface Props {
   before: ValueQuery;
   after: ValueQuery;
   titles: readonly [string, string];
+  // The other steps whose values were recorded.
+  saved: readonly number[];
 }
 
-export function StatisticsCompare({ before, after, titles }: Props) {
+export function StatisticsCompare({ before, after, titles, saved }: Props) {
   const [left, right] = [useStatistics({ ...before, enabled: true }), useStatistics({ ...after, enabled: true })];
   const problem = left.error ?? right.error;
   if (problem !== null) return <Notice title={words.nothingToCompare}>{describe(problem)}</Notice>;
@@ -56,7 +58,9 @@ export function StatisticsCompare({ before, after, titles }: Props) {
   const [from, to] = [left.data.statistics, right.data.statistics];
   return (
     <div className="compare-statistics">
-      <p className="muted">{words.onlyStatistics}</p>
+      <p className="muted">
+        {words.onlyStatistics} {words.savedSteps(saved)}
+      </p>
       <table aria-label={words.statisticsCompared}>
         <thead>
           <tr>

@@ -366,7 +366,7 @@ export function TensorCompare({ tensor, query }: Props) {
   const body = () => {
     if (!complete) return <Notice title={words.choose[against.kind]} />;
     if (saved !== null && (gone || isNotRecorded(problem))) {
-      return <StatisticsCompare before={other} after={query} titles={[sideTitle(other), sideTitle(query)]} />;
+      return <StatisticsCompare before={other} after={query} titles={[sideTitle(other), sideTitle(query)]} saved={steps} />;
     }
     if (gone) return <Notice title={words.stepGone(against.value)}>{words.keptSteps(steps)}</Notice>;
     if (missing) return null;

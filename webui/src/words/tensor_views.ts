@@ -60,11 +60,10 @@ export const keptSteps = (steps: readonly number[]) =>
     steps.length === 0 ? '' : `Compare with step ${steps.join(' or ')}. `
   }For other steps, stop there and download the values, or record the history.`;
 // For recorded runs.
-export const onlyStatistics = 'The values were not recorded on both sides; these are the statistics.';
+export const onlyStatistics = 'The values were not recorded on both sides, so only the statistics can be compared.';
 export const statisticsCompared = 'Statistics of both sides';
 export const statistic = 'Statistic';
 export const specialCounts = { nan: 'NaN', pos_inf: '+Inf', neg_inf: '−Inf' };
-export const stepNotSaved = (step: string) => `Values of step ${step} were not recorded`;
 export const savedSteps = (steps: readonly number[]) => {
   if (steps.length === 0) return 'No other values of this tensor were recorded.';
   const some = steps.slice(0, 3).toSorted((a, b) => a - b);
