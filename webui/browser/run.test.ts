@@ -67,7 +67,7 @@ it('compares any two steps whose values were saved', async () => {
   await openTensor('step=30&panel=compare&with=step:10');
   await page.getByLabel('Comparison').getByText(/not close/).waitFor();
   await page.getByRole('grid').nth(1).waitFor();
-  expect(await page.getByLabel('Compare with').first().inputValue()).toBe('step');
+  expect(await page.getByLabel('Compare with', { exact: true }).inputValue()).toBe('step');
   expect(browser.errors).toEqual([]);
 });
 

@@ -6,7 +6,7 @@ import type { Difference, Divergence } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
 import { goToTensor } from '../state/checks';
 import { describe } from '../state/describe';
-import { patchRoute } from '../state/router';
+import { patchRoute, useRouter } from '../state/router';
 import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
@@ -49,6 +49,7 @@ function showGraphs({ step, node, slot }: Difference, rank: number): void {
 
 function Result({ found, rank }: { found: Divergence; rank: number }) {
   const { first, next, matched, steps } = found;
+  const beside = useRouter(({ route }) => route.view === 'job' && route.route.beside);
   const missing = found.only_here_count + found.only_there_count;
   return (
     <>
@@ -64,7 +65,7 @@ function Result({ found, rank }: { found: Divergence; rank: number }) {
               {words.firstDifference}
             </p>
             <span className="grow" />
-            <Button label={words.showBothGraphs} icon={Columns2} small onClick={() => showGraphs(first, rank)} />
+            {!beside && <Button label={words.showBothGraphs} icon={Columns2} small onClick={() => showGraphs(first, rank)} />}
           </div>
           <ul aria-label={words.firstDifference}>
             <DifferenceRow difference={first} rank={rank} />
