@@ -3,7 +3,7 @@
 
 import { ExternalLink, Maximize, Minus, Plus, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import type { Difference, Divergence } from '../api/types';
+import type { Divergence, Renaming } from '../api/types';
 import { runId } from '../base/run_id';
 import type { Camera } from '../graph/camera';
 import { neighbourView } from '../graph/neighbourhood';
@@ -26,7 +26,7 @@ import { useGraphPointer } from './graph_pointer';
 import { useJobContext } from './job_context';
 import { LinkedCameras, type Side } from './linked_cameras';
 import { useSize } from './use_camera';
-import { differencesOf, useCompared } from './use_compared';
+import { differencesOf, nameHere, nameThere, useCompared } from './use_compared';
 import { useDrawing, usePainter } from './use_painter';
 import { usePalette } from './use_palette';
 import { useViewScene } from './use_view_scene';
@@ -36,7 +36,6 @@ const DEPTH = 2;
 
 type Partings = ReadonlyMap<string, Parting>;
 
-const nameThere = ({ node, there_node }: Difference) => there_node ?? node;
 const nodeOf = (tensor: string) => tensor.slice(0, tensor.lastIndexOf(':'));
 
 // How the nodes of both sides compare, by their names on each side.
@@ -46,7 +45,7 @@ function partingsOf(found: Divergence): { here: Partings; there: Partings } {
   for (const each of differencesOf(found).toReversed()) {
     const parting = each === found.first ? 'first' : 'later';
     here.set(each.node, parting);
-    there.set(nameThere(each), parting);
+    there.set(each.there_node, parting);
   }
   return { here, there };
 }
@@ -70,6 +69,7 @@ interface SideProps {
 
 const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
 const NONE: ReadonlySet<string> = new Set();
+const NO_RENAMINGS: readonly Renaming[] = [];
 
 function SideGraph({ side, cameras, place, partings, depth, title, onSelect }: SideProps) {
   const { data, error, isPlaceholderData } = useNeighboursInRun(place, depth);
@@ -155,9 +155,9 @@ export function DivergenceGraphs() {
   const differences = useMemo(() => (data === undefined ? [] : differencesOf(data)), [data]);
   const selected = route?.node ?? null;
   const focus = differences.find(({ node, step }) => node === selected && String(step) === route?.step) ?? differences[0];
-  // A selected node that is not among the differences is shown where it is, by the same name.
   const node = selected ?? focus?.node;
-  const otherNode = focus !== undefined && node === focus.node ? nameThere(focus) : node;
+  const renamings = data?.renamings ?? NO_RENAMINGS;
+  const otherNode = focus !== undefined && node === focus.node ? focus.there_node : node && nameThere(node, renamings);
   const step = Number(route?.step ?? focus?.step ?? 0);
   const otherRank = chosen ?? 0;
   const here = useMemo(() => (node === undefined ? null : { run: id, rank, step, node }), [id, rank, step, node]);
@@ -168,8 +168,8 @@ export function DivergenceGraphs() {
   const depth = route?.around ?? DEPTH;
   const selectHere = useCallback((next: string) => goToTensor({ step, node: next, slot: 0, rank }), [step, rank]);
   const selectThere = useCallback(
-    (next: string) => selectHere(differences.find((each) => nameThere(each) === next)?.node ?? next),
-    [selectHere, differences],
+    (next: string) => selectHere(differences.find((each) => each.there_node === next)?.node ?? nameHere(next, renamings)),
+    [selectHere, differences, renamings],
   );
   const openOther = () =>
     navigate({ view: 'job', route: { ...jobRoute(runId(run)), rank: otherRank, step: String(step), node: otherNode ?? null, compare: `${name}:${rank}` } }, 'push');

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { fireEvent, render, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Divergence } from '../api/types';
+import type { ComparedInput, Difference, Divergence } from '../api/types';
 import { emptyJob } from '../state/job';
 import { useJob } from '../state/job_store';
 import { createQueryClient } from '../state/queries';
@@ -19,8 +19,9 @@ const AGREES: Divergence = {
   only_there_count: 0,
   first: null,
   next: [],
+  renamings: [],
 };
-const DIFFERENCE = { step: 5, mode: 'train', pass: 1, node: 'forward/log', slot: 0, exec_order: 2, measure: 'max', here: 1, there: 'Infinity' } as const;
+const DIFFERENCE: Difference = { step: 5, mode: 'train', pass: 1, node: 'forward/log', there_node: 'forward/log', inputs: [], slot: 0, exec_order: 2, measure: 'max', here: 1, there: 'Infinity' };
 const run = (id: string, ranks: number) => ({ id, ranks: Array.from({ length: ranks }, (_, rank) => ({ rank })) });
 
 let answer: Divergence = AGREES;
@@ -96,12 +97,13 @@ it('compares within a tolerance and under other names, which the address keeps',
 });
 
 it('tells whether the inputs were still equal, and leads to both graphs', async () => {
-  const inputs = [{ tensor: 'forward/x:0', state: 'equal' }, { tensor: 'forward/w:0', state: 'not_recorded' }] as const;
-  answer = { ...AGREES, first: { ...DIFFERENCE, there_node: 'net/log', inputs: [...inputs] } };
+  const input = (node: string, state: ComparedInput['state']): ComparedInput => ({ node, there_node: null, slot: 0, state, measure: null, here: null, there: null });
+  answer = { ...AGREES, renamings: [{ from: 'forward', to: 'net', nodes: 3 }], first: { ...DIFFERENCE, there_node: 'net/log', inputs: [input('forward/x', 'equal'), input('forward/w', 'not_recorded')] } };
   show();
   await choose('bad');
   expect(await screen.findByText('its input is still equal · not recorded: forward/w:0')).not.toBeNull();
   expect(screen.getByText('there net/log')).not.toBeNull();
+  expect(screen.getByText('forward → net (3 nodes)')).not.toBeNull();
   fireEvent.click(screen.getByRole('button', { name: 'Show both graphs' }));
   expect(window.location.hash).toContain('beside=1');
   expect(window.location.hash).toContain('node=forward/log');

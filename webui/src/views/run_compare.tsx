@@ -17,7 +17,7 @@ const valueText = (value: number | string) => (typeof value === 'number' ? forma
 
 // Whether what the op has read was still the same.
 function inputsText({ inputs }: Difference): string {
-  const named = (state: string) => (inputs ?? []).filter((input) => input.state === state).map((input) => input.tensor);
+  const named = (state: string) => inputs.filter((input) => input.state === state).map(({ node, slot }) => `${node}:${slot}`);
   const [equal, different, missing] = [named('equal'), named('differs'), named('not_recorded')];
   const parts: string[] = [];
   if (different.length > 0) parts.push(words.inputsDiffer(different));
@@ -36,7 +36,7 @@ function DifferenceRow({ difference, rank }: { difference: Difference; rank: num
         <FullName name={node} />
         <span className="muted mono ellipsis">{words.differsIn(measure, valueText(here), valueText(there))}</span>
       </button>
-      {other !== undefined && other !== node && <p className="muted mono ellipsis">{words.namedThere(other)}</p>}
+      {other !== node && <p className="muted mono ellipsis">{words.namedThere(other)}</p>}
       {inputs !== '' && <p className="muted">{inputs}</p>}
     </li>
   );
@@ -48,7 +48,7 @@ function showGraphs({ step, node, slot }: Difference, rank: number): void {
 }
 
 function Result({ found, rank }: { found: Divergence; rank: number }) {
-  const { first, next, matched, steps } = found;
+  const { first, next, matched, steps, renamings } = found;
   const beside = useRouter(({ route }) => route.view === 'job' && route.route.beside);
   const missing = found.only_here_count + found.only_there_count;
   return (
@@ -81,6 +81,18 @@ function Result({ found, rank }: { found: Divergence; rank: number }) {
             {next.map((each, place) => (
               // The same tensor may differ several times in a step.
               <DifferenceRow key={place} difference={each} rank={rank} />
+            ))}
+          </ul>
+        </details>
+      )}
+      {renamings.length > 0 && (
+        <details>
+          <summary>{words.renamed(renamings.length)}</summary>
+          <ul aria-label={words.renamed(renamings.length)}>
+            {renamings.map(({ from, to, nodes }) => (
+              <li key={from} className="mono muted">
+                {words.renaming(from, to, nodes)}
+              </li>
             ))}
           </ul>
         </details>

@@ -8,11 +8,12 @@ import type { Comparison, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
 import { formatCount, formatNumber } from '../base/format';
 import type { AxisRange } from '../base/slice';
+import { isRun, runId, runName } from '../base/run_id';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { stepOf, stepsToCompare } from '../state/kept_steps';
 import { useRun } from '../state/run_store';
-import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
+import { useComparison, useRuns, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
 import { gridOf, indexOfCell, type GridData } from '../widgets/grid_data';
@@ -24,7 +25,7 @@ import { typeNotShown } from '../words/tensor';
 import * as words from '../words/tensor_views';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
-import { againstOf, useSavedSteps, type Against } from './compare_side';
+import { againstOf, parseRunSide, useSavedSteps, type Against } from './compare_side';
 import { StatisticsCompare } from './statistics_compare';
 import { axesOf } from './tensor_values';
 import './tensor_compare.css';
@@ -35,8 +36,8 @@ export function formatAgainst({ kind, value }: Against): string {
   return kind === 'previous' ? kind : `${kind}:${value}`;
 }
 
-// The request for the values of the other side.
-export function otherQuery(query: ValueQuery, { kind, value }: Against): ValueQuery {
+// The request for the values of the other side. `now` is the step of a job whose query names none.
+export function otherQuery(query: ValueQuery, { kind, value }: Against, now = 0): ValueQuery {
   switch (kind) {
     case 'previous':
       return { ...query, step: 'previous' };
@@ -46,6 +47,10 @@ export function otherQuery(query: ValueQuery, { kind, value }: Against): ValueQu
       return { ...query, rank: Number(value) };
     case 'tensor':
       return { ...query, name: value };
+    case 'run': {
+      const { run, rank, step } = parseRunSide(value);
+      return { ...query, job: runId(run), rank: rank ?? query.rank, step: step ?? query.step ?? String(now) };
+    }
   }
 }
 
@@ -55,7 +60,15 @@ const isGone = (error: Error) => error instanceof Problem && error.code === 'val
 function isComplete({ kind, value }: Against): boolean {
   if (kind === 'previous') return true;
   if (kind === 'tensor') return /:\d+$/.test(value);
+  if (kind === 'run') return parseRunSide(value).run !== '';
   return /^\d+$/.test(value);
+}
+
+// The recorded runs that the server has, except the one that the page shows.
+function useOtherRuns(): readonly string[] {
+  const { id } = useJobContext();
+  const { data } = useRuns();
+  return useMemo(() => (data?.runs ?? []).map((run) => run.id).filter((run) => runId(run) !== id), [data, id]);
 }
 
 interface ChoiceProps {
@@ -74,12 +87,14 @@ function AgainstChoice({ against, tensor, steps, recorded, onChange }: ChoicePro
   const others = (info?.ranks ?? []).filter(({ rank }) => rank !== (route?.rank ?? 0));
   const [text, setText] = useState(against.value);
   useEffect(() => setText(against.value), [against.value, against.kind]);
+  const runs = useOtherRuns();
   const pick = (kind: Against['kind']) => {
     const first = {
       previous: '',
       step: String((steps[0] ?? recorded?.find((step) => String(step) !== route?.step)) ?? ''),
       rank: String(others[0]?.rank ?? 0),
       tensor: tensor.name,
+      run: runs[0] ?? '',
     };
     onChange({ kind, value: first[kind] });
   };
@@ -99,7 +114,22 @@ function AgainstChoice({ against, tensor, steps, recorded, onChange }: ChoicePro
           {words.anotherRank}
         </option>
         <option value="tensor">{words.anotherTensor}</option>
+        <option value="run" disabled={runs.length === 0}>
+          {words.anotherRun}
+        </option>
       </select>
+      {against.kind === 'run' && (
+        <select
+          className="field compare-run"
+          aria-label={words.toCompare.run}
+          value={parseRunSide(against.value).run}
+          onChange={(event) => onChange({ kind: 'run', value: event.target.value })}
+        >
+          {[...new Set([...runs, parseRunSide(against.value).run])].map((run) => (
+            <option key={run}>{run}</option>
+          ))}
+        </select>
+      )}
       {against.kind === 'rank' && (
         <select
           className="field compare-rank"
@@ -330,6 +360,7 @@ function titleOf(query: ValueQuery, step: number, tensor: TensorSummary, ranks: 
   const parts = [words.step(step)];
   if (ranks > 1) parts.unshift(words.rank(query.rank));
   if (query.name !== tensor.name) parts.unshift(query.name);
+  if (isRun(query.job)) parts.unshift(runName(query.job));
   return parts.join(', ');
 }
 
@@ -347,8 +378,8 @@ export function TensorCompare({ tensor, query }: Props) {
   const [tolerance, setTolerance] = useState<Tolerance>({ rtol: 1e-5, atol: 1e-8 });
   const [heat, setHeat] = useState(false);
   const [active, setActive] = useState(0);
-  const other = otherQuery(query, against);
   const now = useJob(({ model: { info } }) => info?.ranks.find(({ rank }) => rank === query.rank)?.step ?? info?.step ?? 0);
+  const other = otherQuery(query, against, now);
   const steps = saved ?? stepsToCompare(query, now);
   const recorded = useRun((state) => state.steps);
   const gone = against.kind === 'step' && !steps.includes(Number(against.value));
@@ -365,7 +396,7 @@ export function TensorCompare({ tensor, query }: Props) {
   const sideTitle = (side: ValueQuery) => titleOf(side, Number(side.step ?? now), tensor, ranks);
   const body = () => {
     if (!complete) return <Notice title={words.choose[against.kind]} />;
-    if (saved !== null && (gone || isNotRecorded(problem))) {
+    if ((saved !== null && gone) || isNotRecorded(problem)) {
       return <StatisticsCompare before={other} after={query} titles={[sideTitle(other), sideTitle(query)]} saved={steps} />;
     }
     if (gone) return <Notice title={words.stepGone(against.value)}>{words.keptSteps(steps)}</Notice>;

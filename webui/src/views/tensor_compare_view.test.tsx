@@ -77,5 +77,5 @@ it('says what to do instead of asking for a step that is gone', () => {
   show('step:3');
   expect(screen.getByText('Values of step 3 are not kept')).not.toBeNull();
   expect(screen.getByText(/Compare with step 6\./)).not.toBeNull();
-  expect(asked).toEqual([]);
+  expect(asked.filter((url) => !url.endsWith('/runs'))).toEqual([]);
 });

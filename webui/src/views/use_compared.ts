@@ -1,6 +1,6 @@
 // What a recorded run is compared with, as the address says, and what the comparison has found.
 
-import type { Difference, Divergence, Run } from '../api/types';
+import type { Difference, Divergence, Renaming, Run } from '../api/types';
 import { runName } from '../base/run_id';
 import { useJob } from '../state/job_store';
 import { useDivergence, useRuns } from '../state/queries';
@@ -49,3 +49,14 @@ export function compareWith(run: string, rank: number | null): void {
 }
 
 export const differencesOf = ({ first, next }: Divergence): readonly Difference[] => (first === null ? [] : [first, ...next]);
+
+// The name of a node in the other run, where nodes or the scopes around them have other names.
+export function nameThere(node: string, renamings: readonly Renaming[]): string {
+  const inside = renamings.filter(({ from }) => node === from || node.startsWith(`${from}/`));
+  const [best] = inside.toSorted((a, b) => b.from.length - a.from.length);
+  return best === undefined ? node : best.to + node.slice(best.from.length);
+}
+
+// The name here of a node of the other run.
+export const nameHere = (node: string, renamings: readonly Renaming[]): string =>
+  nameThere(node, renamings.map(({ from, to, nodes }) => ({ from: to, to: from, nodes })));

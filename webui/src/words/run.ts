@@ -96,6 +96,8 @@ export const inputsEqual = (count: number) => (count === 1 ? 'its input is still
 export const inputsDiffer = (names: readonly string[]) => `${names.length === 1 ? 'input differs' : 'inputs differ'}: ${names.join(', ')}`;
 export const inputsNotRecorded = (names: readonly string[]) => `not recorded: ${names.join(', ')}`;
 export const namedThere = (name: string) => `there ${name}`;
+export const renamed = (count: number) => `${formatCount(count)} ${count === 1 ? 'name differs' : 'names differ'}`;
+export const renaming = (from: string, to: string, nodes: number) => `${from} → ${to}${nodes > 1 ? ` (${formatCount(nodes)} nodes)` : ''}`;
 export const showBothGraphs = 'Show both graphs';
 export const bothGraphs = 'Both graphs';
 export const closeBothGraphs = 'Close the comparison';

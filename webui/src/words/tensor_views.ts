@@ -48,12 +48,13 @@ export const previousStep = 'the previous step';
 export const anotherStep = 'another step';
 export const anotherRank = 'another rank';
 export const anotherTensor = 'another tensor';
+export const anotherRun = 'a recorded run';
 export const rankToCompare = 'Rank to compare with';
 export const rank = (rank: number) => `rank ${rank}`;
 export const step = (step: number) => `step ${step}`;
-export const toCompare = { step: 'Step to compare with', tensor: 'Tensor to compare with' };
+export const toCompare = { step: 'Step to compare with', tensor: 'Tensor to compare with', run: 'Run to compare with' };
 export const placeholders = { tensor: 'scope/node:slot' };
-export const choose = { previous: '', rank: 'Choose a rank', step: 'Choose a step', tensor: 'Choose a tensor' };
+export const choose = { previous: '', rank: 'Choose a rank', step: 'Choose a step', tensor: 'Choose a tensor', run: 'Choose a run' };
 export const stepGone = (step: string) => `Values of step ${step} are not kept`;
 export const keptSteps = (steps: readonly number[]) =>
   `A job has the values of its current step, and of the step before where they are recorded. ${
