@@ -125,6 +125,7 @@ def test_script_without_torch_just_runs(debug_run) -> None:
         (["run", "--", "no-such-program-here"], "cannot run no-such-program-here"),
         (["run", "--result", "/no/such/folder/r.json", "--", "true"], "no such directory: /no/such/folder"),
         (["nonsense"], "invalid choice"),
+        (["show", "runs/x", "--ste", "1"], "unrecognized arguments: --ste"),
     ],
 )
 def test_wrong_usage_is_named_and_exits_2(arguments: list[str], pattern: str) -> None:

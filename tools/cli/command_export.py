@@ -38,6 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--output",
         "-o",
+        "--to",
         type=Path,
         metavar="PATH",
         help="output file, or directory (default: JOB.FORMAT, or RUN-FORMAT)",

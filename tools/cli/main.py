@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from graphdbg import __version__
 
@@ -59,8 +60,15 @@ COMMANDS = (
 )
 
 
+class _Parser(argparse.ArgumentParser):
+    """Takes no abbreviations: `--to` must not become the `--token-file` of a command without `--to`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})
+
+
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="graphdbg",
         description="A debugger for deep-learning training.",
         epilog="Exit codes: 0 success, 1 job failed or a check found a problem, 2 wrong usage, "

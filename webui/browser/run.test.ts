@@ -67,7 +67,7 @@ it('compares any two steps whose values were saved', async () => {
   await openTensor('step=30&panel=compare&with=step:10');
   await page.getByLabel('Comparison').getByText(/not close/).waitFor();
   await page.getByRole('grid').nth(1).waitFor();
-  expect(await page.getByLabel('Compare with').first().inputValue()).toBe('step');
+  expect(await page.getByLabel('Compare with', { exact: true }).inputValue()).toBe('step');
   expect(browser.errors).toEqual([]);
 });
 
@@ -81,6 +81,31 @@ it('finds where a condition matches, and goes there', async () => {
   await page.getByText('2 hits').first().waitFor();
   await page.getByRole('button', { name: /step 12/ }).first().click();
   expect(await stepNow()).toBe('step 12 of 40');
+  // The step at which only the check has a hit.
+  expect(await page.locator('.run-hit').count()).toBe(3);
+  await button('Next hit').click();
+  await button('Next hit').click();
+  expect(await stepNow()).toBe('step 33 of 40');
+});
+
+it('shows both graphs of a divergence side by side, and moves them together', async () => {
+  await openTensor('step=25&compare=baseline:0');
+  await button('Show both graphs').click();
+  expect(await address()).toContain('beside=1');
+  const side = (name: string) => page.getByRole('region', { name });
+  const [here, there] = [side('nightly, rank 0, step 25'), side('baseline, rank 0, step 25')];
+  await here.getByRole('img', { name: /forward\/log/ }).waitFor();
+  await there.getByRole('img', { name: /forward\/log/ }).waitFor();
+  const picture = () => there.locator('canvas').screenshot();
+  const before = await picture();
+  await here.locator('canvas').hover();
+  await page.mouse.wheel(0, 120);
+  await expect.poll(async () => Buffer.compare(await picture(), before)).not.toBe(0);
+  await browser.shot('both_graphs');
+  expect(await browser.axe()).toEqual([]);
+  await button('Close the comparison').click();
+  await page.getByRole('img', { name: /nodes/ }).first().waitFor();
+  expect(browser.errors).toEqual([]);
 });
 
 it('has no defects that axe finds', async () => {

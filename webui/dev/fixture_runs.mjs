@@ -6,6 +6,7 @@ const STEPS = 40;
 const SAVED_EVERY = 10;
 const LOSS = 'forward/log:0';
 const HIT_STEPS = [12, 25];
+const CHECK_STEPS = [12, 33];
 
 const saved = (step) => step % SAVED_EVERY === 0;
 
@@ -54,9 +55,21 @@ export class FixtureRun {
 
   check(body) {
     const id = String(this.checks.size + 1);
-    const hits = body.watchpoint.condition.id === 'inf' ? this.job.hits.map((hit) => ({ ...hit, evidence: 'statistics' })) : [];
+    const hits = body.watchpoint.condition.id === 'inf' ? CHECK_STEPS.map((step, i) => ({ ...this.hit(i + 1, step), evidence: 'statistics' })) : [];
     this.checks.set(id, { state: 'done', done: STEPS, total: STEPS, hits, hit_count: hits.length, not_recorded: 0, error: null });
     return id;
+  }
+
+  // This run parts from the others at its first logarithm, in the step of its second hit.
+  divergence() {
+    const at = (node, there_node, measure, place) => ({
+      step: HIT_STEPS[1], mode: 'train', pass: 1, node, there_node, slot: 0, exec_order: place, measure, here: 1, there: 'Infinity',
+      inputs: this.job.graph.byName.get(node).inputs?.map((name) => ({ node: name, there_node: name, slot: 0, state: 'equal', measure: null, here: null, there: null })) ?? [],
+    });
+    return {
+      steps: HIT_STEPS[1], matched: 1200, only_here: ['forward/head/add:0'], only_there: [], only_here_count: 1, only_there_count: 0,
+      first: at('forward/log', 'forward/log', 'max', 30), next: [], renamings: [],
+    };
   }
 
   route(method, rest, query, body, headers) {
@@ -72,6 +85,7 @@ export class FixtureRun {
       case 'GET ': return { body: this.info() };
       case 'GET steps': return { body: { steps: this.steps(), next_cursor: null } };
       case 'GET collections': return { body: { collections: [{ name: 'losses', level: 'statistics', tensors: [LOSS] }] } };
+      case 'GET divergence': return { body: this.divergence() };
       case 'GET tensor/history': return { body: this.history(query.get('name') ?? '') };
       case 'GET watchpoints': return { body: { watchpoints: [] } };
       case 'POST checks': return { status: 202, body: { check_id: this.check(body) } };

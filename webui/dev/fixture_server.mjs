@@ -40,7 +40,7 @@ const { values: flags } = parseArgs({
     allow: { type: 'string' },
     // The second job is one of MindSpore, and is damaged.
     untrusted: { type: 'boolean', default: false },
-    // Has a recorded run, "nightly".
+    // Has two recorded runs, "nightly" and "baseline".
     runs: { type: 'boolean', default: false },
   },
 });
@@ -236,7 +236,7 @@ function jobRoute(job, method, rest, query, body, headers) {
 }
 
 const runs = new Map();
-if (flags.runs) runs.set('nightly', new FixtureRun('nightly', new FixtureJob('nightly', 'nightly'), jobRoute));
+if (flags.runs) for (const id of ['nightly', 'baseline']) runs.set(id, new FixtureRun(id, new FixtureJob(id, id), jobRoute));
 
 function route(method, path, query, body, headers) {
   if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051', storage: trust.storage } };

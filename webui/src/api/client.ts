@@ -16,6 +16,7 @@ import type {
   NodeDetail,
   RecordedStep,
   Recording,
+  RecordingRequest,
   Run,
   ScopeView,
   SearchPage,
@@ -154,7 +155,7 @@ export const api = {
   catchTensors: (id: string, node: string, rank: number) =>
     http.json<{ node: string }>(job(id, '/tensor/catch'), { method: 'POST', body: { node, rank } }),
   recording: (id: string, signal?: AbortSignal) => http.json<Recording>(job(id, '/recording'), { signal }),
-  setRecording: (id: string, body: { on: boolean; directory?: string }) =>
+  setRecording: (id: string, body: RecordingRequest) =>
     http.json<Recording>(job(id, '/recording'), { method: 'PUT', body }),
   runHistory: (id: string, name: string, rank: number, points: number, signal?: AbortSignal) =>
     http.json<TensorHistory>(job(id, '/tensor/history'), { query: { name, rank, points }, signal }),
@@ -164,8 +165,8 @@ export const api = {
     http.json<{ steps: RecordedStep[]; next_cursor: string | null }>(job(id, '/steps'), { query, signal }),
   collections: (id: string, signal?: AbortSignal) =>
     http.json<{ collections: Collection[] }>(job(id, '/collections'), { signal }),
-  divergence: (id: string, rank: number, other: string, signal?: AbortSignal) =>
-    http.json<Divergence>(job(id, '/divergence'), { query: { rank, with: other }, signal }),
+  divergence: (id: string, rank: number, other: string, terms: Readonly<Record<string, string>>, signal?: AbortSignal) =>
+    http.json<Divergence>(job(id, '/divergence'), { query: { ...terms, rank, with: other }, signal }),
   startCheck: (id: string, body: CheckRequest) =>
     http.json<{ check_id: string }>(job(id, '/checks'), { method: 'POST', body }),
   check: (id: string, check: string, signal?: AbortSignal) =>

@@ -2,7 +2,7 @@
 // from proto/http/openapi.yaml; the others are what the page derives from them.
 
 import type { Elements } from '../base/elements';
-import type { components } from './openapi';
+import type { components, operations } from './openapi';
 
 type Schemas = components['schemas'];
 
@@ -102,6 +102,7 @@ export interface HitsPage {
 export type Run = Schemas['Run'];
 export type LastOp = Schemas['LastOp'];
 export type Recording = Schemas['Recording'];
+export type RecordingRequest = operations['setRecording']['requestBody']['content']['application/json'];
 export type RankRecording = Recording['ranks'][number];
 export type RecordedStep = Schemas['RecordedStep'];
 export type Collection = Schemas['Collection'];
@@ -110,6 +111,8 @@ export type CheckHit = CheckReport['hits'][number];
 
 export type Divergence = Schemas['Divergence'];
 export type Difference = Schemas['Difference'];
+export type ComparedInput = Difference['inputs'][number];
+export type Renaming = Divergence['renamings'][number];
 
 export interface CheckRequest {
   watchpoint: WatchpointSpec;

@@ -3,7 +3,7 @@
 import { compactCount } from '../base/format';
 import type { Camera } from './camera';
 import { SCOPE_HEADER } from './layout_types';
-import type { Marks } from './marks';
+import type { Marks, Parting } from './marks';
 import type { Palette } from './palette';
 import type { Box } from './scene';
 import { phaseOf } from './phase';
@@ -292,6 +292,39 @@ function drawHitBadge(
   context.fillText(text, x + 15 * k, y + height / 2 + 0.5 * k);
 }
 
+// Draws the text of a badge at the upper right corner of a box, filled or hollow.
+function drawTextBadge(context: Context, box: Box, text: string, filled: boolean, colours: [string, string], k: number): void {
+  const width = (text.length * 6.2 + 10) * k;
+  const height = 15 * k;
+  const x = box.x + box.width - width + 7 * k;
+  const y = box.y - height + 4;
+  const [strong, on] = colours;
+  context.fillStyle = filled ? strong : on;
+  context.strokeStyle = strong;
+  context.lineWidth = 1.3 * k;
+  context.beginPath();
+  context.roundRect(x, y, width, height, 4 * k);
+  context.fill();
+  context.stroke();
+  context.fillStyle = filled ? on : strong;
+  context.textBaseline = 'middle';
+  context.fillText(text, x + 5 * k, y + height / 2 + 0.5 * k);
+}
+
+const PARTING_BADGES: Record<Parting, string> = { first: '1st ≠', later: '≠', only_here: 'only here' };
+
+// Draws how the node compares with that of another run: a thick ring at the first difference, a
+// thin one at later ones, and a dashed one if the other run does not have the node.
+function drawParting(context: Context, box: Box, parting: Parting, palette: Palette, k: number, camera: Camera): void {
+  const colour = parting === 'only_here' ? palette.watch : palette.hit;
+  if (parting === 'only_here') context.setLineDash([5 * k, 3 * k]);
+  drawRing(context, box, colour, parting === 'first' ? 2.6 : 1.3, 0, camera);
+  context.setLineDash([]);
+  context.font = `600 ${10 * k}px ${palette.fontMono}`;
+  const [strong, on] = parting === 'first' ? [palette.hit, palette.onHit] : [colour, palette.canvas];
+  drawTextBadge(context, box, PARTING_BADGES[parting], parting === 'first', [strong, on], k);
+}
+
 // Draws the watch mark, fainter where the whole scope is watched and the mark is implied.
 function drawWatched(
   context: Context,
@@ -357,5 +390,7 @@ export function drawMarks(
   if (box.node.watched !== 'none' && camera.scale > 0.12) {
     drawWatched(context, box, implied, palette, k);
   }
-  if (hits > 0) drawHitBadge(context, box, hits, trail === 'propagated', palette, k);
+  const parting = marks.partings?.get(box.name);
+  if (parting !== undefined) drawParting(context, box, parting, palette, k, camera);
+  else if (hits > 0) drawHitBadge(context, box, hits, trail === 'propagated', palette, k);
 }

@@ -248,11 +248,24 @@ export function useComparison(query: ValueQuery, against: string, { rtol, atol }
 }
 
 // Where a run parts from another one or from another rank, RUN:RANK; null asks for nothing.
-export function useDivergence(run: string, rank: number, other: string | null, version: string) {
+export function useDivergence(run: string, rank: number, other: string | null, terms: string | null, version: string) {
   return useQuery({
-    queryKey: ['divergence', run, rank, other, version],
-    queryFn: ({ signal }) => api.divergence(run, rank, other ?? '', signal),
+    queryKey: ['divergence', run, rank, other, terms, version],
+    queryFn: ({ signal }) => api.divergence(run, rank, other ?? '', Object.fromEntries(new URLSearchParams(terms ?? '')), signal),
     enabled: other !== null,
+  });
+}
+
+// What is around a node of a recorded run in a step. Null asks for nothing.
+export function useNeighboursInRun(place: { run: string; rank: number; step: number; node: string } | null, depth: number) {
+  return useQuery({
+    queryKey: ['neighbours in run', place, depth],
+    queryFn: async ({ signal }) => {
+      const { run, rank, step, node } = place as NonNullable<typeof place>;
+      return { step, around: await api.neighbours(run, node, depth, rank, String(step), signal) };
+    },
+    enabled: place !== null,
+    placeholderData: keepPreviousData,
   });
 }
 

@@ -22,6 +22,8 @@ describe('addresses', () => {
         panel: 'compare',
         against: 'tensor:forward/relu:0',
         compare: 'other-run:1',
+        terms: 'rtol=0.001&by=digest',
+        beside: true,
         around: 2,
         open: ['forward', 'forward/x,y'],
       },

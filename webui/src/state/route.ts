@@ -22,6 +22,10 @@ export interface JobRoute {
   against: string | null;
   // The run and rank that a recorded run is compared with, such as "abc:0".
   compare: string | null;
+  // How that comparison is made, such as "rtol=0.001&by=digest"; null for the server's defaults.
+  terms: string | null;
+  // Both graphs of that comparison are shown side by side.
+  beside: boolean;
   // Depth of the node's neighbourhood in tensors; null shows the whole graph.
   around: number | null;
   // Open scopes; null lets the page choose them.
@@ -34,7 +38,7 @@ export const MAX_AROUND = 20;
 export type Route = { view: 'jobs' } | { view: 'audit' } | { view: 'job'; route: JobRoute };
 
 export function jobRoute(job: string): JobRoute {
-  return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, compare: null, around: null, open: null };
+  return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, compare: null, terms: null, beside: false, around: null, open: null };
 }
 
 const AUDIT = '#/audit';
@@ -51,7 +55,7 @@ function encode(text: string): string {
 export function formatRoute(route: Route): string {
   if (route.view === 'jobs') return '#/';
   if (route.view === 'audit') return AUDIT;
-  const { job, graph, rank, node, slot, step, slice, panel, against, compare, around, open } = route.route;
+  const { job, graph, rank, node, slot, step, slice, panel, against, compare, terms, beside, around, open } = route.route;
   const parts: string[] = [];
   const add = (key: string, value: string | null) => {
     if (value !== null) parts.push(`${key}=${value}`);
@@ -65,6 +69,8 @@ export function formatRoute(route: Route): string {
   add('panel', panel === null ? null : encode(panel));
   add('with', against === null ? null : encode(against));
   add('compare', compare === null ? null : encode(compare));
+  add('terms', terms === null ? null : encode(terms));
+  add('beside', beside ? '1' : null);
   add('around', around === null ? null : String(around));
   add('open', open === null ? null : open.map(encode).join(','));
   const query = parts.length === 0 ? '' : `?${parts.join('&')}`;
@@ -114,6 +120,8 @@ export function parseRoute(fragment: string): Route {
       panel: text('panel'),
       against: text('with'),
       compare: text('compare'),
+      terms: text('terms'),
+      beside: text('beside') === '1',
       around: Number.isInteger(around) && around >= 1 ? Math.min(around, MAX_AROUND) : null,
       open:
         open === undefined

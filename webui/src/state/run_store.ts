@@ -19,15 +19,18 @@ interface RunState {
   entries: readonly RecordedStep[];
   // Distinct steps, ascending.
   steps: readonly number[];
-  // The recorded loss and the name of its tensor; null if none was recorded.
+  // Tensors with one element whose curve can be shown: losses, then other scalars.
+  curves: readonly string[];
+  // The curve that is shown; null if none was recorded.
   loss: { name: string; curve: CurvePoint[] } | null;
 }
 
-const INITIAL: RunState = { id: null, run: null, entries: [], steps: [], loss: null };
+const INITIAL: RunState = { id: null, run: null, entries: [], steps: [], curves: [], loss: null };
 const STEPS_PAGE = 10_000;
 const CURVE_POINTS = 600;
 const POLL_MS = 1000;
-const LOSSES = 'losses';
+// Collections whose tensors have one element.
+const CURVES = ['losses', 'metrics'];
 
 export const useRun = create<RunState>(() => INITIAL);
 
@@ -69,11 +72,14 @@ async function loadSteps(id: string, rank: number): Promise<RecordedStep[]> {
   return entries;
 }
 
-async function loadLoss(id: string, rank: number): Promise<RunState['loss']> {
-  const { collections } = await api.collections(id);
-  const name = collections.find((collection) => collection.name === LOSSES)?.tensors[0];
+async function loadCurve(id: string, rank: number, name: string | undefined): Promise<RunState['loss']> {
   if (name === undefined) return null;
   return { name, curve: curveOf(pointsOf(await api.runHistory(id, name, rank, CURVE_POINTS))) };
+}
+
+async function loadCurveNames(id: string): Promise<string[]> {
+  const { collections } = await api.collections(id);
+  return [...new Set(CURVES.flatMap((wanted) => collections.filter(({ name }) => name === wanted).flatMap(({ tensors }) => tensors)))];
 }
 
 class RunFollower {
@@ -116,8 +122,10 @@ class RunFollower {
     if (!isShown()) return;
     useRun.setState({ entries, steps: stepsOf(entries) });
     await loadHits(NO_FILTER);
-    const loss = await loadLoss(id, rank);
-    if (isShown()) useRun.setState({ loss });
+    const curves = await loadCurveNames(id);
+    const before = useRun.getState().loss?.name ?? '';
+    const loss = await loadCurve(id, rank, curves.includes(before) ? before : curves[0]);
+    if (isShown()) useRun.setState({ curves, loss });
   }
 }
 
@@ -126,6 +134,14 @@ const follower = new RunFollower();
 // Returns a function that closes the run.
 export function openRun(id: string): () => void {
   return follower.open(id);
+}
+
+// Shows this curve behind the slider.
+export async function chooseLoss(name: string): Promise<void> {
+  const { id } = useRun.getState();
+  if (id === null) return;
+  const loss = await loadCurve(id, selectedRank(), name);
+  if (useRun.getState().id === id) useRun.setState({ loss });
 }
 
 export function showRank(): void {

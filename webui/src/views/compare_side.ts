@@ -5,17 +5,30 @@ import type { TensorSummary } from '../api/types';
 import { isRun } from '../base/run_id';
 import { useHistory, type ValueQuery } from '../state/queries';
 
-// The other side of the comparison. The API writes it as "previous", "step:3", "rank:1" or
-// "tensor:scope/node:0".
+// The other side of the comparison. The API writes it as "previous", "step:3", "rank:1",
+// "tensor:scope/node:0" or "run:abc:0@3", of which rank and step may be missing.
 export interface Against {
-  kind: 'previous' | 'step' | 'rank' | 'tensor';
+  kind: 'previous' | 'step' | 'rank' | 'tensor' | 'run';
   value: string;
 }
 
 export function parseAgainst(text: string | null): Against {
-  const match = /^(step|rank|tensor):(.+)$/.exec(text ?? '');
+  const match = /^(step|rank|tensor|run):(.+)$/.exec(text ?? '');
   if (match === null) return { kind: 'previous', value: '' };
   return { kind: match[1] as Against['kind'], value: match[2] ?? '' };
+}
+
+export interface RunSide {
+  run: string;
+  // Null: as on this side.
+  rank: number | null;
+  step: string | null;
+}
+
+// Reads "abc:0@3". Ids of runs have neither colons nor "@".
+export function parseRunSide(value: string): RunSide {
+  const match = /^([^:@]*)(?::(\d+))?(?:@(\d+))?$/.exec(value);
+  return { run: match?.[1] ?? '', rank: match?.[2] === undefined ? null : Number(match[2]), step: match?.[3] ?? null };
 }
 
 // The other steps at which a recorded run has the values, the nearest earlier one first; null for

@@ -47,6 +47,7 @@ import './job_view.css';
 
 // Only recorded runs have checks.
 const RunChecks = lazy(async () => ({ default: (await import('./run_checks')).RunChecks }));
+const DivergenceGraphs = lazy(async () => ({ default: (await import('./divergence_graphs')).DivergenceGraphs }));
 const NodeMenu = lazy(async () => ({ default: (await import('./node_menu')).NodeMenu }));
 
 const REFRESH_MS = 400;
@@ -194,6 +195,7 @@ const JobLayout = memo(function JobLayout() {
   const tall = useTall();
   const recorded = useJob(({ id }) => isRun(id ?? ''));
   const selected = useRouter(({ route }) => route.view === 'job' && route.route.node !== null);
+  const beside = useRouter(({ route }) => route.view === 'job' && route.route.beside && isRun(route.route.job));
   const menu = useUi((state) => state.node_menu !== null);
   const graphPainted = useGraphPainted();
   return (
@@ -215,7 +217,13 @@ const JobLayout = memo(function JobLayout() {
         >
           {graphPainted ? <TreePanel /> : <Placeholder />}
           <Splitter panel="left" label={words.resizeTree} side="before" orientation="vertical" />
-          <GraphPanel />
+          {beside ? (
+            <Suspense fallback={<Placeholder />}>
+              <DivergenceGraphs />
+            </Suspense>
+          ) : (
+            <GraphPanel />
+          )}
           <Splitter
             panel="right"
             label={words.resizeWatchpointsAndHits}

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Disc } from 'lucide-react';
 import { useState } from 'react';
 import { api } from '../api/client';
-import type { Job, RankRecording, Recording } from '../api/types';
+import type { Job, RankRecording, Recording, RecordingRequest } from '../api/types';
 import { describe } from '../state/describe';
 import { Button } from '../widgets/button';
 import { Dialog } from '../widgets/dialog';
@@ -14,6 +14,66 @@ import { useReasonAgainst } from './use_reason_against';
 import './recording_chip.css';
 
 const REFRESH_MS = 2000;
+// The predefined collections (agent/core/collections.cc).
+const COLLECTIONS = ['losses', 'weights', 'biases', 'gradients', 'optimizer_state', 'inputs', 'outputs', 'layers', 'all'];
+
+type Settings = Omit<RecordingRequest, 'on'>;
+
+interface ChoiceProps<T extends string> {
+  label: string;
+  names: Record<T, string>;
+  value: T | undefined;
+  onChange: (value: T | undefined) => void;
+}
+
+function Choice<T extends string>({ label, names, value, onChange }: ChoiceProps<T>) {
+  return (
+    <label>
+      {label}
+      <select className="field" value={value ?? ''} onChange={(event) => onChange((event.target.value || undefined) as T | undefined)}>
+        <option value="">{words.asConfigured}</option>
+        {Object.entries<string>(names).map(([key, name]) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+// What the next recording writes, and where. A field that is left out is as the job is configured.
+function SettingsFields({ settings, onChange }: { settings: Settings; onChange: (settings: Settings) => void }) {
+  const { directory = '', level, keep, collections = [] } = settings;
+  const set = (change: { [Key in keyof Settings]: Settings[Key] | undefined }) => {
+    const changed = Object.entries({ ...settings, ...change }).filter(([, value]) => value !== undefined);
+    onChange(Object.fromEntries(changed));
+  };
+  const toggle = (name: string) => {
+    const chosen = COLLECTIONS.filter((each) => (each === name ? !collections.includes(each) : collections.includes(each)));
+    set({ collections: chosen.length === 0 ? undefined : chosen });
+  };
+  return (
+    <>
+      <label>
+        {words.directory} <span className="muted">{words.directoryHint}</span>
+        <input className="mono" value={directory} onChange={(event) => set({ directory: event.target.value || undefined })} />
+      </label>
+      <Choice label={words.level} names={words.levelNames} value={level} onChange={(value) => set({ level: value })} />
+      <Choice label={words.keep} names={words.keepNames} value={keep} onChange={(value) => set({ keep: value })} />
+      <fieldset className="recording-collections">
+        <legend>
+          {words.collections} <span className="muted">{collections.length === 0 ? words.asConfigured : ''}</span>
+        </legend>
+        {COLLECTIONS.map((name) => (
+          <label key={name}>
+            <input type="checkbox" checked={collections.includes(name)} onChange={() => toggle(name)} /> {name}
+          </label>
+        ))}
+      </fieldset>
+    </>
+  );
+}
 
 function RankLine({ recording }: { recording: RankRecording }) {
   const { rank, state, host, directory } = recording;
@@ -34,7 +94,7 @@ function RankLine({ recording }: { recording: RankRecording }) {
 function RecordingForm({ job, recording, onClose }: { job: Job; recording: Recording; onClose: () => void }) {
   const forbidden = useReasonAgainst('record');
   const client = useQueryClient();
-  const [directory, setDirectory] = useState('');
+  const [settings, setSettings] = useState<Settings>({});
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const on = recording.ranks.some(({ state }) => state === 'on' || state === 'starting');
@@ -43,8 +103,8 @@ function RecordingForm({ job, recording, onClose }: { job: Job; recording: Recor
     setBusy(true);
     setProblem('');
     try {
-      const given = on || directory === '' ? {} : { directory };
-      client.setQueryData(['recording', job.id], await api.setRecording(job.id, { on: !on, ...given }));
+      const request = on ? { on: false } : { on: true, ...settings };
+      client.setQueryData(['recording', job.id], await api.setRecording(job.id, request));
     } catch (error) {
       setProblem(describe(error));
     }
@@ -65,12 +125,7 @@ function RecordingForm({ job, recording, onClose }: { job: Job; recording: Recor
             <RankLine key={each.rank} recording={each} />
           ))}
         </ul>
-        {!on && (
-          <label>
-            {words.directory} <span className="muted">{words.directoryHint}</span>
-            <input className="mono" value={directory} onChange={(event) => setDirectory(event.target.value)} />
-          </label>
-        )}
+        {!on && <SettingsFields settings={settings} onChange={setSettings} />}
         <p className="muted">{words.takesEffect}</p>
         {problem !== '' && (
           <Notice title={words.failed} tone="error">

@@ -4,8 +4,10 @@ import { ChevronFirst, ChevronLast, Pause, Play, StepBack, StepForward } from 'l
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { RecordedStep } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
+import { useChecks } from '../state/checks';
 import { useJob } from '../state/job_store';
-import { goToStep, useRun } from '../state/run_store';
+import { chooseLoss, goToStep, useRun } from '../state/run_store';
+import { useSelectedRank } from '../state/router';
 import { curvePath, moveStep, nearestStep, nextMark } from '../state/timeline';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -16,10 +18,15 @@ import './run_bar.css';
 const PLAY_MS = 400;
 const CURVE_PX = 26;
 
-// The distinct steps of the hits, ascending.
+// The distinct steps of the recorded hits, and of those that checks have found on this rank, ascending.
 function useHitSteps(): number[] {
   const hits = useJob((state) => state.model.hits);
-  return useMemo(() => [...new Set(hits.map((hit) => hit.step))].sort((a, b) => a - b), [hits]);
+  const checks = useChecks((state) => state.checks);
+  const rank = useSelectedRank();
+  return useMemo(() => {
+    const found = checks.flatMap(({ report }) => report?.hits ?? []).filter((hit) => hit.rank === rank);
+    return [...new Set([...hits, ...found].map(({ step }) => step))].sort((a, b) => a - b);
+  }, [hits, checks, rank]);
 }
 
 // The known facts about the step, as short text.
@@ -88,7 +95,7 @@ function Backdrop({ first, last, marks }: { first: number; last: number; marks: 
 }
 
 export function RunBar() {
-  const { run, steps, entries, loss } = useRun();
+  const { run, steps, entries, loss, curves } = useRun();
   const step = useJob(({ model }) => model.info?.step ?? 0);
   const hitSteps = useHitSteps();
   const { playing, setPlaying } = usePlay(step, steps);
@@ -145,6 +152,13 @@ export function RunBar() {
         {formatCount(step)} / {formatCount(last)}
       </span>
       {value !== undefined && <span className="muted mono">{formatNumber(value)}</span>}
+      {loss !== null && curves.length > 1 && (
+        <select className="field run-curve-choice" aria-label={words.curveShown} title={loss.name} value={loss.name} onChange={(event) => void chooseLoss(event.target.value)}>
+          {curves.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
       <span className="muted ellipsis run-facts" title={facts}>
         {facts}
       </span>

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { fireEvent, render, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Difference, Divergence } from '../api/types';
+import type { ComparedInput, Difference, Divergence } from '../api/types';
 import { emptyJob } from '../state/job';
 import { useJob } from '../state/job_store';
 import { createQueryClient } from '../state/queries';
@@ -19,6 +19,7 @@ const AGREES: Divergence = {
   only_there_count: 0,
   first: null,
   next: [],
+  renamings: [],
 };
 const DIFFERENCE: Difference = {
   step: 5,
@@ -90,6 +91,34 @@ it('keeps the comparison in the address', async () => {
   navigate(parseRoute('#/runs/good?compare=bad:0'), 'replace');
   expect(await screen.findByText('3 tensors in 8 steps agree')).not.toBeNull();
   expect(comparisons().at(-1)).toContain('with=bad%3A0');
+});
+
+it('compares within a tolerance and under other names, which the address keeps', async () => {
+  show();
+  await choose('bad');
+  await screen.findByText('3 tensors in 8 steps agree');
+  fireEvent.change(screen.getByLabelText('Relative tolerance'), { target: { value: '0.001' } });
+  fireEvent.change(screen.getByLabelText('Renamed (OLD=NEW, …)'), { target: { value: 'a=b/a' } });
+  fireEvent.click(screen.getByRole('button', { name: 'Compare again' }));
+  await vi.waitFor(() => expect(comparisons()).toHaveLength(2));
+  expect(comparisons()[1]).toContain('rtol=0.001');
+  expect(decodeURIComponent(comparisons()[1] as string)).toContain('map=a=b/a');
+  expect(window.location.hash).toContain('terms=');
+  await choose('');
+  expect(window.location.hash).toBe('#/runs/good');
+});
+
+it('tells whether the inputs were still equal, and leads to both graphs', async () => {
+  const input = (node: string, state: ComparedInput['state']): ComparedInput => ({ node, there_node: null, slot: 0, state, measure: null, here: null, there: null });
+  answer = { ...AGREES, renamings: [{ from: 'forward', to: 'net', nodes: 3 }], first: { ...DIFFERENCE, there_node: 'net/log', inputs: [input('forward/x', 'equal'), input('forward/w', 'not_recorded')] } };
+  show();
+  await choose('bad');
+  expect(await screen.findByText('its input is still equal · not recorded: forward/w:0')).not.toBeNull();
+  expect(screen.getByText('there net/log')).not.toBeNull();
+  expect(screen.getByText('forward → net (3 nodes)')).not.toBeNull();
+  fireEvent.click(screen.getByRole('button', { name: 'Show both graphs' }));
+  expect(window.location.hash).toContain('beside=1');
+  expect(window.location.hash).toContain('node=forward/log');
 });
 
 it('compares with another rank of the same run', async () => {

@@ -1,22 +1,34 @@
 // Where a recorded run, or a rank of it, parts from another one: the first tensor that differs.
 
+import { Columns2 } from 'lucide-react';
+import { useState } from 'react';
 import type { Difference, Divergence } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
-import { runName } from '../base/run_id';
 import { goToTensor } from '../state/checks';
 import { describe } from '../state/describe';
-import { useJob } from '../state/job_store';
-import { useDivergence, useRuns } from '../state/queries';
-import { patchRoute, useRouter, useSelectedRank } from '../state/router';
+import { patchRoute, useRouter } from '../state/router';
+import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
 import * as words from '../words/run';
-import { useJobContext } from './job_context';
+import { compareWith, useCompared, type Compared } from './use_compared';
 
 const valueText = (value: number | string) => (typeof value === 'number' ? formatNumber(value) : value);
 
+// Whether what the op has read was still the same.
+function inputsText({ inputs }: Difference): string {
+  const named = (state: string) => inputs.filter((input) => input.state === state).map(({ node, slot }) => `${node}:${slot}`);
+  const [equal, different, missing] = [named('equal'), named('differs'), named('not_recorded')];
+  const parts: string[] = [];
+  if (different.length > 0) parts.push(words.inputsDiffer(different));
+  else if (equal.length > 0) parts.push(words.inputsEqual(equal.length));
+  if (missing.length > 0) parts.push(words.inputsNotRecorded(missing));
+  return parts.join(' · ');
+}
+
 function DifferenceRow({ difference, rank }: { difference: Difference; rank: number }) {
-  const { step, node, slot, measure, here, there } = difference;
+  const { step, node, slot, measure, here, there, there_node: other } = difference;
+  const inputs = inputsText(difference);
   return (
     <li>
       <button type="button" className="check-hit" title={node} onClick={() => goToTensor({ step, node, slot, rank })}>
@@ -24,12 +36,20 @@ function DifferenceRow({ difference, rank }: { difference: Difference; rank: num
         <FullName name={node} />
         <span className="muted mono ellipsis">{words.differsIn(measure, valueText(here), valueText(there))}</span>
       </button>
+      {other !== node && <p className="muted mono ellipsis">{words.namedThere(other)}</p>}
+      {inputs !== '' && <p className="muted">{inputs}</p>}
     </li>
   );
 }
 
+function showGraphs({ step, node, slot }: Difference, rank: number): void {
+  goToTensor({ step, node, slot, rank });
+  patchRoute({ beside: true });
+}
+
 function Result({ found, rank }: { found: Divergence; rank: number }) {
-  const { first, next, matched, steps } = found;
+  const { first, next, matched, steps, renamings } = found;
+  const beside = useRouter(({ route }) => route.view === 'job' && route.route.beside);
   const missing = found.only_here_count + found.only_there_count;
   return (
     <>
@@ -40,9 +60,13 @@ function Result({ found, rank }: { found: Divergence; rank: number }) {
       )}
       {first !== null && (
         <>
-          <p className="check-result" role="status">
-            {words.firstDifference}
-          </p>
+          <div className="check-head">
+            <p className="check-result" role="status">
+              {words.firstDifference}
+            </p>
+            <span className="grow" />
+            {!beside && <Button label={words.showBothGraphs} icon={Columns2} small onClick={() => showGraphs(first, rank)} />}
+          </div>
           <ul aria-label={words.firstDifference}>
             <DifferenceRow difference={first} rank={rank} />
           </ul>
@@ -61,6 +85,18 @@ function Result({ found, rank }: { found: Divergence; rank: number }) {
           </ul>
         </details>
       )}
+      {renamings.length > 0 && (
+        <details>
+          <summary>{words.renamed(renamings.length)}</summary>
+          <ul aria-label={words.renamed(renamings.length)}>
+            {renamings.map(({ from, to, nodes }) => (
+              <li key={from} className="mono muted">
+                {words.renaming(from, to, nodes)}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {missing > 0 && (
         <p className="muted" title={[...found.only_here, ...found.only_there].join('\n')}>
           {words.onlyHere(found.only_here_count)}, {words.onlyThere(found.only_there_count)}
@@ -70,29 +106,68 @@ function Result({ found, rank }: { found: Divergence; rank: number }) {
   );
 }
 
-// The run and the rank that the address names; run ids have no colon.
-function useCompared(): { run: string; rank: number | null } {
-  const compared = useRouter(({ route }) => (route.view === 'job' ? route.route.compare : null));
-  const [run = '', rank] = compared?.split(':') ?? [];
-  return { run, rank: rank === undefined ? null : Number(rank) };
+// The texts of the fields; an empty one leaves it to the server.
+type Terms = Record<'rtol' | 'atol' | 'calibrate' | 'map' | 'by', string>;
+const NO_TERMS: Terms = { rtol: '', atol: '', calibrate: '', map: '', by: '' };
+
+function formatTerms(terms: Terms): string | null {
+  const given = Object.entries(terms).filter(([, value]) => value.trim() !== '');
+  return given.length === 0 ? null : new URLSearchParams(given).toString();
 }
 
-const compareWith = (run: string, rank: number | null) =>
-  patchRoute({ compare: run === '' ? null : rank === null ? run : `${run}:${rank}` });
+// Tolerances, names that differ, and a run that counts as equal.
+function TermsForm({ compared: { terms, choices, name, run } }: { compared: Compared }) {
+  const [fields, setFields] = useState<Terms>({ ...NO_TERMS, ...Object.fromEntries(new URLSearchParams(terms ?? '')) });
+  const set = (change: Partial<Terms>) => setFields({ ...fields, ...change });
+  const text = (key: 'rtol' | 'atol' | 'map') => (
+    <label>
+      <span>{words.termNames[key]}</span>
+      <input className="field mono" value={fields[key]} placeholder={words.termHints[key]} spellCheck={false} onChange={(event) => set({ [key]: event.target.value })} />
+    </label>
+  );
+  const equals = choices.filter((each) => each.id !== name && each.id !== run);
+  return (
+    <details open={terms !== null}>
+      <summary>{words.comparisonTerms}</summary>
+      <form
+        className="compare-terms"
+        aria-label={words.comparisonTerms}
+        onSubmit={(event) => {
+          event.preventDefault();
+          patchRoute({ terms: formatTerms(fields) });
+        }}
+      >
+        <label>
+          <span>{words.termNames.by}</span>
+          <select className="field" value={fields.by} onChange={(event) => set({ by: event.target.value })}>
+            <option value="">{words.byNames.statistics}</option>
+            <option value="digest">{words.byNames.digest}</option>
+          </select>
+        </label>
+        {text('rtol')}
+        {text('atol')}
+        {text('map')}
+        {equals.length > 0 && (
+          <label>
+            <span>{words.termNames.calibrate}</span>
+            <select className="field" value={fields.calibrate} onChange={(event) => set({ calibrate: event.target.value })}>
+              <option value="">{words.noCalibration}</option>
+              {equals.map((each) => (
+                <option key={each.id}>{each.id}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        <Button label={words.applyTerms} small submit onClick={() => {}} />
+      </form>
+    </details>
+  );
+}
 
 // Nothing unless there is another rank or another run.
 export function RunCompare() {
-  const { id } = useJobContext();
-  const rank = useSelectedRank();
-  const name = runName(id);
-  const version = useJob(({ model }) => `${model.graph_version}`);
-  const runs = useRuns().data?.runs ?? [];
-  const { run, rank: otherRank } = useCompared();
-  const choices = runs.filter((each) => each.id !== name || each.ranks.length > 1);
-  const ranks = (runs.find((each) => each.id === run)?.ranks ?? []).map((each) => each.rank).filter((each) => run !== name || each !== rank);
-  const chosen = otherRank !== null && ranks.includes(otherRank) ? otherRank : (ranks.find((each) => each === rank) ?? ranks[0]);
-  const other = chosen === undefined ? null : `${run}:${chosen}`;
-  const { data, error, isFetching } = useDivergence(id, rank, other, version);
+  const compared = useCompared();
+  const { name, rank, choices, run, ranks, chosen, data, error, isFetching } = compared;
   if (choices.length === 0) return null;
   return (
     <section className="check" aria-label={words.compareRuns} aria-busy={isFetching}>
@@ -121,6 +196,7 @@ export function RunCompare() {
           </select>
         )}
       </div>
+      {run !== '' && <TermsForm key={compared.terms} compared={compared} />}
       {isFetching && <Notice title={words.comparing} busy />}
       {error !== null && (
         <Notice title={words.notCompared} tone="error">

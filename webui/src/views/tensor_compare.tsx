@@ -2,16 +2,18 @@
 // both sets of values, their difference, and figures of how much they differ.
 
 import { CircleCheck, CircleX } from 'lucide-react';
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { lazy, Suspense, useEffect, useId, useMemo, useState } from 'react';
 import { Problem } from '../api/problem';
 import type { Comparison, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
 import { formatCount, formatNumber } from '../base/format';
 import type { AxisRange } from '../base/slice';
+import { isRun, runId, runName } from '../base/run_id';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { stepOf, stepsToCompare } from '../state/kept_steps';
-import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
+import { useRun } from '../state/run_store';
+import { useComparison, useRuns, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
 import { gridOf, indexOfCell, type GridData } from '../widgets/grid_data';
@@ -23,7 +25,8 @@ import { typeNotShown } from '../words/tensor';
 import * as words from '../words/tensor_views';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
-import { againstOf, useSavedSteps, type Against } from './compare_side';
+import { againstOf, parseRunSide, useSavedSteps, type Against } from './compare_side';
+import { StatisticsCompare } from './statistics_compare';
 import { axesOf } from './tensor_values';
 import './tensor_compare.css';
 
@@ -33,8 +36,8 @@ export function formatAgainst({ kind, value }: Against): string {
   return kind === 'previous' ? kind : `${kind}:${value}`;
 }
 
-// The request for the values of the other side.
-export function otherQuery(query: ValueQuery, { kind, value }: Against): ValueQuery {
+// The request for the values of the other side. `now` is the step of a job whose query names none.
+export function otherQuery(query: ValueQuery, { kind, value }: Against, now = 0): ValueQuery {
   switch (kind) {
     case 'previous':
       return { ...query, step: 'previous' };
@@ -44,15 +47,28 @@ export function otherQuery(query: ValueQuery, { kind, value }: Against): ValueQu
       return { ...query, rank: Number(value) };
     case 'tensor':
       return { ...query, name: value };
+    case 'run': {
+      const { run, rank, step } = parseRunSide(value);
+      return { ...query, job: runId(run), rank: rank ?? query.rank, step: step ?? query.step ?? String(now) };
+    }
   }
 }
 
+const isNotRecorded = (error: Error | null) => error instanceof Problem && error.code === 'not_recorded';
 const isGone = (error: Error) => error instanceof Problem && error.code === 'value_gone';
 
 function isComplete({ kind, value }: Against): boolean {
   if (kind === 'previous') return true;
   if (kind === 'tensor') return /:\d+$/.test(value);
+  if (kind === 'run') return parseRunSide(value).run !== '';
   return /^\d+$/.test(value);
+}
+
+// The recorded runs that the server has, except the one that the page shows.
+function useOtherRuns(): readonly string[] {
+  const { id } = useJobContext();
+  const { data } = useRuns();
+  return useMemo(() => (data?.runs ?? []).map((run) => run.id).filter((run) => runId(run) !== id), [data, id]);
 }
 
 interface ChoiceProps {
@@ -60,21 +76,25 @@ interface ChoiceProps {
   tensor: TensorSummary;
   // The steps whose values the job may have.
   steps: readonly number[];
+  // All steps of a recorded run, of which some have no values; null for a job.
+  recorded: readonly number[] | null;
   onChange: (against: Against) => void;
 }
 
-function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
+function AgainstChoice({ against, tensor, steps, recorded, onChange }: ChoiceProps) {
   const info = useJob((state) => state.model.info);
   const { route } = useJobContext();
   const others = (info?.ranks ?? []).filter(({ rank }) => rank !== (route?.rank ?? 0));
   const [text, setText] = useState(against.value);
   useEffect(() => setText(against.value), [against.value, against.kind]);
+  const runs = useOtherRuns();
   const pick = (kind: Against['kind']) => {
     const first = {
       previous: '',
-      step: String(steps[0] ?? ''),
+      step: String((steps[0] ?? recorded?.find((step) => String(step) !== route?.step)) ?? ''),
       rank: String(others[0]?.rank ?? 0),
       tensor: tensor.name,
+      run: runs[0] ?? '',
     };
     onChange({ kind, value: first[kind] });
   };
@@ -87,14 +107,29 @@ function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
         onChange={(event) => pick(event.target.value as Against['kind'])}
       >
         <option value="previous">{words.previousStep}</option>
-        <option value="step" disabled={steps.length === 0}>
+        <option value="step" disabled={steps.length === 0 && (recorded ?? []).length < 2}>
           {words.anotherStep}
         </option>
         <option value="rank" disabled={others.length === 0}>
           {words.anotherRank}
         </option>
         <option value="tensor">{words.anotherTensor}</option>
+        <option value="run" disabled={runs.length === 0}>
+          {words.anotherRun}
+        </option>
       </select>
+      {against.kind === 'run' && (
+        <select
+          className="field compare-run"
+          aria-label={words.toCompare.run}
+          value={parseRunSide(against.value).run}
+          onChange={(event) => onChange({ kind: 'run', value: event.target.value })}
+        >
+          {[...new Set([...runs, parseRunSide(against.value).run])].map((run) => (
+            <option key={run}>{run}</option>
+          ))}
+        </select>
+      )}
       {against.kind === 'rank' && (
         <select
           className="field compare-rank"
@@ -109,7 +144,10 @@ function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
           ))}
         </select>
       )}
-      {against.kind === 'step' && (
+      {against.kind === 'step' && recorded !== null && (
+        <RecordedStepField step={against.value} saved={steps} onChange={(value) => onChange({ kind: 'step', value })} />
+      )}
+      {against.kind === 'step' && recorded === null && (
         <select
           className="field compare-step"
           aria-label={words.toCompare.step}
@@ -137,6 +175,35 @@ function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
           onKeyDown={(event) => event.key === 'Enter' && onChange({ ...against, value: text.trim() })}
         />
       )}
+    </>
+  );
+}
+
+// Any step of a recorded run; those with values are suggested.
+function RecordedStepField({ step, saved, onChange }: { step: string; saved: readonly number[]; onChange: (step: string) => void }) {
+  const [text, setText] = useState(step);
+  useEffect(() => setText(step), [step]);
+  const list = useId();
+  const wrong = !/^\d+$/.test(text.trim());
+  const submit = () => !wrong && text.trim() !== step && onChange(text.trim());
+  return (
+    <>
+      <input
+        className="field mono compare-step"
+        aria-label={words.toCompare.step}
+        inputMode="numeric"
+        list={list}
+        value={text}
+        aria-invalid={wrong || undefined}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={submit}
+        onKeyDown={(event) => event.key === 'Enter' && submit()}
+      />
+      <datalist id={list}>
+        {saved.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
     </>
   );
 }
@@ -289,10 +356,11 @@ function Grids({ before, after, titles, axes, heat, active, onActive }: GridsPro
   );
 }
 
-function titleOf(query: ValueQuery, value: TensorSlice, tensor: TensorSummary, ranks: number): string {
-  const parts = [words.step(value.step)];
+function titleOf(query: ValueQuery, step: number, tensor: TensorSummary, ranks: number): string {
+  const parts = [words.step(step)];
   if (ranks > 1) parts.unshift(words.rank(query.rank));
   if (query.name !== tensor.name) parts.unshift(query.name);
+  if (isRun(query.job)) parts.unshift(runName(query.job));
   return parts.join(', ');
 }
 
@@ -310,9 +378,10 @@ export function TensorCompare({ tensor, query }: Props) {
   const [tolerance, setTolerance] = useState<Tolerance>({ rtol: 1e-5, atol: 1e-8 });
   const [heat, setHeat] = useState(false);
   const [active, setActive] = useState(0);
-  const other = otherQuery(query, against);
   const now = useJob(({ model: { info } }) => info?.ranks.find(({ rank }) => rank === query.rank)?.step ?? info?.step ?? 0);
+  const other = otherQuery(query, against, now);
   const steps = saved ?? stepsToCompare(query, now);
+  const recorded = useRun((state) => state.steps);
   const gone = against.kind === 'step' && !steps.includes(Number(against.value));
   const before = against.kind === 'previous' || (against.kind === 'step' && stepOf(against.value, now) === now - 1);
   const enabled = query.enabled && complete && !gone;
@@ -324,9 +393,12 @@ export function TensorCompare({ tensor, query }: Props) {
   const missing = saved === null && before && problem !== null && isGone(problem);
   // The previous values are still available, but will not be after the next step.
   const ends = saved === null && before && (keeper.state === 'off' || keeper.state === 'deleted');
+  const sideTitle = (side: ValueQuery) => titleOf(side, Number(side.step ?? now), tensor, ranks);
   const body = () => {
     if (!complete) return <Notice title={words.choose[against.kind]} />;
-    if (gone && saved !== null) return <Notice title={words.stepNotSaved(against.value)}>{words.savedSteps(steps)}</Notice>;
+    if ((saved !== null && gone) || isNotRecorded(problem)) {
+      return <StatisticsCompare before={other} after={query} titles={[sideTitle(other), sideTitle(query)]} saved={steps} />;
+    }
     if (gone) return <Notice title={words.stepGone(against.value)}>{words.keptSteps(steps)}</Notice>;
     if (missing) return null;
     if (problem !== null) return <Notice title={words.nothingToCompare}>{describe(problem)}</Notice>;
@@ -335,8 +407,8 @@ export function TensorCompare({ tensor, query }: Props) {
       return <Notice title={words.shapesDiffer} />;
     }
     const titles = [
-      titleOf(other, right.data, tensor, ranks),
-      titleOf(query, left.data, tensor, ranks),
+      titleOf(other, right.data.step, tensor, ranks),
+      titleOf(query, left.data.step, tensor, ranks),
     ] as const;
     return (
       <Grids
@@ -358,6 +430,7 @@ export function TensorCompare({ tensor, query }: Props) {
           against={against}
           tensor={tensor}
           steps={steps}
+          recorded={saved === null ? null : recorded}
           onChange={(next) => {
             touch();
             patchRoute({ against: next.kind === 'previous' ? null : formatAgainst(next) });

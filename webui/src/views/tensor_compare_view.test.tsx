@@ -61,17 +61,21 @@ it('offers only the steps that are kept', async () => {
   expect(await screen.findByRole('button', { name: 'Keep previous values' })).not.toBeNull();
 });
 
-it('names the steps of a recorded run that have the values', async () => {
+it('compares the statistics of steps whose values were not recorded, and names the steps that have values', async () => {
   const history = { name: TENSOR.name, points: [], buckets: [], saved_steps: [4, 8, 12, 16] };
-  vi.stubGlobal('fetch', async () => Response.json(history));
+  const statistics = (mean: number) => ({ statistics: { count: 2, nan_count: 0, pos_inf_count: 0, neg_inf_count: 1, zero_count: 0, negative_count: 0, positive_count: 1, min: mean, max: mean, mean, abs_mean: mean, abs_max: mean, variance: 0, l1: mean, l2: mean } });
+  vi.stubGlobal('fetch', async (url: string) =>
+    Response.json(url.includes('/statistics') ? statistics(url.includes('step=3') ? 0.5 : 2) : history));
   show('step:3', { ...QUERY, job: 'runs/r', step: '8' });
-  expect(screen.getByText('Values of step 3 were not recorded')).not.toBeNull();
-  expect(await screen.findByText('Recorded: steps 4, 12, 16.')).not.toBeNull();
+  const table = within(await screen.findByRole('table', { name: 'Statistics of both sides' }));
+  const row = within(table.getByRole('row', { name: /^mean/ }));
+  expect(row.getAllByRole('cell').map((cell) => cell.textContent)).toEqual(['0.5', '2', '1.5']);
+  expect(await screen.findByText(/Recorded: steps 4, 12, 16\./)).not.toBeNull();
 });
 
 it('says what to do instead of asking for a step that is gone', () => {
   show('step:3');
   expect(screen.getByText('Values of step 3 are not kept')).not.toBeNull();
   expect(screen.getByText(/Compare with step 6\./)).not.toBeNull();
-  expect(asked).toEqual([]);
+  expect(asked.filter((url) => !url.endsWith('/runs'))).toEqual([]);
 });

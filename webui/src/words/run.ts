@@ -44,6 +44,7 @@ export const noHitAfter = 'No hit at a later step';
 export const firstStepShown = 'This is the first recorded step';
 export const lastStepShown = 'This is the last recorded step';
 export const lossCurve = (name: string) => `Loss: ${name}`;
+export const curveShown = 'Curve behind the slider';
 export const noSteps = 'No steps were recorded';
 export const notRecordedStep = (nearest: number) => `not recorded; the nearest step is ${formatCount(nearest)}`;
 export const goToStep = (step: number) => `Go to step ${formatCount(step)}`;
@@ -91,6 +92,28 @@ export const nextDifferences = 'Behind it';
 export const differsIn = (measure: string, here: string, there: string) => `${measure} ${here}, there ${there}`;
 export const onlyHere = (count: number) => `${formatCount(count)} ${count === 1 ? 'tensor' : 'tensors'} only here`;
 export const onlyThere = (count: number) => `${formatCount(count)} only there`;
+export const inputsEqual = (count: number) => (count === 1 ? 'its input is still equal' : `its ${formatCount(count)} inputs are still equal`);
+export const inputsDiffer = (names: readonly string[]) => `${names.length === 1 ? 'input differs' : 'inputs differ'}: ${names.join(', ')}`;
+export const inputsNotRecorded = (names: readonly string[]) => `not recorded: ${names.join(', ')}`;
+export const namedThere = (name: string) => `there ${name}`;
+export const renamed = (count: number) => `${formatCount(count)} ${count === 1 ? 'name differs' : 'names differ'}`;
+export const renaming = (from: string, to: string, nodes: number) => `${from} → ${to}${nodes > 1 ? ` (${formatCount(nodes)} nodes)` : ''}`;
+export const showBothGraphs = 'Show both graphs';
+export const bothGraphs = 'Both graphs';
+export const closeBothGraphs = 'Close the comparison';
+export const openOther = 'Open the other run here';
+export const graphNotShown = 'Could not show the graph';
+export const sideTitle = (run: string, rank: number, step: number) => `${run}, rank ${rank}, step ${formatCount(step)}`;
+export const comparisonTerms = 'Tolerance and names';
+export const termNames = { rtol: 'Relative tolerance', atol: 'Absolute tolerance', calibrate: 'Calibrate by the run', map: 'Renamed (OLD=NEW, …)', by: 'Compare' };
+export const termHints = {
+  rtol: 'automatic',
+  atol: '0',
+  map: 'encoder=model/encoder',
+};
+export const byNames = { statistics: 'statistics', digest: 'all bits, by digest' };
+export const noCalibration = 'none';
+export const applyTerms = 'Compare again';
 
 const agreeing = (tensors: number, steps: number) =>
   `${formatCount(tensors)} ${tensors === 1 ? 'tensor' : 'tensors'} in ${formatCount(steps)} ${steps === 1 ? 'step' : 'steps'}`;

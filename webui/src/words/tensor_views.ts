@@ -48,19 +48,23 @@ export const previousStep = 'the previous step';
 export const anotherStep = 'another step';
 export const anotherRank = 'another rank';
 export const anotherTensor = 'another tensor';
+export const anotherRun = 'a recorded run';
 export const rankToCompare = 'Rank to compare with';
 export const rank = (rank: number) => `rank ${rank}`;
 export const step = (step: number) => `step ${step}`;
-export const toCompare = { step: 'Step to compare with', tensor: 'Tensor to compare with' };
+export const toCompare = { step: 'Step to compare with', tensor: 'Tensor to compare with', run: 'Run to compare with' };
 export const placeholders = { tensor: 'scope/node:slot' };
-export const choose = { previous: '', rank: 'Choose a rank', step: 'Choose a step', tensor: 'Choose a tensor' };
+export const choose = { previous: '', rank: 'Choose a rank', step: 'Choose a step', tensor: 'Choose a tensor', run: 'Choose a run' };
 export const stepGone = (step: string) => `Values of step ${step} are not kept`;
 export const keptSteps = (steps: readonly number[]) =>
   `A job has the values of its current step, and of the step before where they are recorded. ${
     steps.length === 0 ? '' : `Compare with step ${steps.join(' or ')}. `
   }For other steps, stop there and download the values, or record the history.`;
 // For recorded runs.
-export const stepNotSaved = (step: string) => `Values of step ${step} were not recorded`;
+export const onlyStatistics = 'The values were not recorded on both sides, so only the statistics can be compared.';
+export const statisticsCompared = 'Statistics of both sides';
+export const statistic = 'Statistic';
+export const specialCounts = { nan: 'NaN', pos_inf: '+Inf', neg_inf: '−Inf' };
 export const savedSteps = (steps: readonly number[]) => {
   if (steps.length === 0) return 'No other values of this tensor were recorded.';
   const some = steps.slice(0, 3).toSorted((a, b) => a - b);
