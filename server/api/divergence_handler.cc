@@ -38,10 +38,14 @@ Answer GetDivergence(const Services& services, const http::Request& request,
   std::string with = arguments.RequiredText("with");
   query.rank = arguments.Integer32("rank").value_or(0);
   query.renamings = ReadRenamings(arguments);
-  query.rtol = arguments.Real("rtol", 0).value_or(query.rtol);
+  query.rtol = arguments.Real("rtol", 0);
   query.atol = arguments.Real("atol", 0).value_or(query.atol);
   query.method =
       arguments.Choice<model::DivergenceMethod>("by").value_or(query.method);
+  const std::string calibrate = arguments.Text("calibrate");
+  if (!calibrate.empty() && query.method == model::DivergenceMethod::kDigest) {
+    arguments.Fail("calibrate", "digests are equal or not");
+  }
   CO_RETURN_IF_ERROR(arguments.status());
   CO_ASSIGN_OR_RETURN(
       const RunReference other,
@@ -55,8 +59,15 @@ Answer GetDivergence(const Services& services, const http::Request& request,
     arguments.Fail("with", "it is the rank itself; name another run or rank");
     co_return arguments.status();
   }
-  CO_ASSIGN_OR_RETURN(const model::Divergence divergence,
-                      co_await run->Compare(other.run, std::move(query)));
+  RunPtr calibration;
+  if (!calibrate.empty()) {
+    auto found = co_await services.runs->Find(calibrate);
+    if (!found.ok()) co_return WithField(found.status(), "calibrate");
+    calibration = *std::move(found);
+  }
+  CO_ASSIGN_OR_RETURN(
+      const model::Divergence divergence,
+      co_await run->Compare(other.run, calibration, std::move(query)));
   co_return JsonResponse(Encode(divergence));
 }
 

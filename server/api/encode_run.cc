@@ -60,24 +60,23 @@ Json EncodeBucket(const model::HistoryBucket& bucket) {
 }
 
 // Readers of JSON have no integers of 64 bits, which digests are.
-Json EncodeValue(const model::Difference& difference,
-                 const model::Difference::Value& value) {
+Json EncodeValue(const std::string& measure,
+                 const model::ComparedValue& value) {
+  if (measure.empty()) return Json();
   if (const auto* number = std::get_if<double>(&value)) return Number(*number);
   const uint64_t count = std::get<uint64_t>(value);
-  if (difference.measure != "digest") return count;
+  if (measure != "digest") return count;
   return absl::StrCat(absl::Hex(count, absl::kZeroPad16));
 }
 
-Json EncodeDifference(const model::Difference& difference) {
-  return {{"step", difference.step},
-          {"mode", model::ToString(difference.mode)},
-          {"pass", difference.pass},
-          {"node", difference.node},
-          {"slot", difference.slot},
-          {"exec_order", difference.exec_order},
-          {"measure", difference.measure},
-          {"here", EncodeValue(difference, difference.here)},
-          {"there", EncodeValue(difference, difference.there)}};
+Json EncodeInput(const model::ComparedInput& input) {
+  return {{"node", input.node},
+          {"there_node", NullIfEmpty(input.there_node)},
+          {"slot", input.slot},
+          {"state", model::ToString(input.state)},
+          {"measure", NullIfEmpty(input.measure)},
+          {"here", EncodeValue(input.measure, input.here)},
+          {"there", EncodeValue(input.measure, input.there)}};
 }
 
 Json EncodeReport(const model::RuleReport& report) {
@@ -92,6 +91,26 @@ Json List(const std::vector<T>& values, Encoder encode) {
   Json list = Json::array();
   for (const T& value : values) list.push_back(encode(value));
   return list;
+}
+
+Json EncodeRenaming(const model::InferredRenaming& renaming) {
+  return {
+      {"from", renaming.from}, {"to", renaming.to}, {"nodes", renaming.nodes}};
+}
+
+Json EncodeDifference(const model::Difference& difference) {
+  const std::string& measure = difference.measure;
+  return {{"step", difference.step},
+          {"mode", model::ToString(difference.mode)},
+          {"pass", difference.pass},
+          {"node", difference.node},
+          {"there_node", difference.there_node},
+          {"slot", difference.slot},
+          {"exec_order", difference.exec_order},
+          {"measure", measure},
+          {"here", EncodeValue(measure, difference.here)},
+          {"there", EncodeValue(measure, difference.there)},
+          {"inputs", List(difference.inputs, EncodeInput)}};
 }
 
 Json EncodeSelection(const model::RuleSelection& selection) {
@@ -200,7 +219,8 @@ Json Encode(const model::Divergence& divergence) {
           {"only_here_count", divergence.only_here_count},
           {"only_there_count", divergence.only_there_count},
           {"first", first ? EncodeDifference(*first) : Json()},
-          {"next", List(divergence.next, EncodeDifference)}};
+          {"next", List(divergence.next, EncodeDifference)},
+          {"renamings", List(divergence.renamings, EncodeRenaming)}};
 }
 
 Json Encode(const model::Finding& finding) {

@@ -56,7 +56,7 @@ std::vector<Route> RoutesOfRuns() {
       {"GET",
        kRun + "/divergence",
        kView,
-       {"with", "rank", "map", "rtol", "atol", "by"},
+       {"with", "rank", "map", "rtol", "atol", "by", "calibrate"},
        GetDivergence},
       {"POST", kRun + "/checks", kControl, {}, StartCheck, kLargeBody},
       {"GET", kCheck, kView, {}, GetCheck},

@@ -58,10 +58,14 @@ class RecordedRun {
   virtual Task<std::string> Statistics(model::StatisticsQuery query) = 0;
   virtual Task<model::RunHistory> History(model::RunHistoryQuery query) = 0;
   // Finds where this run and another one of the same directory part; `other`
-  // may be this run. NOT_FOUND "unknown_rank"; UNIMPLEMENTED "not_comparable"
-  // if they are of different kinds.
-  virtual Task<model::Divergence> Compare(std::shared_ptr<RecordedRun> other,
-                                          model::DivergenceQuery query) = 0;
+  // may be this run. `calibration`, if it is not null, counts as equal to this
+  // run: tensors may differ 8 times as much as between the two. NOT_FOUND
+  // "unknown_rank"; UNIMPLEMENTED "not_comparable" if they are of different
+  // kinds.
+  virtual Task<model::Divergence> Compare(
+      std::shared_ptr<RecordedRun> other,
+      std::shared_ptr<RecordedRun> calibration,
+      model::DivergenceQuery query) = 0;
 
   // Checks a watchpoint, or rules, over what was recorded, in the background,
   // and returns the check's id. INVALID_ARGUMENT as for a watchpoint of a job,

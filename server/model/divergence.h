@@ -23,31 +23,61 @@ struct Renaming {
   std::string to;
 };
 
+// A node or scope that was found to have another name in the other run.
+struct InferredRenaming {
+  std::string from;
+  std::string to;
+  // How many nodes this concerns.
+  uint64_t nodes = 0;
+};
+
 struct DivergenceQuery {
   uint32_t rank = 0;
   uint32_t other_rank = 0;
   std::vector<Renaming> renamings;
   // Measures are equal if |here - there| <= atol + rtol * size; see
-  // server/runs/divergence.h.
-  double rtol = 1e-6;
+  // server/runs/measures_apart.h. Absent: as server/runs/tolerance.h derives
+  // it.
+  std::optional<double> rtol;
   double atol = 0;
   DivergenceMethod method = DivergenceMethod::kStatistics;
+};
+
+enum class InputState { kEqual, kDiffers, kNotRecorded };
+
+// Values of a measure, or digests.
+using ComparedValue = std::variant<uint64_t, double>;
+
+// What was last recorded, before an op was executed, of a tensor that it reads.
+struct ComparedInput {
+  // The names here and in the other run; the latter is empty if nothing there
+  // was compared with it.
+  std::string node;
+  std::string there_node;
+  uint32_t slot = 0;
+  InputState state = InputState::kNotRecorded;
+  // As of Difference; empty unless it differs.
+  std::string measure;
+  ComparedValue here;
+  ComparedValue there;
 };
 
 struct Difference {
   uint64_t step = 0;
   RunMode mode = RunMode::kUnknown;
   uint32_t pass = 0;
-  // The name here.
+  // The name here, and the name in the other run.
   std::string node;
+  std::string there_node;
   uint32_t slot = 0;
   // The place in the step here.
   uint32_t exec_order = 0;
   // The first measure that differs, or "digest".
   std::string measure;
-  using Value = std::variant<uint64_t, double>;
-  Value here;
-  Value there;
+  ComparedValue here;
+  ComparedValue there;
+  // The tensors that the op reads here, in order of its arguments.
+  std::vector<ComparedInput> inputs;
 };
 
 struct Divergence {
@@ -66,6 +96,8 @@ struct Divergence {
   // In order of execution here.
   std::optional<Difference> first;
   std::vector<Difference> next;
+  // In order of the names here, at most kMaxNames.
+  std::vector<InferredRenaming> renamings;
 };
 
 }  // namespace graphdbg::model

@@ -90,6 +90,10 @@ constexpr EnumName<RuleAction> kRuleActions[] = {{RuleAction::kPause, "pause"},
 constexpr EnumName<DivergenceMethod> kDivergenceMethods[] = {
     {DivergenceMethod::kStatistics, "statistics"},
     {DivergenceMethod::kDigest, "digest"}};
+constexpr EnumName<InputState> kInputStates[] = {
+    {InputState::kEqual, "equal"},
+    {InputState::kDiffers, "differs"},
+    {InputState::kNotRecorded, "not_recorded"}};
 constexpr EnumName<Evidence> kEvidence[] = {
     {Evidence::kStatistics, "statistics"}, {Evidence::kTensor, "tensor"}};
 
@@ -183,6 +187,10 @@ std::span<const EnumName<Evidence>> EnumNames() {
 template <>
 std::span<const EnumName<DivergenceMethod>> EnumNames() {
   return kDivergenceMethods;
+}
+template <>
+std::span<const EnumName<InputState>> EnumNames() {
+  return kInputStates;
 }
 
 }  // namespace graphdbg::model

@@ -4,20 +4,53 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "server/graph/agent_ids.h"
+#include "server/graph/graph_store.h"
 #include "server/runs/rank_log.h"
 #include "server/runs/step_index.h"
 
 namespace graphdbg::recorded {
 
+// The facts about a node that a comparison needs. Ids are the process's own.
+struct ComparedNode {
+  struct Input {
+    uint32_t node = 0;
+    uint32_t slot = 0;
+  };
+
+  std::string name;
+  model::NodeKind kind = model::NodeKind::kOp;
+  std::string op_type;
+  model::Category category = model::Category::kOther;
+  // The tensors that it reads and that the rank has reported, in order.
+  std::vector<Input> inputs;
+  std::vector<model::Output> outputs;
+  // The line of the user's code that executes it; empty if it is not known.
+  std::string text;
+  // As of graph::Node.
+  uint64_t order = 0;
+  uint64_t first_step = 0;
+  // The node of the forward pass, or the parameter, to which a node of the
+  // backward pass belongs; 0 if there is none.
+  uint32_t forward = 0;
+};
+
+// By id.
+using ComparedNodes = absl::flat_hash_map<uint32_t, ComparedNode>;
+
 // Copies, so that the run can be read and followed meanwhile.
 struct ComparedRank {
   RankLog log;
   StepIndex index;
-  // By the process's id of the node.
-  absl::flat_hash_map<uint32_t, std::string> names;
+  ComparedNodes nodes;
 };
+
+// The nodes that a rank has reported.
+ComparedNodes CopyNodes(const graph::GraphStore& graph,
+                        const graph::AgentIds& ids);
 
 }  // namespace graphdbg::recorded
 

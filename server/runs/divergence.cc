@@ -1,190 +1,93 @@
 #include "server/runs/divergence.h"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "proto/wire/status_macros.h"
-#include "server/runs/step_records.h"
+#include "server/runs/compared_side.h"
+#include "server/runs/measures_apart.h"
+#include "server/runs/tolerance.h"
 
 namespace graphdbg::recorded {
 namespace {
 
 using model::DivergenceMethod;
-using runs::Kind;
 using runs::Record;
-using runs::StatisticsFields;
 
 // Differences behind the first one.
 constexpr size_t kNext = 20;
 
-struct Measure {
-  const char* name;
-  double StatisticsFields::*field;
-};
-struct Count {
-  const char* name;
-  uint64_t StatisticsFields::*field;
-};
-constexpr Count kCounts[] = {
-    {"count", &StatisticsFields::count},
-    {"nan_count", &StatisticsFields::nan_count},
-    {"pos_inf_count", &StatisticsFields::pos_inf_count},
-    {"neg_inf_count", &StatisticsFields::neg_inf_count}};
-constexpr Measure kMeasures[] = {{"min", &StatisticsFields::min},
-                                 {"max", &StatisticsFields::max},
-                                 {"mean", &StatisticsFields::mean},
-                                 {"abs_mean", &StatisticsFields::abs_mean},
-                                 {"abs_max", &StatisticsFields::abs_max},
-                                 {"variance", &StatisticsFields::variance},
-                                 {"l1", &StatisticsFields::l1},
-                                 {"l2", &StatisticsFields::l2}};
+// How much further apart than in the calibration two values may be, which
+// samples their spread once.
+constexpr double kSlack = 8;
 
-// A name there: with the longest of the names or scopes that it begins with
-// replaced.
-std::string Renamed(const std::string& name,
-                    const std::vector<model::Renaming>& renamings) {
-  const model::Renaming* longest = nullptr;
-  for (const model::Renaming& each : renamings) {
-    const bool fits =
-        name == each.from || absl::StartsWith(name, each.from + "/");
-    if (fits &&
-        (longest == nullptr || each.from.size() > longest->from.size())) {
-      longest = &each;
-    }
-  }
-  if (longest == nullptr) return name;
-  return longest->to + name.substr(longest->from.size());
-}
-
-// Numbers of nodes by their name there.
-using NodeNumbers = absl::flat_hash_map<std::string, uint32_t>;
-
-// A tensor, by the number of its node.
-uint64_t TensorOf(uint32_t number, uint32_t slot) {
-  return uint64_t{number} << 16 | slot;
-}
-
-// The properties by which executions of both sides are matched.
-struct Execution {
-  uint64_t tensor = 0;
-  uint16_t iteration = 0;
-  uint16_t pass = 0;
-  uint8_t mode = 0;
-  // How many of the same tensor, iteration, pass and mode precede it.
-  uint32_t occurrence = 0;
-
-  bool operator==(const Execution&) const = default;
-  template <class H>
-  friend H AbslHashValue(H h, const Execution& e) {
-    return H::combine(std::move(h), e.tensor, e.iteration, e.pass, e.mode,
-                      e.occurrence);
-  }
-};
-
-// Reads the records of one rank, a step at a time.
-class Side {
+// The relative tolerances that a run gives which counts as equal.
+class Calibration {
  public:
-  Side(const ComparedRank& rank, const std::vector<model::Renaming>& renamings,
-       NodeNumbers& numbers)
-      : rank_(rank), renamings_(renamings), numbers_(numbers) {}
+  Calibration(const ComparedRank& here, const ComparedRank& equal,
+              const SharedNames& shared, NodeNumbers& numbers)
+      : equal_rank_(equal),
+        names_(here, equal, kNone),
+        equal_(
+            equal,
+            [this, &shared](uint32_t node) { return Name(shared, node); },
+            numbers) {}
 
-  // Reads the records of a step in order of execution.
-  void Read(uint64_t step, std::span<const StepEntry> entries,
-            DivergenceMethod method) {
-    records_ = ReadRecords(rank_.log, entries);
-    const Kind kind =
-        method == DivergenceMethod::kDigest ? Kind::kChange : Kind::kStatistics;
-    std::erase_if(records_, [step, kind](const Record& record) {
-      return record.known_kind() != kind || record.step != step ||
-             (kind == Kind::kChange && record.change.digest == 0);
-    });
-    // 0 - 1 is the largest number: records without a place come last.
-    std::stable_sort(records_.begin(), records_.end(),
-                     [](const Record& a, const Record& b) {
-                       return a.exec_order - 1 < b.exec_order - 1;
-                     });
-    executions_.clear();
-    for (const Record& record : records_) {
-      executions_.push_back({TensorOf(NumberOf(record.node), record.slot),
-                             record.iteration, record.pass, record.mode, 0});
+  // Those of the records of a step here, in their order.
+  std::vector<double> Read(uint64_t step, ComparedSide& here) {
+    equal_.Read(step, equal_rank_.index.Find(step),
+                DivergenceMethod::kStatistics);
+    std::vector<double> spread(here.records().size());
+    for (const Matched& each : Match(here, equal_)) {
+      spread[each.place] = RelativeDifference(*each.here, *each.there);
     }
-  }
-  void AddSeen() {
-    for (size_t i = 0; i < records_.size(); ++i) {
-      seen_.try_emplace(TensorOf(records_[i].node, records_[i].slot),
-                        executions_[i].tensor);
+    for (size_t i = 0; i < spread.size(); ++i) {
+      double& largest = spreads_[here.executions()[i].tensor];
+      largest = std::max(largest, spread[i]);
+      spread[i] = kSlack * largest;
     }
-  }
-
-  const std::vector<Record>& records() const { return records_; }
-  // Without their occurrence until NumberOccurrences() is called.
-  const std::vector<Execution>& executions() const { return executions_; }
-  void NumberOccurrences() {
-    absl::flat_hash_map<Execution, uint32_t> counts;
-    for (Execution& each : executions_) each.occurrence = counts[each]++;
-  }
-
-  // The tensors of all steps that were added, by this side's own id of the
-  // node: several may have the same name there.
-  const absl::flat_hash_map<uint64_t, uint64_t>& seen() const { return seen_; }
-  std::string NodeName(uint32_t node) const {
-    const auto found = rank_.names.find(node);
-    return found == rank_.names.end() ? absl::StrCat("#", node) : found->second;
-  }
-  // The name of a tensor by this side's own id.
-  std::string TensorName(uint64_t own) const {
-    return absl::StrCat(NodeName(static_cast<uint32_t>(own >> 16)), ":",
-                        own & 0xffff);
+    return spread;
   }
 
  private:
-  uint32_t NumberOf(uint32_t node) {
-    const auto [known, is_new] = number_of_.try_emplace(node, 0);
-    if (is_new) {
-      known->second = numbers_
-                          .try_emplace(Renamed(NodeName(node), renamings_),
-                                       static_cast<uint32_t>(numbers_.size()))
-                          .first->second;
-    }
-    return known->second;
+  std::string Name(const SharedNames& shared, uint32_t node) const {
+    return shared.Translate(names_.OfThere(node));
   }
 
-  const ComparedRank& rank_;
-  const std::vector<model::Renaming>& renamings_;
-  NodeNumbers& numbers_;
-  // By the process's id.
-  absl::flat_hash_map<uint32_t, uint32_t> number_of_;
-  std::vector<Record> records_;
-  std::vector<Execution> executions_;
-  absl::flat_hash_map<uint64_t, uint64_t> seen_;
+  inline static const std::vector<model::Renaming> kNone;
+
+  const ComparedRank& equal_rank_;
+  // Between this side and the calibration.
+  const SharedNames names_;
+  ComparedSide equal_;
+  // By the number of a tensor: its largest spread so far.
+  absl::flat_hash_map<uint64_t, double> spreads_;
 };
-
-// The size to which a relative tolerance refers.
-double SizeOf(const Measure& measure, const StatisticsFields& fields) {
-  if (measure.field == &StatisticsFields::mean) {
-    return std::abs(fields.abs_mean);
-  }
-  if (measure.field == &StatisticsFields::variance) {
-    return fields.variance + fields.mean * fields.mean;
-  }
-  return std::abs(fields.*measure.field);
-}
 
 class Comparison {
  public:
   Comparison(const ComparedRank& here, const ComparedRank& there,
+             const ComparedRank* calibration,
              const model::DivergenceQuery& query)
       : here_rank_(here),
         there_rank_(there),
         query_(query),
-        here_(here, query.renamings, numbers_),
-        there_(there, kNone, numbers_) {}
+        names_(here, there, query.renamings),
+        here_(
+            here, [this](uint32_t node) { return names_.OfHere(node); },
+            numbers_),
+        there_(
+            there, [this](uint32_t node) { return names_.OfThere(node); },
+            numbers_) {
+    if (calibration != nullptr) {
+      calibration_.emplace(here, *calibration, names_, numbers_);
+    }
+    if (!query.rtol) derived_.emplace(here.nodes, there.nodes, names_.Pairs());
+  }
 
   absl::StatusOr<model::Divergence> Run(const std::atomic<bool>& cancelled) {
     const auto entries = here_rank_.index.entries();
@@ -208,63 +111,37 @@ class Comparison {
     ++result_.steps;
     here_.AddSeen();
     there_.AddSeen();
-    // Most steps have the same executions in the same order on both sides.
-    if (here_.executions() == there_.executions()) {
-      for (size_t i = 0; i < here_.records().size(); ++i) {
-        Compare(here_.records()[i], there_.records()[i]);
-      }
-      return;
+    const std::vector<Matched> matched = Match(here_, there_);
+    std::vector<double> calibrated;
+    if (query_.method == DivergenceMethod::kStatistics) {
+      if (calibration_) calibrated = calibration_->Read(step, here_);
+      if (derived_) derived_->Begin(matched, result_.steps);
     }
-    here_.NumberOccurrences();
-    there_.NumberOccurrences();
-    absl::flat_hash_map<Execution, size_t> places;
-    for (size_t i = 0; i < there_.executions().size(); ++i) {
-      places[there_.executions()[i]] = i;
-    }
-    for (size_t i = 0; i < here_.records().size(); ++i) {
-      const auto place = places.find(here_.executions()[i]);
-      if (place == places.end()) continue;
-      Compare(here_.records()[i], there_.records()[place->second]);
+    for (const Matched& each : matched) {
+      if (found_.size() > kNext) return;
+      const double least = calibrated.empty() ? 0 : calibrated[each.place];
+      Compare(*each.here, *each.there, least);
     }
   }
 
-  void Compare(const Record& here, const Record& there) {
-    if (found_.size() > kNext) return;
+  // `least` is the least relative tolerance.
+  void Compare(const Record& here, const Record& there, double least) {
+    std::optional<Apart> apart;
     if (query_.method == DivergenceMethod::kDigest) {
-      if (here.change.digest != there.change.digest) {
-        Add(here, "digest", here.change.digest, there.change.digest);
-      }
-      return;
+      apart = DigestsApart(here, there);
+    } else {
+      Allowance allowance;
+      if (derived_) allowance = derived_->Of(here, there);
+      if (query_.rtol) allowance.relative = *query_.rtol;
+      allowance.relative = std::max(allowance.relative, least);
+      allowance.absolute = query_.atol;
+      apart = MeasuresApart(here, there, allowance);
     }
-    const StatisticsFields& a = here.statistics;
-    const StatisticsFields& b = there.statistics;
-    for (const Count& count : kCounts) {
-      if (a.*count.field == b.*count.field) continue;
-      return Add(here, count.name, a.*count.field, b.*count.field);
-    }
-    const bool light = ((here.flags | there.flags) & runs::kFlagLight) != 0;
-    for (const Measure& measure : kMeasures) {
-      if (AreEqual(measure, a, b, light)) continue;
-      return Add(here, measure.name, a.*measure.field, b.*measure.field);
-    }
+    if (apart) Add(here, there, *apart);
+    newest_[TensorOf(here.node, here.slot)] = {there.node, apart};
   }
 
-  bool AreEqual(const Measure& measure, const StatisticsFields& a,
-                const StatisticsFields& b, bool light) const {
-    const double x = a.*measure.field;
-    const double y = b.*measure.field;
-    if (x == y) return true;
-    const bool x_absent = std::isnan(x);
-    const bool y_absent = std::isnan(y);
-    // A light record has only some of the measures.
-    if (x_absent || y_absent) return (x_absent && y_absent) || light;
-    if (std::isinf(x) || std::isinf(y)) return false;
-    const double size = std::fmax(SizeOf(measure, a), SizeOf(measure, b));
-    return std::abs(x - y) <= query_.atol + query_.rtol * size;
-  }
-
-  void Add(const Record& here, const char* measure,
-           model::Difference::Value value, model::Difference::Value other) {
+  void Add(const Record& here, const Record& there, const Apart& apart) {
     model::Difference difference;
     difference.step = here.step;
     if (here.mode <= static_cast<uint8_t>(runs::Mode::kPredict)) {
@@ -272,12 +149,35 @@ class Comparison {
     }
     difference.pass = here.pass;
     difference.node = here_.NodeName(here.node);
+    difference.there_node = there_.NodeName(there.node);
     difference.slot = here.slot;
     difference.exec_order = here.exec_order;
-    difference.measure = measure;
-    difference.here = value;
-    difference.there = other;
+    difference.measure = apart.measure;
+    difference.here = apart.here;
+    difference.there = apart.there;
+    if (const ComparedNode* node = here_.FindNode(here.node)) {
+      for (const ComparedNode::Input& input : node->inputs) {
+        difference.inputs.push_back(Describe(input));
+      }
+    }
     found_.push_back(std::move(difference));
+  }
+
+  model::ComparedInput Describe(const ComparedNode::Input& input) const {
+    model::ComparedInput described;
+    described.node = here_.NodeName(input.node);
+    described.slot = input.slot;
+    const auto newest = newest_.find(TensorOf(input.node, input.slot));
+    if (newest == newest_.end()) return described;
+    const auto& [there_node, apart] = newest->second;
+    described.there_node = there_.NodeName(there_node);
+    described.state = model::InputState::kEqual;
+    if (!apart) return described;
+    described.state = model::InputState::kDiffers;
+    described.measure = apart->measure;
+    described.here = apart->here;
+    described.there = apart->there;
+    return described;
   }
 
   model::Divergence Result() {
@@ -288,10 +188,13 @@ class Comparison {
       result_.first = found_.front();
       result_.next.assign(found_.begin() + 1, found_.end());
     }
+    result_.renamings = names_.alignment().renamings;
+    result_.renamings.resize(
+        std::min(result_.renamings.size(), model::Divergence::kMaxNames));
     return std::move(result_);
   }
 
-  static void ListNames(const Side& side, const Side& other,
+  static void ListNames(const ComparedSide& side, const ComparedSide& other,
                         std::vector<std::string>& names, uint64_t& count) {
     absl::flat_hash_set<uint64_t> others;
     for (const auto& [own, tensor] : other.seen()) others.insert(tensor);
@@ -303,14 +206,21 @@ class Comparison {
     names.resize(std::min(names.size(), model::Divergence::kMaxNames));
   }
 
-  inline static const std::vector<model::Renaming> kNone;
-
   const ComparedRank& here_rank_;
   const ComparedRank& there_rank_;
   const model::DivergenceQuery& query_;
+  const SharedNames names_;
   NodeNumbers numbers_;
-  Side here_;
-  Side there_;
+  ComparedSide here_;
+  ComparedSide there_;
+  struct Newest {
+    uint32_t there_node = 0;
+    std::optional<Apart> apart;
+  };
+  // What was compared last, by the tensor here.
+  absl::flat_hash_map<uint64_t, Newest> newest_;
+  std::optional<Calibration> calibration_;
+  std::optional<DerivedTolerances> derived_;
   std::vector<model::Difference> found_;
   model::Divergence result_;
 };
@@ -319,8 +229,9 @@ class Comparison {
 
 absl::StatusOr<model::Divergence> FindDivergence(
     const ComparedRank& here, const ComparedRank& there,
-    const model::DivergenceQuery& query, const std::atomic<bool>& cancelled) {
-  return Comparison(here, there, query).Run(cancelled);
+    const ComparedRank* calibration, const model::DivergenceQuery& query,
+    const std::atomic<bool>& cancelled) {
+  return Comparison(here, there, calibration, query).Run(cancelled);
 }
 
 }  // namespace graphdbg::recorded

@@ -2,11 +2,9 @@
 // statistics, or digests, differ. agent/python/graphdbg/runs/divergence.py
 // finds the same.
 //
-// Executions are matched by step, mode, pass, iteration and the tensor's name;
-// several of the same tensor within these by their order. Counts must be equal.
-// Measures are equal if |here - there| <= atol + rtol * size, where size is the
-// larger absolute value of the two; of means, which may cancel out, the larger
-// mean of absolute values, and of variances the larger mean of squares.
+// Executions are matched by step, mode, pass, iteration and the tensor's name,
+// or what node_alignment.h takes for the same; several of the same tensor
+// within these by their order.
 #ifndef SERVER_RUNS_DIVERGENCE_H_
 #define SERVER_RUNS_DIVERGENCE_H_
 
@@ -19,10 +17,14 @@
 namespace graphdbg::recorded {
 
 // Reads both logs step by step until it has found enough differences. The
-// ranks in `query` do not matter. CANCELLED once `cancelled` is true.
+// ranks in `query` do not matter. `calibration` may be null; it counts as equal
+// to `here`. The relative tolerance of a tensor is at least 8 times the largest
+// relative difference of a measure between the two up to the step. CANCELLED
+// once `cancelled` is true.
 absl::StatusOr<model::Divergence> FindDivergence(
     const ComparedRank& here, const ComparedRank& there,
-    const model::DivergenceQuery& query, const std::atomic<bool>& cancelled);
+    const ComparedRank* calibration, const model::DivergenceQuery& query,
+    const std::atomic<bool>& cancelled);
 
 }  // namespace graphdbg::recorded
 

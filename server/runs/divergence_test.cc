@@ -49,9 +49,9 @@ class DivergenceTest : public ::testing::Test {
     Recording recording("abc", *Folder::Open(path_), nullptr);
     recording.Refresh();
     const std::atomic<bool> cancelled = false;
-    const auto found =
-        FindDivergence(*recording.CopyForComparison(0),
-                       *recording.CopyForComparison(1), query, cancelled);
+    const auto found = FindDivergence(*recording.CopyForComparison(0),
+                                      *recording.CopyForComparison(1), nullptr,
+                                      query, cancelled);
     EXPECT_TRUE(found.ok()) << found.status();
     return *found;
   }
@@ -88,6 +88,42 @@ TEST_F(DivergenceTest, FindsTheFirstOpThatDiffers) {
   EXPECT_EQ(found.next[0].step, 4u);
 }
 
+TEST_F(DivergenceTest, TellsWhetherTheInputsOfTheOpWereEqual) {
+  Write(0);
+  Write(1, [](runs::Record& record) {
+    if (record.step >= 3 && record.node >= 2) record.statistics.max += 1;
+  });
+  const Divergence found = Compare();
+  EXPECT_EQ(found.first->there_node, NodeName(2));
+  ASSERT_EQ(found.first->inputs.size(), 1u);
+  const model::ComparedInput& equal = found.first->inputs[0];
+  EXPECT_EQ(equal.node, NodeName(1));
+  EXPECT_EQ(equal.there_node, NodeName(1));
+  EXPECT_EQ(equal.state, model::InputState::kEqual);
+  EXPECT_EQ(equal.measure, "");
+  const model::ComparedInput& differs = found.next.at(0).inputs.at(0);
+  EXPECT_EQ(differs.node, NodeName(2));
+  EXPECT_EQ(differs.state, model::InputState::kDiffers);
+  EXPECT_EQ(differs.measure, "max");
+  EXPECT_EQ(std::get<double>(differs.here), 6);
+  EXPECT_EQ(std::get<double>(differs.there), 7);
+}
+
+TEST_F(DivergenceTest, AnInputWithoutRecordsIsNamedAsSuch) {
+  const auto unrecorded = [](double by) {
+    return [by](runs::Record& record) {
+      if (record.node == 1) record.node = 3;
+      record.statistics.max += by;
+    };
+  };
+  Write(0, unrecorded(0));
+  Write(1, unrecorded(1));
+  const Divergence found = Compare();
+  EXPECT_EQ(found.next.at(0).node, NodeName(2));
+  EXPECT_EQ(found.next[0].inputs.at(0).state, model::InputState::kNotRecorded);
+  EXPECT_EQ(found.next[0].inputs[0].there_node, "");
+}
+
 TEST_F(DivergenceTest, CountsMustBeEqualAndMeasuresClose) {
   Write(0);
   Write(1, [](runs::Record& record) {
@@ -114,16 +150,36 @@ TEST_F(DivergenceTest, NamesCanBeTranslated) {
   Write(0);
   Write(1);
   DivergenceQuery query;
-  query.renamings = {{"forward", "backward"}};
+  query.renamings = {{NodeName(1), NodeName(3)}, {NodeName(3), NodeName(1)}};
   Divergence found = Compare(query);
-  EXPECT_EQ(found.matched, 0u);
-  EXPECT_EQ(found.only_here_count, 3u);
-  EXPECT_EQ(found.only_here.front(), NodeName(1) + ":0");
-  EXPECT_EQ(found.only_there, found.only_here);
-  // The longest one counts.
-  query.renamings.push_back({NodeName(2), NodeName(2)});
+  EXPECT_EQ(found.matched, 3u);
+  EXPECT_EQ(found.first->node, NodeName(1));
+  EXPECT_EQ(found.first->there_node, NodeName(3));
+  EXPECT_EQ(std::get<double>(found.first->there), 3);
+  // The longest one counts. Nodes whose names are not found are aligned.
+  query.renamings = {{"forward", "backward"}, {NodeName(2), NodeName(3)}};
   found = Compare(query);
-  EXPECT_EQ(found.matched, 1u);
+  EXPECT_EQ(found.first->node, NodeName(2));
+  EXPECT_EQ(found.first->there_node, NodeName(3));
+  EXPECT_EQ(found.only_here, std::vector<std::string>{NodeName(3) + ":0"});
+  EXPECT_EQ(found.only_there, std::vector<std::string>{NodeName(2) + ":0"});
+}
+
+TEST_F(DivergenceTest, RoundingIsNoDifference) {
+  Write(0);
+  Write(1, [](runs::Record& record) { record.statistics.l2 *= 1 + 1e-6; });
+  DivergenceQuery query;
+  EXPECT_FALSE(Compare(query).first);
+  query.rtol = 1e-7;
+  EXPECT_EQ(Compare(query).first->measure, "l2");
+  Write(1, [](runs::Record& record) { record.statistics.l2 *= 1 + 1e-5; });
+  EXPECT_EQ(Compare().first->measure, "l2");
+  // In the coarser format of the two.
+  Write(1, [](runs::Record& record) {
+    record.statistics.l2 *= 1 + 1e-3;
+    record.dtype = 11;
+  });
+  EXPECT_FALSE(Compare().first);
 }
 
 TEST_F(DivergenceTest, MatchesRepeatedExecutionsByTheirOrder) {
@@ -191,7 +247,7 @@ TEST_F(DivergenceTest, EndsWhenTheServerStops) {
   recording.Refresh();
   const auto rank = *recording.CopyForComparison(0);
   const std::atomic<bool> cancelled = true;
-  EXPECT_EQ(FindDivergence(rank, rank, {}, cancelled).status().code(),
+  EXPECT_EQ(FindDivergence(rank, rank, nullptr, {}, cancelled).status().code(),
             absl::StatusCode::kCancelled);
   EXPECT_EQ(ReasonOf(recording.CopyForComparison(9).status()), "unknown_rank");
 }

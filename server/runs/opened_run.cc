@@ -317,23 +317,36 @@ jobs::Task<ComparedRank> OpenedRun::CopyRank(uint32_t rank) {
       [rank](RunSource& source) { return source.CopyForComparison(rank); });
 }
 
-jobs::Task<model::Divergence> OpenedRun::Compare(
-    std::shared_ptr<RecordedRun> other, model::DivergenceQuery query) {
-  const auto opened = std::dynamic_pointer_cast<OpenedRun>(other);
+jobs::Task<ComparedRank> OpenedRun::CopyRankOf(std::shared_ptr<RecordedRun> run,
+                                               uint32_t rank) {
+  const auto opened = std::dynamic_pointer_cast<OpenedRun>(run);
   if (opened == nullptr) {
     co_return Error(absl::StatusCode::kUnimplemented, "not_comparable",
-                    absl::StrCat("run '", other->id(),
+                    absl::StrCat("run '", run->id(),
                                  "' is of another kind than run '", id_, "'"));
   }
+  co_return co_await opened->CopyRank(rank);
+}
+
+jobs::Task<model::Divergence> OpenedRun::Compare(
+    std::shared_ptr<RecordedRun> other,
+    std::shared_ptr<RecordedRun> calibration, model::DivergenceQuery query) {
   CO_ASSIGN_OR_RETURN(ComparedRank here, co_await CopyRank(query.rank));
   CO_ASSIGN_OR_RETURN(ComparedRank there,
-                      co_await opened->CopyRank(query.other_rank));
+                      co_await CopyRankOf(other, query.other_rank));
+  std::shared_ptr<ComparedRank> equal;
+  if (calibration != nullptr) {
+    CO_ASSIGN_OR_RETURN(ComparedRank copy,
+                        co_await CopyRankOf(calibration, query.rank));
+    equal = std::make_shared<ComparedRank>(std::move(copy));
+  }
   // Named, because GCC 12 destroys what a lambda in a co_await has captured
   // twice.
   auto compare = [here = std::make_shared<ComparedRank>(std::move(here)),
                   there = std::make_shared<ComparedRank>(std::move(there)),
-                  query = std::move(query), stopped = stopped_] {
-    return FindDivergence(*here, *there, query, *stopped);
+                  equal = std::move(equal), query = std::move(query),
+                  stopped = stopped_] {
+    return FindDivergence(*here, *there, equal.get(), query, *stopped);
   };
   auto result = jobs::CallOn<absl::StatusOr<model::Divergence>>(
       check_executor_, std::move(compare));

@@ -42,8 +42,10 @@ class OpenedRun final : public jobs::RecordedRun,
   jobs::Task<std::vector<model::Collection>> Collections() override;
   jobs::Task<std::string> Statistics(model::StatisticsQuery query) override;
   jobs::Task<model::RunHistory> History(model::RunHistoryQuery query) override;
-  jobs::Task<model::Divergence> Compare(std::shared_ptr<RecordedRun> other,
-                                        model::DivergenceQuery query) override;
+  jobs::Task<model::Divergence> Compare(
+      std::shared_ptr<RecordedRun> other,
+      std::shared_ptr<RecordedRun> calibration,
+      model::DivergenceQuery query) override;
   jobs::Task<std::string> StartCheck(model::CheckSpec spec) override;
   jobs::Task<model::CheckReport> GetCheck(std::string id) override;
   jobs::StatusTask EndCheck(std::string id) override;
@@ -66,6 +68,9 @@ class OpenedRun final : public jobs::RecordedRun,
   absl::StatusOr<std::shared_ptr<BackgroundCheck>> FindCheck(
       const std::string& id) const;
   jobs::Task<ComparedRank> CopyRank(uint32_t rank);
+  // Of another run, which must be of the same kind.
+  jobs::Task<ComparedRank> CopyRankOf(std::shared_ptr<RecordedRun> run,
+                                      uint32_t rank);
   // Evaluates these steps and those that follow, until the rules are not
   // followed any more. On the strand.
   boost::asio::awaitable<void> Feed(std::shared_ptr<RuleFollower> rules,

@@ -297,13 +297,8 @@ void Recording::Load() {
 
 absl::StatusOr<ComparedRank> Recording::CopyForComparison(uint32_t rank) {
   ASSIGN_OR_RETURN(RankData* const data, FindRank(rank));
-  const graph::GraphStore& store = graph();
-  ComparedRank copy{data->log(), data->index(), {}};
-  copy.names.reserve(data->ids().nodes.size());
-  for (const auto& [id, index] : data->ids().nodes) {
-    copy.names.emplace(id, store.node(index).name);
-  }
-  return copy;
+  return ComparedRank{data->log(), data->index(),
+                      CopyNodes(graph(), data->ids())};
 }
 
 absl::StatusOr<model::StepPage> Recording::Steps(

@@ -95,6 +95,10 @@ def test_the_batch_that_differs_is_the_first_divergence(tmp_path, serve):
     assert code == 1
     assert (found["first"]["step"], found["first"]["mode"]) == (5, "train")
     assert "input" in found["first"]["node"], "the model's input is the first tensor that differs"
+    linear = next(each for each in found["next"] if each["node"] == "forward/0/linear")
+    assert {each["node"].rpartition("/")[2]: each["state"] for each in linear["inputs"]} == {
+        "input": "differs", "weight": "equal", "bias": "equal",
+    }  # fmt: skip
     server = serve(runs)
     assert asked(server, "good", **{"with": "other"}) == found
     assert asked(server, "good", **{"with": "same"})["first"] is None
@@ -199,7 +203,11 @@ def random_run(directory: Path, random: numpy.random.Generator, ranks: int = 2) 
         names = [f"block/op_{each}" for each in range(6)] + ["head"]
         if random.random() < 0.3:
             names.remove(str(random.choice(names)))
-        rank.nodes = [Node(str(name)) for name in random.permutation(names)]
+        inputs = random.integers(1, len(names) + 1, (len(names), 2)).tolist()
+        rank.nodes = [
+            Node(str(name), inputs=[(each, 0) for each in read])
+            for name, read in zip(random.permutation(names), inputs, strict=True)
+        ]
         for step in range(1, 9):
             if random.random() < 0.1:
                 continue
@@ -250,6 +258,7 @@ def test_the_server_and_the_command_find_the_same(tmp_path, serve):
     firsts = [each["first"] for each in found]
     assert len({each["measure"] for each in firsts if each}) > 2 and any(each["next"] for each in found)
     assert any(each["only_here"] for each in found)
+    assert {each["state"] for first in firsts if first for each in first["inputs"]} >= {"equal", "differs"}
 
 
 @pytest.mark.parametrize(

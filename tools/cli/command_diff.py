@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .client import Json
@@ -14,7 +15,7 @@ from .recorded import Progress, require
 from .terminal import visible
 
 if TYPE_CHECKING:
-    from graphdbg.runs import Difference, Divergence
+    from graphdbg.runs import ComparedInput, Difference, Divergence
 
 _NAMES_SHOWN = 20
 # How often two jobs are compared while they are recorded.
@@ -45,7 +46,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="OLD=NEW",
         help="a node or scope of the first side has another name on the second (again for more)",
     )
-    parser.add_argument("--rtol", type=float, default=1e-6, metavar="X", help="relative tolerance (default: 1e-6)")
+    parser.add_argument(
+        "--rtol",
+        type=float,
+        metavar="X",
+        help="relative tolerance (default: what rounding explains, by data type and by the number of elements summed)",
+    )
     parser.add_argument("--atol", type=float, default=0.0, metavar="X", help="absolute tolerance (default: 0)")
     parser.add_argument(
         "--by",
@@ -128,18 +134,24 @@ def _json(found: Divergence) -> Json:
         **{name: getattr(found, name) for name in ("only_here_count", "only_there_count")},
         "first": _json_of(found.first) if found.first else None,
         "next": [_json_of(each) for each in found.next],
+        "renamings": [{"from": each.old, "to": each.new, "nodes": each.nodes} for each in found.renamings],
     }
 
 
 def _json_of(difference: Difference) -> Json:
-    fields: Json = vars(difference) | {"pass": difference.pass_}
-    del fields["pass_"]
-    return fields | {side: _value(difference, fields[side]) for side in ("here", "there")}
+    fields: Json = {"pass" if name == "pass_" else name: value for name, value in _values(difference).items()}
+    return fields | {"inputs": [_values(each) for each in difference.inputs]}
 
 
-def _value(difference: Difference, value: float) -> float | str:
+def _values(compared: Difference | ComparedInput) -> Json:
+    return vars(compared) | {side: _value(compared, getattr(compared, side)) for side in ("here", "there")}
+
+
+def _value(compared: Difference | ComparedInput, value: float | None) -> float | str | None:
     """JSON has neither infinities nor NaN, and its readers no 64-bit integers."""
-    if difference.measure == "digest":
+    if value is None:
+        return None
+    if compared.measure == "digest":
         return f"{value:016x}"
     if math.isfinite(value):
         return value
@@ -149,6 +161,8 @@ def _value(difference: Difference, value: float) -> float | str:
 def _print(found: Divergence) -> None:
     if found.first:
         print(visible(f"first difference: {_line(found.first)}"))
+        for line in _input_lines(found.first.inputs):
+            print(visible(f"                  {line}"))
     for each in found.next:
         print(visible(f"             then: {_line(each)}"))
     for side, names, count in (
@@ -159,15 +173,34 @@ def _print(found: Divergence) -> None:
             print(visible(f"only on the {side} side: {name}"))
         if count > _NAMES_SHOWN:
             print(f"only on the {side} side: {count - _NAMES_SHOWN} more")
+    for renaming in found.renamings[:_NAMES_SHOWN]:
+        print(visible(f"taken as the same: {renaming.old} -> {renaming.new} ({renaming.nodes} nodes)"))
+    if len(found.renamings) > _NAMES_SHOWN:
+        print(f"taken as the same: {len(found.renamings) - _NAMES_SHOWN} more")
     result = "differ" if found.first else "agree"
     print(f"{found.matched} tensors in {found.steps} steps {result}")
 
 
 def _line(each: Difference) -> str:
     place = f"step {each.step} {each.mode}" + (f"#{each.pass_}" if each.pass_ > 1 else "")
-    return f"{place}  {each.node}:{each.slot}  {each.measure} {_text(each, each.here)}, {_text(each, each.there)}"
+    name = f"{each.node}:{each.slot}" + (f" ({each.there_node})" if each.there_node != each.node else "")
+    return f"{place}  {name}  {_measured(each)}"
 
 
-def _text(each: Difference, value: float) -> str:
+def _input_lines(inputs: Sequence[ComparedInput]) -> Iterator[str]:
+    for state, words in (("equal", "equal inputs"), ("not_recorded", "inputs that were not recorded")):
+        names = [f"{each.node}:{each.slot}" for each in inputs if each.state == state]
+        if names:
+            yield f"{words}: {', '.join(names)}"
+    for each in inputs:
+        if each.state == "differs":
+            yield f"input that differs: {each.node}:{each.slot}  {_measured(each)}"
+
+
+def _measured(each: Difference | ComparedInput) -> str:
+    return f"{each.measure} {_text(each, each.here)}, {_text(each, each.there)}"
+
+
+def _text(each: Difference | ComparedInput, value: float | None) -> str:
     shown = _value(each, value)
     return f"{shown:.9g}" if isinstance(shown, float) else str(shown)

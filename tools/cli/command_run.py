@@ -74,6 +74,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="keep the last 100 steps of every op's statistics in a new directory below this one, for `graphdbg open` "
         "after a crash or a hang; starts immediately, without a server and a page",
     )
+    parser.add_argument(
+        "--nudge-inputs",
+        action="store_true",
+        help="change the floating-point inputs of PyTorch models in the last bit, to record a run by which `graphdbg "
+        "diff --calibrate` measures rounding; results differ from those of an ordinary run",
+    )
     configuration.add_option(parser)
     configuration.add_rules_option(parser)
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
@@ -90,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     if is_model(command[0]):
         command = model_command(command)
     if arguments.black_box:
+        if arguments.nudge_inputs:
+            arguments.parser.error("--nudge-inputs is for runs that are compared: use --record")
         _check_needs_no_server(arguments)
         return run_black_box(command, arguments.black_box, configuration.read(arguments.config))
     check_result_file(arguments.result)
@@ -103,6 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         on_result=lambda result: _report(result, arguments),
         port=arguments.port,
         record=arguments.record,
+        environment={"GRAPHDBG_NUDGE_INPUTS": "1"} if arguments.nudge_inputs else {},
         configuration=configuration.read(arguments.config, arguments.rules_from),
     )
     return _exit_code_of(debug(command, options), arguments.hit_exit_code)

@@ -89,6 +89,8 @@ class Node:
     dtype: int = FLOAT32
     file: str = "/home/me/train.py"
     line: int = 7
+    text: str = "y = f(x)"
+    first_step: int = 0
 
     def encode(self, number: int) -> bytes:
         outputs = [
@@ -97,7 +99,7 @@ class Node:
             for slot, shape in enumerate(self.shapes)
         ]
         frame = bytes_field(1, self.file) + number_field(2, self.line) + bytes_field(3, "forward")
-        frame += bytes_field(4, "y = f(x)") + number_field(5, 1)
+        frame += bytes_field(4, self.text) + number_field(5, 1)
         return b"".join(
             [
                 number_field(1, number),
@@ -110,6 +112,7 @@ class Node:
                 bytes_field(8, frame),
                 bytes_field(9, bytes_field(1, "alpha") + bytes_field(2, "1")),
                 number_field(10, number),
+                number_field(11, self.first_step),
             ]
         )
 

@@ -10,7 +10,7 @@ import pytest
 numpy = pytest.importorskip("numpy")
 
 import graphdbg  # noqa: E402
-from graphdbg.runs import NotRecorded, RunNotFoundError, divergence, open_run  # noqa: E402
+from graphdbg.runs import NotRecorded, RunNotFoundError, compared_side, divergence, open_run  # noqa: E402
 from synthetic_run import (  # noqa: E402
     BEGIN_KIND,
     END_KIND,
@@ -29,12 +29,20 @@ STEPS = 5
 VALUES = numpy.array([-3.0, 0.5, 2.0])
 
 
-def write(directory, number=0, names=("fc/weight", "fc/out", "loss"), change=None, steps=STEPS, first_id=1):
-    """A rank whose tensors have the same values in all runs, except for `change(step, name, record)`."""
+def write(directory, number=0, names=("fc/weight", "fc/out", "loss"), change=None, steps=STEPS, first_id=1, reads=None):
+    """A rank whose tensors have the same values in all runs, except for `change(step, name, record)`.
+
+    `reads` has the names of the inputs of nodes.
+    """
     write_run_json(directory, 1)
     rank = SyntheticRank(directory, number, 1, directory.name)
     # Ids of nodes differ from process to process.
-    rank.nodes = [Node(f"unused_{each}") for each in range(1, first_id)] + [Node(name) for name in names]
+    rank.nodes = [Node(f"unused_{each}") for each in range(1, first_id)] + [
+        Node(
+            name, text=f"run {name}", inputs=[(first_id + names.index(each), 0) for each in (reads or {}).get(name, ())]
+        )
+        for name in names
+    ]
     for step in range(1, steps + 1):
         rank.add(mark(BEGIN_KIND, step))
         for at, name in enumerate(names):
@@ -74,13 +82,50 @@ def test_the_first_op_that_differs_is_found(good, tmp_path):
     other = write(tmp_path / "other", change=scaled(3, "fc/out", 1.5), first_id=7)
     found = open_run(good).diff(other)
     assert vars(found.first) == {
-        "step": 3, "mode": "train", "pass_": 1, "node": "fc/out", "slot": 0, "exec_order": 2, "measure": "min",
-        "here": -12.0, "there": -18.0,
+        "step": 3, "mode": "train", "pass_": 1, "node": "fc/out", "there_node": "fc/out", "slot": 0, "exec_order": 2,
+        "measure": "min", "here": -12.0, "there": -18.0, "inputs": (),
     }  # fmt: skip
     assert [(each.step, each.node) for each in found.next] == [
         (step, name) for step in (4, 5) for name in ("fc/weight", "fc/out", "loss")
     ]
     assert (found.steps, found.matched) == (STEPS, 3)
+
+
+def test_the_inputs_of_the_first_op_were_equal(tmp_path):
+    reads = {"fc/out": ("x", "fc/weight"), "loss": ("fc/out",)}
+    names = ("fc/weight", "x", "fc/out", "loss")
+
+    def wrong(step, name, record):
+        if step == 3 and name in ("fc/out", "loss"):
+            record["min"] *= 1.5
+
+    here = write(tmp_path / "here", names=names, reads=reads)
+    there = write(tmp_path / "there", names=names, change=wrong, first_id=5)
+    found = open_run(here).diff(there)
+    assert [(each.node, each.there_node, each.state) for each in found.first.inputs] == [
+        ("x", "x", "equal"), ("fc/weight", "fc/weight", "equal"),
+    ]  # fmt: skip
+    loss = found.next[0]
+    assert (loss.node, loss.step, len(found.next)) == ("loss", 3, 1)
+    assert [vars(each) for each in loss.inputs] == [
+        {"node": "fc/out", "there_node": "fc/out", "slot": 0, "state": "differs", "measure": "min", "here": -15.0,
+         "there": -22.5}
+    ]  # fmt: skip
+    ran = graphdbg_command("diff", here, there)
+    assert ran.stdout.splitlines()[1].strip() == "equal inputs: x:0, fc/weight:0"
+
+
+def test_an_input_that_was_not_recorded(tmp_path):
+    def forget(step, name, record):
+        if name == "fc/weight":
+            record["kind"] = 0
+
+    names, reads = ("fc/weight", "fc/out"), {"fc/out": ("fc/weight",)}
+    here = write(tmp_path / "here", names=names, reads=reads, change=forget)
+    there = write(tmp_path / "there", names=names, change=scaled(1, "fc/out", 2))
+    (weight,) = open_run(here).diff(there).first.inputs
+    assert (weight.node, weight.there_node, weight.state, weight.measure) == ("fc/weight", None, "not_recorded", None)
+    assert "inputs that were not recorded: fc/weight:0" in graphdbg_command("diff", here, there).stdout
 
 
 def test_differences_behind_the_21st_are_not_looked_for(tmp_path):
@@ -162,8 +207,8 @@ def test_renamed_nodes_and_scopes(good, tmp_path):
     assert run.diff(other).matched == 0
     found = run.diff(other, rename={"fc": "block/linear", "loss": "objective", "fc/o": "nothing"})
     assert (found.matched, found.first, found.only_here_count) == (3, None, 0)
-    assert divergence.renamed("fc/a/b", {"fc": "x", "fc/a": "y"}) == "y/b"
-    assert divergence.renamed("fcx", {"fc": "x"}) == "fcx"
+    assert compared_side.renamed("fc/a/b", {"fc": "x", "fc/a": "y"}) == "y/b"
+    assert compared_side.renamed("fcx", {"fc": "x"}) == "fcx"
 
 
 def test_passes_iterations_and_repeated_executions_are_matched(tmp_path):

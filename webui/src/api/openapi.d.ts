@@ -919,7 +919,7 @@ export interface paths {
         };
         /**
          * Finds the first op at which two runs, or two ranks of one, part.
-         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, and of variances the larger mean of squares.
+         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, and of variances the larger mean of squares. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`).
          */
         get: operations["getDivergence"];
         put?: never;
@@ -1559,6 +1559,22 @@ export interface components {
             name: string;
             tensors: string[];
         };
+        ComparedInput: {
+            here: components["schemas"]["DifferenceValue"] | null;
+            /** @description The first one that differs; null unless the tensor differs, as are its values. */
+            measure: string | null;
+            /** @description Its name in this run. */
+            node: string;
+            slot: number;
+            /**
+             * @description What was last compared of the tensor before the op was executed; `not_recorded` if nothing was.
+             * @enum {unknown}
+             */
+            state: "equal" | "differs" | "not_recorded";
+            there: components["schemas"]["DifferenceValue"] | null;
+            /** @description Its name in the other run; null if it was not compared. */
+            there_node: string | null;
+        };
         ComparedTensor: components["schemas"]["TensorHead"] & {
             overwritten: boolean;
         };
@@ -1657,6 +1673,8 @@ export interface components {
             /** @description Its place in the step here. */
             exec_order: number;
             here: components["schemas"]["DifferenceValue"];
+            /** @description The tensors that the op reads here, in order of its arguments. */
+            inputs: components["schemas"]["ComparedInput"][];
             /** @description The first one that differs, or `digest`. */
             measure: string;
             /** @enum {unknown} */
@@ -1667,6 +1685,8 @@ export interface components {
             slot: number;
             step: number;
             there: components["schemas"]["DifferenceValue"];
+            /** @description Its name in the other run. */
+            there_node: string;
         };
         /** @description Digests are text of 16 hexadecimal digits, numbers that are not finite `NaN`, `Infinity` or `-Infinity`. */
         DifferenceValue: number | string;
@@ -1682,6 +1702,15 @@ export interface components {
             only_here_count: number;
             only_there: string[];
             only_there_count: number;
+            /** @description Nodes and scopes that were taken for the same although their names differ, in order of the names here, at most 1,000. */
+            renamings: {
+                /** @description The name here. */
+                from: string;
+                /** @description How many nodes this concerns. */
+                nodes: number;
+                /** @description The name in the other run. */
+                to: string;
+            }[];
             /** @description How many were compared. */
             steps: number;
         };
@@ -3848,9 +3877,12 @@ export interface operations {
                 atol?: number;
                 /** @description Statistics, or digests of all bits, which only some tensors have. */
                 by?: "statistics" | "digest";
+                /** @description A run that counts as equal to this one, such as one that was recorded with `graphdbg run --nudge-inputs`. A tensor may differ 8 times as much as between the two up to the step. */
+                calibrate?: string;
                 /** @description `OLD=NEW`, several separated by commas: nodes or scopes of this run that have other names there. The longest one that fits counts. */
                 map?: string;
                 rank?: components["parameters"]["rank"];
+                /** @description Default: what rounding explains. With the unit roundoff u of the coarser data type and n elements that the op sums, 16 sqrt(steps) u (1 + sqrt(n)); types of 16 and 8 bits are summed in float32. Elements of gradients and weights may also differ by 16 sqrt(steps) u times the largest of the step. */
                 rtol?: number;
                 /** @description `RUN` or `RUN:RANK`; without a rank, that of this side. */
                 with: string;

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { fireEvent, render, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Divergence } from '../api/types';
+import type { Difference, Divergence } from '../api/types';
 import { emptyJob } from '../state/job';
 import { useJob } from '../state/job_store';
 import { createQueryClient } from '../state/queries';
@@ -20,7 +20,19 @@ const AGREES: Divergence = {
   first: null,
   next: [],
 };
-const DIFFERENCE = { step: 5, mode: 'train', pass: 1, node: 'forward/log', slot: 0, exec_order: 2, measure: 'max', here: 1, there: 'Infinity' } as const;
+const DIFFERENCE: Difference = {
+  step: 5,
+  mode: 'train',
+  pass: 1,
+  node: 'forward/log',
+  there_node: 'forward/log',
+  slot: 0,
+  exec_order: 2,
+  measure: 'max',
+  here: 1,
+  there: 'Infinity',
+  inputs: [],
+};
 const run = (id: string, ranks: number) => ({ id, ranks: Array.from({ length: ranks }, (_, rank) => ({ rank })) });
 
 let answer: Divergence = AGREES;

@@ -16,6 +16,7 @@ from . import (
     hooks,
     keras_on_torch,
     modules,
+    nudged_inputs,
     older_torch,
     optimizers,
     place,
@@ -117,6 +118,9 @@ class _Observers:
 
         older_torch.silence_profiler_ranges()
         self._follow_modules()
+        if nudged_inputs.is_wanted():
+            # Outside of what follows modules, so that the graph has the changed inputs.
+            nudged_inputs.install(self.adapter)
         _exit_report.follow_threads(lambda ident: ident == self._place.thread or ident in self._counter.threads)
         older_torch.call_around_each_step(self._before_step, self._after_step)
         self._tree.follow_registrations(self._parameter_registered)

@@ -45,7 +45,7 @@ def _name_in(parent: Module, module: Module) -> str:
 _MAX_INPUTS = 64
 
 
-def _is_model(root: Module) -> bool:
+def is_model(root: Module) -> bool:
     """Whether a call of this outermost module is a pass of a model.
 
     A lone loss function or activation is not a model.
@@ -151,7 +151,7 @@ class ModuleTree:
         *wrappers, core = _unwrapping(module)
         if not self._is_known(core):
             if next(core.parameters(), None) is None:
-                self._register(core, self._free_path(type(core).__name__, core), model=_is_model(core))
+                self._register(core, self._free_path(type(core).__name__, core), model=is_model(core))
             else:
                 self._add_model(core)
         for wrapper in wrappers:
@@ -204,7 +204,7 @@ class ModuleTree:
             scope = self._hooks.declare_scope(path, type(module).__name__, model)
             self._owners[path] = weakref.ref(module)
             self._paths[scope] = path
-            is_called = module is root or (parts_are_called and _is_model(module))
+            is_called = module is root or (parts_are_called and is_model(module))
             self._give_scope(module, scope, model=model and is_called)
 
     def _give_scope(self, module: Module, scope: int, *, model: bool) -> None:

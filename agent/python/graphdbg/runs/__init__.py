@@ -11,7 +11,7 @@ from .packages import MissingPackageError, load
 load("numpy", "reading a recorded run")
 
 from .collection import Collection  # noqa: E402
-from .divergence import Difference, Divergence  # noqa: E402
+from .divergence import ComparedInput, Difference, Divergence  # noqa: E402
 from .errors import Damage, DataLossError, NotRecorded, RunNotFoundError, UnknownTensor  # noqa: E402
 from .graph import Graph  # noqa: E402
 from .last_ops import LastOp  # noqa: E402
@@ -30,6 +30,7 @@ __all__ = [
     "SAVED",
     "UNITS",
     "Collection",
+    "ComparedInput",
     "Damage",
     "DataLossError",
     "Difference",

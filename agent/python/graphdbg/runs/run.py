@@ -16,7 +16,7 @@ from graphdbg.client.models import Hit, TensorInfo
 
 from . import views
 from .collection import Collection, read_collections
-from .divergence import Divergence, Tolerance, find_divergence
+from .divergence import Divergence, find_divergence
 from .errors import Damage, MindSporeDumpError, NotRecorded, RunNotFoundError, UnknownTensor
 from .files import Files, open_files
 from .follow import follow, wait_for
@@ -28,6 +28,7 @@ from .rank import LOST, Rank, is_mindspore_dump, rank_numbers, read_json
 from .record import MODES
 from .steps import Step
 from .tensor import Tensor, mode_number
+from .tolerance import Tolerance
 
 if TYPE_CHECKING:
     import pyarrow
@@ -355,7 +356,7 @@ class Run:
         rank: int = 0,
         other_rank: int | None = None,
         rename: Mapping[str, str] | None = None,
-        rtol: float = 1e-6,
+        rtol: float | None = None,
         atol: float = 0.0,
         by: str = "statistics",
         progress: Callable[[int, int], None] = lambda done, total: None,
@@ -370,7 +371,8 @@ class Run:
             rank: The rank of this run.
             other_rank: That of the other run; default: the same number.
             rename: Names of nodes or scopes in this run, and the names that these have in the other one.
-            rtol, atol: Measures are equal if |here - there| <= atol + rtol * size; see `divergence.Tolerance`.
+            rtol, atol: Measures are equal if |here - there| <= atol + rtol * size; see `tolerance.Tolerance`. Without
+                rtol, it follows from the data types and from how many elements the op reduces.
             by: "statistics", or "digest", which compares all bits of the tensors that have digests.
             progress: Receives how many steps of how many have been compared.
             tensors: Names of tensors of this run, NODE:SLOT; default: all.

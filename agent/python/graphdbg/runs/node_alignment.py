@@ -1,0 +1,250 @@
+"""Which nodes of two graphs are the same op, where ops were inserted, removed or renamed.
+
+server/runs/node_alignment.cc does the same. Nodes are put into order of execution. Those with the same name, op type,
+shapes, line of code, and ops before and behind them are certain, and so are those that were given the other's name.
+Between two certain pairs, the others are aligned so that the sum of the scores of all pairs is the largest (Needleman and Wunsch 1970): an `add` inserted before another one
+makes the latter `add_1`, and yet it reads and is read by the same ops as before. Nodes that are left over and have the
+same name are pairs, too: an op may have moved.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from .graph import NodeTable
+from .record import Array
+
+# Of a gap that would take a larger table, nodes are aligned by their names alone: 64 MB.
+_MAX_CELLS = 16 << 20
+# The scores of a pair, by what both have in common.
+_PAIR, _NAME, _STEM, _TEXT, _BEFORE, _BEHIND, _SHAPES = 1, 1, 2, 2, 2, 2, 2
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """A node or scope here that has another name there.
+
+    Attributes:
+        old, new: The names here and there.
+        nodes: How many nodes this concerns.
+    """
+
+    old: str
+    new: str
+    nodes: int
+
+
+class Alignment:
+    """Which nodes are the same.
+
+    Attributes:
+        here_of: By the id there, for nodes that are not the one with their name here: the id here, or None if there is
+            no such node.
+        there_of: The inverse.
+        renamings: The names that differ, in order of those here.
+    """
+
+    def __init__(self, here: NodeTable, there: NodeTable, names: Mapping[int, str]) -> None:
+        """`names` has what the nodes here are called there, by id."""
+        here_nodes, there_nodes = _unique(_facts(here, names)), _unique(_facts(there, {}))
+        named = {node.name: node for node in here_nodes}
+        pairs = _align(here_nodes, there_nodes)
+        self.here_of: dict[int, int | None] = {}
+        for node in there_nodes:
+            partner = pairs.get(node.id)
+            same_name = named.get(node.name)
+            if partner != (same_name.id if same_name else None):
+                self.here_of[node.id] = partner
+        self.there_of = {partner: node for node, partner in self.here_of.items() if partner is not None}
+        self.renamings = _renamings(
+            (here.name(partner), there.name(node)) for node, partner in self.here_of.items() if partner is not None
+        )
+
+
+@dataclass(frozen=True)
+class _Node:
+    id: int
+    name: str
+    stem: str
+    # What both of a pair must have in common unless they have the same name.
+    type: tuple[int, str]
+    shapes: tuple[tuple[int, ...], ...]
+    text: str
+    before: tuple[tuple[int, str], ...]
+    behind: tuple[tuple[int, str], ...]
+    # The name is not its own, but a given one.
+    renamed: bool
+
+
+def _facts(table: NodeTable, names: Mapping[int, str]) -> list[_Node]:
+    """The nodes in order of execution; first those that are not executed."""
+    types = {number: (node.values["kind"], node.op_type) for number, node in table.nodes.items()}
+    behind: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
+    before: dict[int, list[tuple[int, str]]] = {}
+    for number, node in table.nodes.items():
+        producers = [each["node_id"] for each in node.values["inputs"] if not each["control"]]
+        before[number] = sorted(types[each] for each in producers if each in types)
+        for each in producers:
+            behind[each].append(types[number])
+    order = sorted(table.nodes, key=lambda number: (*_place(table.nodes[number].values), number))
+    found = []
+    for number in order:
+        node = table.nodes[number]
+        name = names.get(number, node.name)
+        found.append(
+            _Node(
+                number,
+                name,
+                _stem(name),
+                types[number],
+                tuple(each.shape for each in node.outputs),
+                node.source.text if node.source else "",
+                tuple(before[number]),
+                tuple(sorted(behind[number])),
+                name != node.name,
+            )
+        )
+    return found
+
+
+def _place(values: Mapping[str, int]) -> tuple[bool, int, int]:
+    executed = values["order"] != 0
+    return (executed, values["first_step"] if executed else 0, values["order"])
+
+
+def _stem(name: str) -> str:
+    """A name without the number that tells it from others with the same name."""
+    return re.sub(r"_[0-9]+$", "", name)
+
+
+def _unique(nodes: Sequence[_Node]) -> list[_Node]:
+    counts = Counter(node.name for node in nodes)
+    return [node for node in nodes if counts[node.name] == 1]
+
+
+def _align(here: Sequence[_Node], there: Sequence[_Node]) -> dict[int, int]:
+    """The ids here of nodes there."""
+    place_of = {node.name: place for place, node in enumerate(there)}
+    certain = {}
+    for place, node in enumerate(here):
+        other = place_of.get(node.name)
+        if other is not None and (node.renamed or _facts_of(node) == _facts_of(there[other])):
+            certain[place] = other
+    pairs = dict(certain)
+    anchors = _ascending(sorted(certain.items()))
+    taken = set(certain.values())
+    ends = itertools.chain(anchors, [(len(here), len(there))])
+    begin, other_begin = 0, 0
+    for end, other_end in ends:
+        places = [at for at in range(begin, end) if at not in certain]
+        others = [at for at in range(other_begin, other_end) if at not in taken]
+        for at, other in _best(here, there, places, others):
+            pairs[at] = other
+        begin, other_begin = end + 1, other_end + 1
+    paired = set(pairs.values())
+    for place, node in enumerate(here):
+        other = place_of.get(node.name)
+        if place not in pairs and other is not None and other not in paired:
+            pairs[place] = other
+    return {there[other].id: here[place].id for place, other in pairs.items()}
+
+
+def _facts_of(node: _Node) -> tuple[object, ...]:
+    return node.type, node.shapes, node.text, node.before, node.behind
+
+
+def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest part of pairs, which ascend in the first number, that also ascends in the second one."""
+    ends: list[int] = []
+    # For each pair the place of the one before it, and for each length the place of its last pair.
+    previous: list[int] = []
+    last: list[int] = []
+    for place, (_, other) in enumerate(pairs):
+        length = bisect.bisect_left(ends, other)
+        previous.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [other]
+        last[length : length + 1] = [place]
+    chosen = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        chosen.append(pairs[at])
+        at = previous[at]
+    return chosen[::-1]
+
+
+def _best(
+    here: Sequence[_Node], there: Sequence[_Node], places: Sequence[int], others: Sequence[int]
+) -> list[tuple[int, int]]:
+    """The pairs with the largest sum of scores that keep the order of both sides."""
+    if not places or not others or (len(places) + 1) * (len(others) + 1) > _MAX_CELLS:
+        return []
+    scores = _Scores([here[at] for at in places], [there[at] for at in others])
+    # The largest sum of what lies behind each place.
+    sums = numpy.zeros((len(places) + 1, len(others) + 1), "i4")
+    for at in range(len(places) - 1, -1, -1):
+        row = scores.row(at)
+        chosen = numpy.where(row > 0, row + sums[at + 1, 1:], 0)
+        sums[at, :-1] = numpy.maximum.accumulate(numpy.maximum(chosen, sums[at + 1, :-1])[::-1])[::-1]
+    found = []
+    at, other = 0, 0
+    row, row_of = scores.row(0), 0
+    while at < len(places) and other < len(others):
+        if row_of != at:
+            row, row_of = scores.row(at), at
+        if row[other] > 0 and sums[at, other] == row[other] + sums[at + 1, other + 1]:
+            found.append((places[at], others[other]))
+            at, other = at + 1, other + 1
+        elif sums[at, other] == sums[at + 1, other]:
+            at += 1
+        else:
+            other += 1
+    return found
+
+
+class _Scores:
+    """The scores of all pairs of nodes, a row at a time; 0: no pair."""
+
+    def __init__(self, here: Sequence[_Node], there: Sequence[_Node]) -> None:
+        facts = ("name", "stem", "type", "text", "before", "behind", "shapes")
+        self._here: dict[str, Array] = {}
+        self._there: dict[str, Array] = {}
+        for fact in facts:
+            numbers: dict[object, int] = {}
+            for side, nodes in ((self._here, here), (self._there, there)):
+                side[fact] = numpy.array([numbers.setdefault(getattr(node, fact), len(numbers)) for node in nodes])
+        self._has_around = numpy.array([bool(node.before or node.behind) for node in there])
+        self._has_text = numpy.array([bool(node.text) for node in there])
+
+    def row(self, at: int) -> Array:
+        """Those of a node here."""
+        same = {fact: self._there[fact] == numbers[at] for fact, numbers in self._here.items()}
+        same["text"] = same["text"] & self._has_text
+        around = same["before"] & same["behind"] & self._has_around
+        alike = same["type"] & same["shapes"] & (same["stem"] | same["text"] | around)
+        weights = {
+            "name": _NAME, "stem": _STEM, "text": _TEXT, "before": _BEFORE, "behind": _BEHIND, "shapes": _SHAPES
+        }  # fmt: skip
+        score = _PAIR + sum(weight * same[fact] for fact, weight in weights.items())
+        found: Array = numpy.where(same["name"] | alike, score, 0)
+        return found
+
+
+def _renamings(names: Iterable[tuple[str, str]]) -> tuple[Renaming, ...]:
+    """The shortest ends of scopes in which names differ, in order of the names here."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for old, new in names:
+        if old == new:
+            continue
+        before, behind = old.split("/"), new.split("/")
+        while len(before) > 1 and len(behind) > 1 and before[-1] == behind[-1]:
+            before.pop()
+            behind.pop()
+        counts["/".join(before), "/".join(behind)] += 1
+    return tuple(Renaming(old, new, count) for (old, new), count in sorted(counts.items()))

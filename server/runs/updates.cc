@@ -1,0 +1,74 @@
+#include "server/runs/updates.h"
+
+#include "absl/container/flat_hash_set.h"
+
+namespace graphdbg::recorded {
+namespace {
+
+using model::Category;
+
+// Sets of ops that are connected to each other.
+class Connected {
+ public:
+  void Add(uint32_t op) { first_.emplace(op, op); }
+  bool Has(uint32_t op) const { return first_.contains(op); }
+  void Join(uint32_t a, uint32_t b) { first_[RootOf(a)] = RootOf(b); }
+  // One of the ops that are connected to an op, the same for all of them.
+  uint32_t RootOf(uint32_t op) {
+    while (first_.at(op) != op) {
+      first_[op] = first_.at(first_.at(op));
+      op = first_.at(op);
+    }
+    return op;
+  }
+
+ private:
+  absl::flat_hash_map<uint32_t, uint32_t> first_;
+};
+
+void AddOptimizers(const ComparedNodes& nodes, Updates& updates) {
+  Connected connected;
+  for (const auto& [id, node] : nodes) {
+    if (node.category == Category::kOptimizer) connected.Add(id);
+  }
+  absl::flat_hash_map<uint32_t, std::vector<uint32_t>> read;
+  for (const auto& [id, node] : nodes) {
+    if (node.category != Category::kOptimizer) continue;
+    for (const ComparedNode::Input& input : node.inputs) {
+      if (connected.Has(input.node)) {
+        connected.Join(input.node, id);
+      } else if (updates.parameter_of.contains(input.node)) {
+        read[id].push_back(input.node);
+      }
+    }
+  }
+  absl::flat_hash_map<uint32_t, absl::flat_hash_set<uint32_t>> together;
+  for (const auto& [id, gradients] : read) {
+    together[connected.RootOf(id)].insert(gradients.begin(), gradients.end());
+  }
+  for (const auto& [id, node] : nodes) {
+    if (node.category != Category::kOptimizer) continue;
+    const auto found = together.find(connected.RootOf(id));
+    if (found == together.end()) continue;
+    updates.gradients_of[id].assign(found->second.begin(), found->second.end());
+  }
+}
+
+}  // namespace
+
+Updates FindUpdates(const ComparedNodes& nodes) {
+  Updates updates;
+  for (const auto& [id, node] : nodes) {
+    const auto forward = nodes.find(node.forward);
+    if (node.category != Category::kGradient || forward == nodes.end() ||
+        forward->second.kind != model::NodeKind::kParameter) {
+      continue;
+    }
+    updates.parameter_of[id] = node.forward;
+    updates.gradients_of[node.forward].push_back(id);
+  }
+  AddOptimizers(nodes, updates);
+  return updates;
+}
+
+}  // namespace graphdbg::recorded
