@@ -12,19 +12,37 @@
 namespace graphdbg::agent {
 namespace {
 
-// Only of tensors in host memory that are contiguous.
+// Only of tensors in host memory.
 std::optional<uint64_t> DigestOf(const graphdbg_tensor& tensor) {
-  int64_t count = 1;
-  for (uint32_t i = tensor.ndim; i > 0; --i) {
-    if (tensor.strides != nullptr && tensor.shape[i - 1] > 1 &&
-        tensor.strides[i - 1] != count) {
-      return std::nullopt;
-    }
-    count *= tensor.shape[i - 1];
-  }
   const size_t item = ItemSize(DTypeFromNumber(tensor.dtype));
   if (tensor.device != GRAPHDBG_CPU || item == 0) return std::nullopt;
-  return runs::Digest(tensor.data, static_cast<uint64_t>(count), item);
+  // The last dimensions, up to `outer`, are one row of contiguous elements.
+  int64_t row = 1;
+  uint32_t outer = tensor.ndim;
+  while (outer > 0 &&
+         (tensor.strides == nullptr || tensor.shape[outer - 1] == 1 ||
+          tensor.strides[outer - 1] == row)) {
+    row *= tensor.shape[--outer];
+  }
+  int64_t rows = 1;
+  for (uint32_t i = 0; i < outer; ++i) rows *= tensor.shape[i];
+  std::vector<int64_t> index(outer);
+  int64_t offset = 0;
+  uint64_t digest = 0;
+  for (int64_t at = 0; at < rows; ++at) {
+    digest += runs::Digest(static_cast<const char*>(tensor.data) +
+                               offset * static_cast<int64_t>(item),
+                           static_cast<uint64_t>(row), item,
+                           static_cast<uint64_t>(at * row));
+    // The next row: the last of the outer indices counts first.
+    for (uint32_t i = outer; i-- > 0;) {
+      offset += tensor.strides[i];
+      if (++index[i] < tensor.shape[i]) break;
+      offset -= tensor.shape[i] * tensor.strides[i];
+      index[i] = 0;
+    }
+  }
+  return digest;
 }
 
 bool CompareAll(const TensorView& now, const TensorView& before,

@@ -8,6 +8,7 @@
 #include "server/api/encode_run.h"
 #include "server/api/handlers.h"
 #include "server/api/run_reference.h"
+#include "server/base/error.h"
 
 namespace graphdbg::api {
 namespace {

@@ -59,7 +59,11 @@ std::string SharedNames::OfThere(uint32_t node) const {
 
 std::vector<std::pair<uint32_t, uint32_t>> SharedNames::Pairs() const {
   absl::flat_hash_map<std::string, uint32_t> here;
-  for (const auto& [id, node] : here_.nodes) here[OfHere(id)] = id;
+  for (const auto& [id, node] : here_.nodes) {
+    // Of nodes that were given the same name, the last one.
+    uint32_t& named = here[OfHere(id)];
+    named = std::max(named, id);
+  }
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
   for (const auto& [id, node] : there_.nodes) {
     const auto partner = here.find(OfThere(id));

@@ -20,6 +20,9 @@ using runs::Record;
 
 // Differences behind the first one.
 constexpr size_t kNext = 20;
+// How far behind an op recorded inputs are looked for.
+constexpr int kMaxDepth = 16;
+constexpr size_t kMaxInputs = 64;
 
 // How much further apart than in the calibration two values may be, which
 // samples their spread once.
@@ -155,12 +158,28 @@ class Comparison {
     difference.measure = apart.measure;
     difference.here = apart.here;
     difference.there = apart.there;
-    if (const ComparedNode* node = here_.FindNode(here.node)) {
-      for (const ComparedNode::Input& input : node->inputs) {
-        difference.inputs.push_back(Describe(input));
+    absl::flat_hash_set<uint64_t> seen;
+    AddInputs(here.node, 0, seen, difference.inputs);
+    found_.push_back(std::move(difference));
+  }
+
+  // Adds what an op reads, and instead of what was not recorded, what that was
+  // computed from.
+  void AddInputs(uint32_t node, int depth, absl::flat_hash_set<uint64_t>& seen,
+                 std::vector<model::ComparedInput>& inputs) const {
+    const ComparedNode* const reader = here_.FindNode(node);
+    if (reader == nullptr) return;
+    for (const ComparedNode::Input& input : reader->inputs) {
+      const uint64_t key = TensorOf(input.node, input.slot);
+      if (!seen.insert(key).second) continue;
+      const ComparedNode* const producer = here_.FindNode(input.node);
+      if (!newest_.contains(key) && depth < kMaxDepth &&
+          seen.size() < kMaxInputs && !producer->inputs.empty()) {
+        AddInputs(input.node, depth + 1, seen, inputs);
+      } else {
+        inputs.push_back(Describe(input));
       }
     }
-    found_.push_back(std::move(difference));
   }
 
   model::ComparedInput Describe(const ComparedNode::Input& input) const {

@@ -6,9 +6,11 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "server/runs/updates.h"
 
 namespace graphdbg::recorded {
 namespace {
@@ -22,6 +24,8 @@ using Type = std::pair<model::NodeKind, std::string>;
 
 struct Node {
   uint32_t id = 0;
+  // Of the gradient of a parameter, that of the parameter: the order of
+  // gradients is of no consequence.
   std::string name;
   // The name without the number that tells it from others with the same name.
   std::string stem;
@@ -31,6 +35,8 @@ struct Node {
   std::string text;
   std::vector<Type> before;
   std::vector<Type> behind;
+  // The names of the nodes that it reads.
+  std::vector<std::string> reads;
   // The name is not its own, but a given one.
   bool renamed = false;
 
@@ -57,6 +63,16 @@ std::string StemOf(const std::string& name) {
 std::vector<Node> UniqueNodes(
     const ComparedNodes& nodes,
     const std::function<std::string(const std::string&)>& rename) {
+  const Updates updates = FindUpdates(nodes);
+  const auto name_of = [&](uint32_t id, const ComparedNode& node) {
+    const auto parameter = updates.parameter_of.find(id);
+    if (parameter == updates.parameter_of.end() ||
+        updates.gradients_of.at(parameter->second).size() > 1) {
+      return rename(node.name);
+    }
+    // No node has a name with this character.
+    return rename(nodes.at(parameter->second).name) + '\0';
+  };
   absl::flat_hash_map<uint32_t, std::vector<Type>> behind;
   absl::flat_hash_map<std::string, int> counts;
   std::vector<std::tuple<bool, uint64_t, uint64_t, uint32_t>> order;
@@ -64,7 +80,7 @@ std::vector<Node> UniqueNodes(
     const bool executed = node.order != 0;
     order.emplace_back(executed, executed ? node.first_step : 0, node.order,
                        id);
-    ++counts[rename(node.name)];
+    ++counts[name_of(id, node)];
     for (const auto& input : node.inputs) {
       behind[input.node].push_back(TypeOf(node));
     }
@@ -74,19 +90,21 @@ std::vector<Node> UniqueNodes(
   for (const auto& place : order) {
     const uint32_t id = std::get<3>(place);
     const ComparedNode& node = nodes.at(id);
-    std::string name = rename(node.name);
+    std::string name = name_of(id, node);
     if (counts[name] > 1) continue;
     Node& copy = found.emplace_back();
     copy.id = id;
     copy.stem = StemOf(name);
-    copy.renamed = name != node.name;
+    copy.renamed = rename(node.name) != node.name;
     copy.name = std::move(name);
     copy.type = TypeOf(node);
     for (const auto& each : node.outputs)
       copy.shapes.push_back(each.type.shape);
     copy.text = node.text;
     for (const auto& input : node.inputs) {
-      copy.before.push_back(TypeOf(nodes.at(input.node)));
+      const ComparedNode& producer = nodes.at(input.node);
+      copy.before.push_back(TypeOf(producer));
+      copy.reads.push_back(rename(producer.name));
     }
     copy.behind = std::move(behind[id]);
     std::sort(copy.before.begin(), copy.before.end());
@@ -125,6 +143,13 @@ std::vector<Pair> Ascending(const std::vector<Pair>& pairs) {
   return chosen;
 }
 
+// Names are numbered in order of execution, so that those of different ops may
+// be equal by accident.
+bool MayBeSame(const Node& node, const Node& namesake) {
+  return (node.type == namesake.type && node.shapes == namesake.shapes) ||
+         node.reads == namesake.reads;
+}
+
 int Score(const Node& a, const Node& b) {
   const bool same_name = a.name == b.name;
   const bool stem = a.stem == b.stem;
@@ -135,7 +160,7 @@ int Score(const Node& a, const Node& b) {
   const bool around =
       before && behind && !(a.before.empty() && a.behind.empty());
   const bool alike = a.type == b.type && shapes && (stem || text || around);
-  if (!same_name && !alike) return 0;
+  if (!alike && !(same_name && MayBeSame(a, b))) return 0;
   return 1 + same_name + 2 * (stem + text + before + behind + shapes);
 }
 
@@ -210,7 +235,8 @@ std::vector<Pair> Align(const std::vector<Node>& here,
   for (const auto& [place, other] : pairs) paired[place] = taken[other] = true;
   for (size_t place = 0; place < here.size(); ++place) {
     const auto other = place_of.find(here[place].name);
-    if (paired[place] || other == place_of.end() || taken[other->second]) {
+    if (paired[place] || other == place_of.end() || taken[other->second] ||
+        !MayBeSame(here[place], there[other->second])) {
       continue;
     }
     pairs.emplace_back(place, other->second);
@@ -253,8 +279,8 @@ NodeAlignment AlignNodes(
   const std::vector<Node> ours = UniqueNodes(here, name_there);
   const std::vector<Node> theirs =
       UniqueNodes(there, [](const std::string& name) { return name; });
-  absl::flat_hash_map<std::string, uint32_t> named;
-  for (const Node& node : ours) named[node.name] = node.id;
+  absl::flat_hash_set<std::string> taken;
+  for (const Node& node : ours) taken.insert(name_there(here.at(node.id).name));
   absl::flat_hash_map<uint32_t, uint32_t> partner_of;
   for (const auto& [i, j] : Align(ours, theirs)) {
     partner_of[theirs[j].id] = ours[i].id;
@@ -262,17 +288,17 @@ NodeAlignment AlignNodes(
   NodeAlignment alignment;
   Renamings renamings;
   for (const Node& node : theirs) {
+    const std::string& name = there.at(node.id).name;
     const auto partner = partner_of.find(node.id);
-    const auto same_name = named.find(node.name);
+    // Without an entry, nodes are the same if their names are.
     if (partner == partner_of.end()) {
-      if (same_name != named.end()) alignment.here_of[node.id] = std::nullopt;
+      if (taken.contains(name)) alignment.here_of[node.id] = std::nullopt;
       continue;
     }
-    if (same_name != named.end() && same_name->second == partner->second) {
-      continue;
-    }
+    const std::string& own = here.at(partner->second).name;
+    if (name_there(own) == name) continue;
     alignment.here_of[node.id] = partner->second;
-    renamings.Add(here.at(partner->second).name, node.name);
+    renamings.Add(own, name);
   }
   alignment.renamings = renamings.List();
   return alignment;

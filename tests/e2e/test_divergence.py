@@ -19,6 +19,7 @@ from synthetic_run import (  # noqa: E402
     BEGIN_KIND,
     END_KIND,
     EVAL,
+    FLOAT32,
     TRAIN,
     Node,
     SyntheticRank,
@@ -28,6 +29,8 @@ from synthetic_run import (  # noqa: E402
     statistics_records,
     write_run_json,
 )
+
+BFLOAT16 = 11
 
 # The second argument is the step whose batch differs.
 TRAIN_SCRIPT = """
@@ -104,7 +107,7 @@ def test_the_batch_that_differs_is_the_first_divergence(tmp_path, serve):
     assert asked(server, "good", **{"with": "same"})["first"] is None
 
 
-# The arguments: the number of threads, the last bit of the input ("nudge"), and the bug and its step.
+# The arguments: the number of threads, and the bug, which begins in step 4.
 LARGE_SCRIPT = """
 import sys, torch
 threads, bug = int(sys.argv[1]), sys.argv[2]
@@ -118,8 +121,6 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 for step in range(1, 7):
     x, y = torch.randn(64, 300), torch.randint(0, 10, (64,))
     late = step >= 4
-    if bug == "nudge":
-        x = torch.nextafter(x, torch.full_like(x, torch.inf))
     if bug == "labels" and late:
         y = y.roll(1)
     if bug == "rate" and late:
@@ -146,15 +147,38 @@ def record_large(runs: Path, job: str, threads: int = 1, bug: str = "none") -> P
     return runs / job
 
 
-def test_a_calibrated_comparison_finds_bugs_and_no_rounding(tmp_path):
+def record_nudged(runs: Path) -> Path:
+    script = [sys.executable, "-c", LARGE_SCRIPT, "1", "none"]
+    ran = subprocess.run(
+        [GRAPHDBG, "run", "--no-hold", "--no-wait", "--nudge-inputs", "--record", str(runs), "--", *script],
+        env=clean_environment(GRAPHDBG_JOB="nudged", GRAPHDBG_RECORD_OVERHEAD="0"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "results differ from those of an ordinary run" in ran.stderr
+    return runs / "nudged"
+
+
+def test_a_calibrated_comparison_finds_bugs_and_no_rounding(tmp_path, serve):
     good = record_large(tmp_path, "good")
-    nudged = record_large(tmp_path, "nudged", bug="nudge")
+    nudged = record_nudged(tmp_path)
     threads = record_large(tmp_path, "threads", threads=2)
     # A tolerance below what rounding does, so that all tolerance comes from the calibration.
     tight = ("--rtol", 1e-12)
     assert diff(good, nudged, *tight)[0] == 1
+    code, found = diff(good, nudged, "--rtol", 0)
+    assert found["first"]["node"] == "forward/input", "inputs differ in the last bit"
+    assert abs(found["first"]["here"] - found["first"]["there"]) < 1e-6
     code, found = diff(good, threads, *tight, "--calibrate", nudged)
     assert (code, found["first"]) == (0, None)
+    server = serve(tmp_path)
+    query = {"with": "threads", "rtol": 1e-12}
+    assert asked(server, "good", **query, calibrate="nudged") == found
+    assert asked(server, "good", **query)["first"] is not None
+    with pytest.raises(ApiError):
+        asked(server, "good", **query, calibrate="nothing")
     for bug, node in {
         "labels": "forward/nll_loss_forward",
         "rate": "forward/0/",
@@ -169,45 +193,64 @@ def test_a_calibrated_comparison_finds_bugs_and_no_rounding(tmp_path):
         assert found["first"]["node"].startswith(node), (bug, found["first"])
 
 
-def test_two_jobs_are_compared_while_they_are_recorded(tmp_path):
+def test_two_jobs_are_compared_while_they_are_recorded(tmp_path, server, start_job):
+    """They are named as jobs: where they record is none of the user's business."""
     script = TRAIN_SCRIPT.replace("range(1, 9)", "range(1, 10_000)").replace(
         "    loss =", "    time.sleep(0.01)\n    loss ="
     )
     jobs = []
-    try:
-        for job, step in (("one", 0), ("two", 30)):
-            environment = clean_environment(
-                PYTHONPATH=str(PACKAGE / "_inject"),
-                GRAPHDBG_RECORD=str(tmp_path),
-                GRAPHDBG_JOB=job,
-                OMP_NUM_THREADS="1",
+    for job, step in (("one", 0), ("two", 30)):
+        environment = server.job_environment(
+            PYTHONPATH=str(PACKAGE / "_inject"),
+            GRAPHDBG_RECORD=str(tmp_path / "runs"),
+            GRAPHDBG_JOB=job,
+            GRAPHDBG_RECORD_OVERHEAD="0",
+            OMP_NUM_THREADS="1",
+        )
+        jobs.append(start_job([sys.executable, "-c", "import time\n" + script, str(step)], environment))
+        server.wait_for_state(job, "paused")
+        server.control(job, "continue")
+    for job in ("one", "two"):
+        graph = tmp_path / "runs" / job / "rank-00000" / "graph.gdbm"
+        wait_until("the job is recorded", graph.exists)
+    code, found = diff("one", "two", "--follow")
+    assert code == 1 and found["first"]["step"] == 30
+    assert all(job.poll() is None for job in jobs), "both still train"
+
+
+def random_nodes(names: list[str], random: numpy.random.Generator) -> list[Node]:
+    """Nodes of which some are called otherwise, and that are parameters, gradients, and what an optimizer computes."""
+    nodes = []
+    scope = random.choice(["block", "body"], p=[0.7, 0.3])
+    for name in names:
+        place = int(name[-1]) if name[-1].isdigit() else 6
+        weight, gradient = "block/op_0", "block/op_3"
+        nodes.append(
+            Node(
+                name.replace("block", str(scope)),
+                category={0: 1, 3: 2, 4: 4}.get(place, 3),
+                kind=2 if name == weight else 1,
+                op_type=f"aten::{('mm', 'sum', 'softmax', 'add')[place % 4]}",
+                inputs=[(int(each), 0) for each in random.integers(1, len(names) + 1, random.integers(0, 3))],
+                shapes=((4, 8 if random.random() < 0.9 else 9),),
+                dtype=FLOAT32 if random.random() < 0.97 else BFLOAT16,
+                text=f"line {place % 3}",
+                forward=names.index(weight) + 1 if name == gradient and weight in names else 0,
             )
-            environment["GRAPHDBG_RECORD_OVERHEAD"] = "0"
-            jobs.append(subprocess.Popen([sys.executable, "-c", "import time\n" + script, str(step)], env=environment))
-        for job in ("one", "two"):
-            wait_until("the job is recorded", lambda job=job: (tmp_path / job / "rank-00000" / "graph.gdbm").exists())
-        code, found = diff(tmp_path / "one", tmp_path / "two", "--follow")
-        assert code == 1 and found["first"]["step"] == 30
-        assert all(job.poll() is None for job in jobs), "both still train"
-    finally:
-        for each in jobs:
-            each.kill()
-            each.wait()
+        )
+    return nodes
 
 
 def random_run(directory: Path, random: numpy.random.Generator, ranks: int = 2) -> Path:
     """Ranks that agree in most of what they recorded, in another order and with other ids of nodes."""
     write_run_json(directory, ranks)
+    names = [f"block/op_{each}" for each in range(6)] + ["head"]
+    if random.random() < 0.3:
+        names.remove(str(random.choice(names)))
+    # The server has one graph for all ranks.
+    nodes = random_nodes([str(name) for name in random.permutation(names)], random)
     for number in range(ranks):
-        rank = SyntheticRank(directory, number, ranks, directory.name)
-        names = [f"block/op_{each}" for each in range(6)] + ["head"]
-        if random.random() < 0.3:
-            names.remove(str(random.choice(names)))
-        inputs = random.integers(1, len(names) + 1, (len(names), 2)).tolist()
-        rank.nodes = [
-            Node(str(name), inputs=[(each, 0) for each in read])
-            for name, read in zip(random.permutation(names), inputs, strict=True)
-        ]
+        rank = SyntheticRank(directory, number, ranks, directory.name, nodes=nodes)
         for step in range(1, 9):
             if random.random() < 0.1:
                 continue
@@ -215,7 +258,7 @@ def random_run(directory: Path, random: numpy.random.Generator, ranks: int = 2) 
             rows = []
             for node, each in enumerate(rank.nodes, 1):
                 for execution in range(2 if each.name == "head" else 1):
-                    order = 2 * names.index(each.name) + execution + 1
+                    order = 2 * names.index(each.name.replace("body", "block")) + execution + 1
                     mode, pass_ = (EVAL, 1) if step == 4 else (TRAIN, 1 + step % 2)
                     elements = numpy.arange(1.0, 5.0) * step * order - 20
                     if random.random() < 0.03:
@@ -253,12 +296,17 @@ def test_the_server_and_the_command_find_the_same(tmp_path, serve):
         assert asked(server, here.name, **{"with": f"{there.name}:0"}, **options) == with_ranks
         renamed = diff(here, there, "--map", "head=block/op_1", "--map", "block/op_2=head")[1]
         assert asked(server, here.name, **{"with": there.name}, map="head=block/op_1,block/op_2=head") == renamed
+        other = runs / f"run {(number + 5) % 12}"
+        calibrated = diff(here, there, "--calibrate", other)[1]
+        assert asked(server, here.name, **{"with": there.name}, calibrate=other.name) == calibrated
         by_digest = diff(here, there, "--by", "digest")[1]
         assert asked(server, here.name, **{"with": there.name}, by="digest") == by_digest
     firsts = [each["first"] for each in found]
     assert len({each["measure"] for each in firsts if each}) > 2 and any(each["next"] for each in found)
     assert any(each["only_here"] for each in found)
-    assert {each["state"] for first in firsts if first for each in first["inputs"]} >= {"equal", "differs"}
+    assert any(each["renamings"] for each in found)
+    inputs = [each for one in found for difference in one["next"] for each in difference["inputs"]]
+    assert {each["state"] for each in inputs} == {"equal", "differs", "not_recorded"}
 
 
 @pytest.mark.parametrize(

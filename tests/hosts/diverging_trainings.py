@@ -1,7 +1,7 @@
 """Trains small models as they should be and with faults, and records each training as a run of its own.
 
-Arguments: DIRECTORY MODEL:FAULT[:THREADS] ...; the run is called like the latter. Faults begin in step FAULT_STEP, those
-of the initialization in step 1.
+Arguments: DIRECTORY MODEL-FAULT[+FAULT][-THREADS] ...; the run is called like the latter. Faults begin in step
+FAULT_STEP, those of the initialization, and what is another way to compute the same, in step 1.
 """
 
 import json
@@ -20,7 +20,8 @@ class Attention(nn.Module):
     def __init__(self, size, heads):
         super().__init__()
         self.heads = heads
-        self.joint, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)
+        # The gradient of a key's bias is zero in theory, and Adam makes steps of its rounding errors.
+        self.joint, self.out = nn.Linear(size, 3 * size, bias=False), nn.Linear(size, size)
         self.scale, self.late, self.dimension = 1 / math.sqrt(size // heads), 0, -1
 
     def forward(self, x):
@@ -74,6 +75,22 @@ class Dense(nn.Module):
         return self.third(x)
 
 
+class Refactored(nn.Module):
+    """Dense with other names."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({"0": nn.Linear(64, 128), "1": nn.Linear(128, 128)})
+        self.classifier = nn.ModuleDict({"out": nn.Linear(128, 10)})
+        self.transposed = False
+
+    def forward(self, x):
+        x = torch.tanh(self.layers["0"](x))
+        weight = self.layers["1"].weight
+        x = F.linear(x, weight.t() if self.transposed else weight, self.layers["1"].bias).sigmoid()
+        return self.classifier["out"](x)
+
+
 def batch_of(model):
     if isinstance(model, Transformer):
         tokens = torch.randint(0, 40, (8, 17))
@@ -90,7 +107,12 @@ def sgd(model, rate=0.05, momentum=0.9):
     return torch.optim.SGD(model.parameters(), rate, momentum)
 
 
-MODELS = {"transformer": (Transformer, adam), "convolutions": (Convolutions, sgd), "dense": (Dense, adam)}
+MODELS = {
+    "transformer": (Transformer, adam),
+    "convolutions": (Convolutions, sgd),
+    "dense": (Dense, adam),
+    "refactored": (Refactored, adam),
+}
 
 
 def set_option(name, value):
@@ -113,6 +135,10 @@ def set_attribute(path, value):
 
 def set_field(name, value):
     return lambda training: setattr(training, name, value)
+
+
+def compile_model(training):
+    training.call = torch.compile(training.model, backend="aot_eager")
 
 
 def init_differently(training):
@@ -146,8 +172,10 @@ FAULTS = {
     "norm": set_attribute("norm.momentum", 0.5),
     "norm_epsilon": set_attribute("before.eps", 1e-2),
     "cast": set_attribute("half", True),
+    "bfloat16": set_field("bfloat16", True),
+    "compiled": compile_model,
 }
-FROM_THE_START = ("initialization",)
+FROM_THE_START = ("initialization", "bfloat16", "compiled")
 
 
 class Training:
@@ -155,14 +183,17 @@ class Training:
         torch.manual_seed(0)
         make, optimizer = MODELS[kind]
         self.model = make()
+        self.call = self.model
         self.optimizer = optimizer(self.model)
+        self.bfloat16 = False
         self.roll, self.element, self.smoothing, self.reduction, self.clip = 0, False, 0.0, "mean", None
 
     def step(self):
         inputs, labels = batch_of(self.model)
         if self.element:
             inputs[1, 1] += 1
-        outputs = self.model(inputs).flatten(0, -2)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bfloat16):
+            outputs = self.call(inputs).flatten(0, -2).float()
         loss = F.cross_entropy(
             outputs, labels.roll(self.roll), label_smoothing=self.smoothing, reduction=self.reduction
         )
@@ -173,11 +204,12 @@ class Training:
         self.optimizer.step()
 
 
-def train(kind, fault):
+def train(kind, faults):
     training = Training(kind)
     for step in range(1, STEPS + 1):
-        if step == (1 if fault in FROM_THE_START else FAULT_STEP):
-            FAULTS[fault](training)
+        for fault in faults:
+            if step == (1 if fault in FROM_THE_START else FAULT_STEP):
+                FAULTS[fault](training)
         training.step()
 
 
@@ -188,11 +220,11 @@ def main():
     from graphdbg._torch import follow
 
     for name in names:
-        kind, fault, *threads = name.split("-")
+        kind, faults, *threads = name.split("-")
         torch.set_num_threads(int(threads[0]) if threads else 1)
         os.environ["GRAPHDBG_JOB"] = name
         adapter = follow.open_job(name)
-        train(kind, fault)
+        train(kind, faults.split("+"))
         adapter.close(0, None, None, None)
         follow.close_job()
 

@@ -7,11 +7,13 @@ import json
 import math
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .client import Json
 from .errors import USAGE, CliError
 from .recorded import Progress, require
+from .recorded_jobs import run_of_job
 from .terminal import visible
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "runs",
         metavar="RUN",
         nargs="+",
-        help="one run (with two --rank) or two: directory, URL, or id in $GRAPHDBG_RECORD or ./runs",
+        help="one run (with two --rank) or two: directory, URL, id in $GRAPHDBG_RECORD or ./runs, or id or name of a "
+        "live job that is recorded",
     )
     parser.add_argument(
         "--rank", type=int, action="append", metavar="R", help="the rank; again for that of the other side (default: 0)"
@@ -66,6 +69,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "bit, or with other threads: a tensor may differ 8 times as much as there",
     )
     parser.add_argument(
+        "--sum-ranks",
+        action="store_true",
+        help="the first run is one process, the second one a sharded job: tensors of which its ranks have parts are "
+        "compared as a whole",
+    )
+    parser.add_argument(
         "--follow",
         action="store_true",
         help="compare two jobs while they are recorded: until they part, or both have ended",
@@ -77,6 +86,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     require(len(arguments.runs) <= 2, "two runs are compared, not more")
     require(len(arguments.rank or ()) <= 2, "two ranks are compared, not more")
+    arguments.runs = [_find(name) for name in arguments.runs]
     found, ended = _compare(arguments)
     while arguments.follow and not ended and found.first is None:
         time.sleep(_FOLLOW_SECONDS)
@@ -94,11 +104,10 @@ def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
     """The differences so far, and whether nothing more will be recorded."""
     from graphdbg.runs import open_run
     from graphdbg.runs.loading import load_logs
-    from graphdbg.runs.summary import find_run
 
     ranks = arguments.rank or [0]
-    here, there = open_run(find_run(arguments.runs[0])), open_run(find_run(arguments.runs[-1]))
-    equal = [open_run(find_run(arguments.calibrate))] if arguments.calibrate else []
+    here, there = open_run(arguments.runs[0]), open_run(arguments.runs[-1])
+    equal = [open_run(_find(arguments.calibrate))] if arguments.calibrate else []
     ended = here.ended is not None and there.ended is not None
     progress = Progress()
     try:
@@ -107,17 +116,26 @@ def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
         found = here.diff(
             there if len(arguments.runs) == 2 else None,
             rank=ranks[0],
-            other_rank=ranks[-1],
+            other_rank=None if arguments.sum_ranks and len(ranks) == 1 else ranks[-1],
             rename=dict(map(_renaming, arguments.map)),
             rtol=arguments.rtol,
             atol=arguments.atol,
             by=arguments.by,
             calibrate=equal[0] if equal else None,
+            sum_ranks=arguments.sum_ranks,
             progress=progress.of("graphdbg: comparing"),
         )
     finally:
         progress.clear()
     return found, ended
+
+
+def _find(name: str) -> str:
+    """The path or URL of a run, given as such, or by id, or as a live job."""
+    from graphdbg.runs.summary import find_run
+
+    path = find_run(name)
+    return path if "://" in path or Path(path).exists() else run_of_job(name) or path
 
 
 def _renaming(text: str) -> tuple[str, str]:
@@ -177,6 +195,8 @@ def _print(found: Divergence) -> None:
         print(visible(f"taken as the same: {renaming.old} -> {renaming.new} ({renaming.nodes} nodes)"))
     if len(found.renamings) > _NAMES_SHOWN:
         print(f"taken as the same: {len(found.renamings) - _NAMES_SHOWN} more")
+    if found.partial:
+        print(f"not compared: {found.partial} tensors of which each rank has a part of a sum")
     result = "differ" if found.first else "agree"
     print(f"{found.matched} tensors in {found.steps} steps {result}")
 

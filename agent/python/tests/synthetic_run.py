@@ -91,6 +91,7 @@ class Node:
     line: int = 7
     text: str = "y = f(x)"
     first_step: int = 0
+    forward: int = 0
 
     def encode(self, number: int) -> bytes:
         outputs = [
@@ -113,6 +114,7 @@ class Node:
                 bytes_field(9, bytes_field(1, "alpha") + bytes_field(2, "1")),
                 number_field(10, number),
                 number_field(11, self.first_step),
+                number_field(12, self.forward),
             ]
         )
 

@@ -19,6 +19,7 @@ const AGREES: Divergence = {
   only_there_count: 0,
   first: null,
   next: [],
+  renamings: [],
 };
 const DIFFERENCE: Difference = {
   step: 5,

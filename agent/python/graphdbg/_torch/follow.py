@@ -177,7 +177,8 @@ class _Observers:
         self._training.reset()
         self._counter.reset()
         self._follow_modules()
-        self.eager.resume()
+        if not torch_compile.is_kept():
+            self.eager.resume()
 
     def adopt_existing(self) -> None:
         from torch.optim import Optimizer

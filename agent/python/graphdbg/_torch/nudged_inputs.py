@@ -47,7 +47,7 @@ def install(hooks: IgnoringHooks) -> None:
     def nudged(self: Module, /, *args: Any, **kwargs: Any) -> Any:
         return nudge.around(call, self, args, kwargs)
 
-    Module.__call__ = nudged  # type: ignore[method-assign]
+    Module.__call__ = nudged
 
 
 class _Nudge(threading.local):

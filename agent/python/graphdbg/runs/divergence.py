@@ -1,28 +1,32 @@
 """Where two runs or ranks part: the first op whose recorded statistics, or digests, differ.
 
-server/runs/divergence.cc finds the same, without calibration. Executions are matched by step, mode, pass, iteration and
-the tensor's name; several of the same tensor within these by their order.
+server/runs/divergence.cc finds the same. Executions are matched by step, mode, pass, iteration and the tensor's name,
+or what `node_alignment` takes for the same; several of the same tensor within these by their order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .compared_side import MAX_NAMES, ComparedSide, SharedNames, matched, own_keys, renamed
+from .graph import NodeTable
 from .measures_apart import MEASURES_COMPARED, digests_apart, measures_apart, relative_differences
 from .node_alignment import Renaming
 from .rank import Rank
 from .record import CHANGE, CHANGE_KIND, STATISTICS_KIND, Array, mode_name
+from .summed_ranks import SummedRanks
 from .tolerance import DerivedTolerances, Tolerance
 
 METHODS = ("statistics", "digest")
 EQUAL, DIFFERS, NOT_RECORDED = "equal", "differs", "not_recorded"
 _NEXT = 20
 _RECORDS_AT_ONCE = 200_000
+# How far behind an op recorded inputs are looked for.
+_MAX_DEPTH, _MAX_INPUTS = 16, 64
 # How much further apart than in the calibration two values may be, which samples their spread once.
 _SLACK = 8.0
 
@@ -61,7 +65,8 @@ class Difference:
         measure: The first of count, nan_count, pos_inf_count, neg_inf_count, min, max, mean, abs_mean, abs_max,
             variance, l1 and l2 that differs, or "digest".
         here, there: Its values.
-        inputs: The tensors that the op reads here, in order of its arguments.
+        inputs: The tensors that the op reads here, in order of its arguments; instead of one that was not recorded,
+            what it was computed from.
     """
 
     step: int
@@ -90,6 +95,7 @@ class Divergence:
         first: The first difference in order of execution here; None if everything that was compared agrees.
         next: The 20 differences behind it.
         renamings: The first 1,000 names of nodes or scopes that were found to be others there, in order.
+        partial: How many tensors were not compared since each rank has a part of a sum.
     """
 
     steps: int
@@ -101,6 +107,7 @@ class Divergence:
     first: Difference | None
     next: tuple[Difference, ...]
     renamings: tuple[Renaming, ...]
+    partial: int = 0
 
 
 def find_divergence(
@@ -113,6 +120,7 @@ def find_divergence(
     tensors: Collection[str] | None = None,
     steps: tuple[int | None, int | None] = (None, None),
     calibration: Rank | None = None,
+    summed: Sequence[Rank] = (),
 ) -> Divergence:
     """Compares what two ranks recorded.
 
@@ -124,9 +132,9 @@ def find_divergence(
         progress: Receives how many steps of how many have been compared.
         tensors: Names here, NODE:SLOT, of the tensors to compare; None: all.
         steps: The first and the last step to compare, both inclusive and either None.
-        calibration: A rank that counts as equal to `here`, and has its names. The relative tolerance of a tensor is
-            8 times the largest relative difference of a measure between the two up to the step, and at least that
-            of `tolerance`.
+        calibration: A rank that counts as equal to `here`. The relative tolerance of a tensor is 8 times the largest
+            relative difference of a measure between the two up to the step, and at least that of `tolerance`.
+        summed: All ranks of the other run, the first of which is `there`, if they have parts of what `here` has.
 
     Raises:
         GraphdbgError: There is no such method, or it has no tolerance to calibrate.
@@ -135,8 +143,10 @@ def find_divergence(
         raise GraphdbgError(f"no comparison by {by}; there are {', '.join(METHODS)}", USAGE)
     if calibration is not None and by == "digest":
         raise GraphdbgError("digests are equal or not: there is no tolerance to calibrate", USAGE)
+    if summed and by == "digest":
+        raise GraphdbgError("digests of parts do not add up", USAGE)
     names = None if tensors is None else frozenset(tensors)
-    compared = _Comparison(here, there, rename or {}, tolerance or Tolerance(), by, names, steps, calibration)
+    compared = _Comparison(here, there, rename or {}, tolerance or Tolerance(), by, names, steps, calibration, summed)
     return compared.run(progress)
 
 
@@ -151,13 +161,15 @@ class _Comparison:
         names: Collection[str] | None,
         limits: tuple[int | None, int | None],
         calibration: Rank | None,
+        summed: Sequence[Rank],
     ) -> None:
         numbers: dict[str, int] = {}
         self._names = SharedNames(here, there, rename)
         there_names = None if names is None else [self._names.tensor_there(name) for name in names]
         self._here = ComparedSide(here, self._names.of_here, numbers, names)
         self._there = ComparedSide(there, self._names.of_there, numbers, there_names)
-        self._equal = None
+        self._summed = SummedRanks(summed, self._names, numbers) if summed else None
+        self._equal: ComparedSide | None = None
         if calibration is not None:
             equal = SharedNames(here, calibration, {})
             self._equal = ComparedSide(calibration, lambda node: renamed(equal.of_there(node), rename), numbers, names)
@@ -191,17 +203,17 @@ class _Comparison:
             self._found[0] if self._found else None,
             tuple(self._found[1 : _NEXT + 1]),
             self._names.alignment.renamings[:MAX_NAMES],
+            len(self._summed.partial) if self._summed else 0,
         )
 
     def _compare(self, first: int, last: int | None) -> None:
-        for side in (self._here, self._there):
+        for side in (self._here, self._there, *self._others()):
             side.read(self._kind, first, last)
         steps = numpy.intersect1d(self._here.records["step"], self._there.records["step"])
-        for side in (self._here, self._there):
+        if self._summed is not None:
+            steps = numpy.intersect1d(steps, self._summed.steps())
+        for side in (self._here, self._there, *self._others()):
             side.keep(steps)
-        if self._equal is not None:
-            self._equal.read(self._kind, first, last)
-            self._equal.keep(steps)
         differences = self._differences(steps)
         missing = _NEXT + 1 - len(self._found)
         if len(differences) >= missing:
@@ -216,10 +228,11 @@ class _Comparison:
 
     def _differences(self, steps: Array) -> list[Difference]:
         """The first that are missing, in order of execution here."""
-        at_here, at_there = matched(self._here, self._there)
-        here, there = self._here.records[at_here], self._there.records[at_there]
+        at_here, there = self._pairs()
+        here = self._here.records[at_here]
         if self._kind == CHANGE_KIND:
-            measure, names = digests_apart(here, there), ("digest",)
+            measure = digests_apart(here, there)
+            names: tuple[str, ...] = ("digest",)
             here, there = here.view(CHANGE), there.view(CHANGE)
         else:
             rtol, floor = self._tolerances(here, there, steps)
@@ -230,6 +243,16 @@ class _Comparison:
         found = [self._describe(pairs, at) for at in places.tolist()]
         self._newest |= pairs.newest()
         return found
+
+    def _others(self) -> list[ComparedSide | SummedRanks]:
+        return [side for side in (self._summed, self._equal) if side is not None]
+
+    def _pairs(self) -> tuple[Array, Array]:
+        """The places of records here that both sides have, ascending, and the records there."""
+        if self._summed is not None:
+            return self._summed.pairs(self._here)
+        at_here, at_there = matched(self._here, self._there)
+        return at_here, self._there.records[at_there]
 
     def _tolerances(self, here: Array, there: Array, steps: Array) -> tuple[Array, Array]:
         """The relative tolerances of pairs of records, and the absolute ones of single elements."""
@@ -256,8 +279,8 @@ class _Comparison:
 
     def _describe(self, pairs: _Pairs, at: int) -> Difference:
         here, there = pairs.here[at], pairs.there[at]
-        node = self._here.rank.nodes.nodes.get(int(here["node"]))
-        inputs = [] if node is None else node.values["inputs"]
+        inputs: dict[int, ComparedInput] = {}
+        self._add_inputs(pairs, at, int(here["node"]), inputs, set(), 0)
         return Difference(
             int(here["step"]),
             mode_name(int(here["mode"])),
@@ -267,18 +290,28 @@ class _Comparison:
             int(here["slot"]),
             int(here["exec_order"]),
             *pairs.values(at),
-            tuple(
-                self._describe_input(pairs, at, each["node_id"], each["slot"])
-                for each in inputs
-                if not each["control"] and each["node_id"] in self._here.rank.nodes.nodes
-            ),
+            tuple(inputs.values()),
         )
 
-    def _describe_input(self, pairs: _Pairs, at: int, node: int, slot: int) -> ComparedInput:
-        name = self._here.rank.nodes.name(node)
-        key = node << 16 | slot
-        before = pairs.last(key, at)
-        newest = self._newest.get(key) if before is None else pairs.verdict(before)
+    def _add_inputs(
+        self, pairs: _Pairs, at: int, node: int, found: dict[int, ComparedInput], seen: set[int], depth: int
+    ) -> None:
+        """Adds what an op reads, and instead of what was not recorded, what that was computed from."""
+        nodes = self._here.rank.nodes
+        for producer, slot in _read(nodes, node):
+            key = producer << 16 | slot
+            if key in seen:
+                continue
+            seen.add(key)
+            before = pairs.last(key, at)
+            newest = self._newest.get(key) if before is None else pairs.verdict(before)
+            known = newest is not None
+            if not known and depth < _MAX_DEPTH and len(seen) < _MAX_INPUTS and _read(nodes, producer):
+                self._add_inputs(pairs, at, producer, found, seen, depth + 1)
+            else:
+                found[key] = self._describe_input(nodes.name(producer), slot, newest)
+
+    def _describe_input(self, name: str, slot: int, newest: tuple[int, _Apart | None] | None) -> ComparedInput:
         if newest is None:
             return ComparedInput(name, None, slot, NOT_RECORDED)
         there_node, apart = newest
@@ -286,6 +319,15 @@ class _Comparison:
         if apart is None:
             return ComparedInput(name, there_name, slot, EQUAL)
         return ComparedInput(name, there_name, slot, DIFFERS, *apart)
+
+
+def _read(nodes: NodeTable, node: int) -> list[tuple[int, int]]:
+    """The tensors that a node reads, as far as their nodes are known."""
+    found = nodes.nodes.get(node)
+    inputs = [] if found is None else found.values["inputs"]
+    return [
+        (each["node_id"], each["slot"]) for each in inputs if not each["control"] and each["node_id"] in nodes.nodes
+    ]
 
 
 _Apart = tuple[str, Number, Number]

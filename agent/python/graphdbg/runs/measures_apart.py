@@ -2,7 +2,8 @@
 
 Counts must be equal. Measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute
 value of the two; of means, which may cancel out, the larger mean of absolute values, of variances the larger mean of
-squares, and of the least and greatest element the larger greatest absolute value. A difference that follows from elements which differ by at most `floor` is none, either.
+squares, and of the least and greatest element the larger greatest absolute value. A difference that follows from
+elements which differ by at most `floor` is none, either.
 """
 
 from __future__ import annotations
@@ -67,11 +68,12 @@ def _size(here: Array, there: Array, name: str) -> Array:
 
 def _from_elements(name: str, floor: Array, size: Array, count: Array) -> Array:
     """By how much a measure differs if all elements do by `floor`."""
+    factor: Array = numpy.ones(len(floor))
     if name == "l1":
-        return floor * count
-    if name == "l2":
-        return floor * numpy.sqrt(count.astype("f8"))
-    if name == "variance":
+        factor = count.astype("f8")
+    elif name == "l2":
+        factor = numpy.sqrt(count.astype("f8"))
+    elif name == "variance":
         # 2 E|x| floor + floor^2, and E|x| is at most the root of the mean of squares.
-        return floor * (2 * numpy.sqrt(size) + floor)
-    return floor
+        factor = 2 * numpy.sqrt(size) + floor
+    return floor * factor

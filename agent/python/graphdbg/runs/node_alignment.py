@@ -2,8 +2,9 @@
 
 server/runs/node_alignment.cc does the same. Nodes are put into order of execution. Those with the same name, op type,
 shapes, line of code, and ops before and behind them are certain, and so are those that were given the other's name.
-Between two certain pairs, the others are aligned so that the sum of the scores of all pairs is the largest (Needleman and Wunsch 1970): an `add` inserted before another one
-makes the latter `add_1`, and yet it reads and is read by the same ops as before. Nodes that are left over and have the
+Between two certain pairs, the others are aligned so that the sum of the scores of all pairs is the largest (Needleman
+and Wunsch 1970): an `add` inserted before another one makes the latter `add_1`, and yet it reads and is read by the
+same ops as before. The gradient of a parameter is known by the parameter's name. Nodes that are left over and have the
 same name are pairs, too: an op may have moved.
 """
 
@@ -20,6 +21,7 @@ import numpy
 
 from .graph import NodeTable
 from .record import Array
+from .updates import Updates
 
 # Of a gap that would take a larger table, nodes are aligned by their names alone: 64 MB.
 _MAX_CELLS = 16 << 20
@@ -54,13 +56,14 @@ class Alignment:
     def __init__(self, here: NodeTable, there: NodeTable, names: Mapping[int, str]) -> None:
         """`names` has what the nodes here are called there, by id."""
         here_nodes, there_nodes = _unique(_facts(here, names)), _unique(_facts(there, {}))
-        named = {node.name: node for node in here_nodes}
+        names_here = {node.id: names.get(node.id, here.name(node.id)) for node in here_nodes}
+        taken = set(names_here.values())
         pairs = _align(here_nodes, there_nodes)
         self.here_of: dict[int, int | None] = {}
         for node in there_nodes:
-            partner = pairs.get(node.id)
-            same_name = named.get(node.name)
-            if partner != (same_name.id if same_name else None):
+            partner, name = pairs.get(node.id), there.name(node.id)
+            # Without an entry, nodes are the same if their names are.
+            if name in taken if partner is None else names_here[partner] != name:
                 self.here_of[node.id] = partner
         self.there_of = {partner: node for node, partner in self.here_of.items() if partner is not None}
         self.renamings = _renamings(
@@ -71,6 +74,7 @@ class Alignment:
 @dataclass(frozen=True)
 class _Node:
     id: int
+    # Of the gradient of a parameter, that of the parameter: the order of gradients is of no consequence.
     name: str
     stem: str
     # What both of a pair must have in common unless they have the same name.
@@ -79,6 +83,8 @@ class _Node:
     text: str
     before: tuple[tuple[int, str], ...]
     behind: tuple[tuple[int, str], ...]
+    # The names of the nodes that it reads.
+    reads: tuple[str, ...]
     # The name is not its own, but a given one.
     renamed: bool
 
@@ -87,17 +93,21 @@ def _facts(table: NodeTable, names: Mapping[int, str]) -> list[_Node]:
     """The nodes in order of execution; first those that are not executed."""
     types = {number: (node.values["kind"], node.op_type) for number, node in table.nodes.items()}
     behind: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
-    before: dict[int, list[tuple[int, str]]] = {}
+    producers: dict[int, list[int]] = {}
     for number, node in table.nodes.items():
-        producers = [each["node_id"] for each in node.values["inputs"] if not each["control"]]
-        before[number] = sorted(types[each] for each in producers if each in types)
-        for each in producers:
+        read = [each["node_id"] for each in node.values["inputs"] if not each["control"]]
+        producers[number] = [each for each in read if each in types]
+        for each in producers[number]:
             behind[each].append(types[number])
+    parameter_of = _only_gradients(table)
     order = sorted(table.nodes, key=lambda number: (*_place(table.nodes[number].values), number))
     found = []
     for number in order:
         node = table.nodes[number]
-        name = names.get(number, node.name)
+        own = names.get(number, node.name)
+        parameter = parameter_of.get(number)
+        # No node has a name with this character.
+        name = own if parameter is None else names.get(parameter, table.name(parameter)) + "\0"
         found.append(
             _Node(
                 number,
@@ -106,12 +116,19 @@ def _facts(table: NodeTable, names: Mapping[int, str]) -> list[_Node]:
                 types[number],
                 tuple(each.shape for each in node.outputs),
                 node.source.text if node.source else "",
-                tuple(before[number]),
+                tuple(sorted(types[each] for each in producers[number])),
                 tuple(sorted(behind[number])),
-                name != node.name,
+                tuple(names.get(each, table.name(each)) for each in producers[number]),
+                own != node.name,
             )
         )
     return found
+
+
+def _only_gradients(table: NodeTable) -> dict[int, int]:
+    """The parameters by the nodes of their gradients, if there is one for a parameter."""
+    found = Updates(table)
+    return {number: each for number, each in found.parameter_of.items() if len(found.gradients_of[each]) == 1}
 
 
 def _place(values: Mapping[str, int]) -> tuple[bool, int, int]:
@@ -151,13 +168,18 @@ def _align(here: Sequence[_Node], there: Sequence[_Node]) -> dict[int, int]:
     paired = set(pairs.values())
     for place, node in enumerate(here):
         other = place_of.get(node.name)
-        if place not in pairs and other is not None and other not in paired:
+        if place not in pairs and other is not None and other not in paired and _may_be_same(node, there[other]):
             pairs[place] = other
     return {there[other].id: here[place].id for place, other in pairs.items()}
 
 
 def _facts_of(node: _Node) -> tuple[object, ...]:
     return node.type, node.shapes, node.text, node.before, node.behind
+
+
+def _may_be_same(node: _Node, namesake: _Node) -> bool:
+    """Names are numbered in order of execution, so that those of different ops may be equal by accident."""
+    return (node.type, node.shapes) == (namesake.type, namesake.shapes) or node.reads == namesake.reads
 
 
 def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -212,7 +234,7 @@ class _Scores:
     """The scores of all pairs of nodes, a row at a time; 0: no pair."""
 
     def __init__(self, here: Sequence[_Node], there: Sequence[_Node]) -> None:
-        facts = ("name", "stem", "type", "text", "before", "behind", "shapes")
+        facts = ("name", "stem", "type", "text", "before", "behind", "shapes", "reads")
         self._here: dict[str, Array] = {}
         self._there: dict[str, Array] = {}
         for fact in facts:
@@ -232,7 +254,8 @@ class _Scores:
             "name": _NAME, "stem": _STEM, "text": _TEXT, "before": _BEFORE, "behind": _BEHIND, "shapes": _SHAPES
         }  # fmt: skip
         score = _PAIR + sum(weight * same[fact] for fact, weight in weights.items())
-        found: Array = numpy.where(same["name"] | alike, score, 0)
+        named = same["name"] & ((same["type"] & same["shapes"]) | same["reads"])
+        found: Array = numpy.where(named | alike, score, 0)
         return found
 
 

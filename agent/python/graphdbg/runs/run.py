@@ -363,6 +363,7 @@ class Run:
         tensors: AnyCollection[str] | None = None,
         steps: tuple[int | None, int | None] | range | None = None,
         calibrate: Run | str | os.PathLike[str] | None = None,
+        sum_ranks: bool = False,
     ) -> Divergence:
         """Finds the first op at which two runs, or two ranks of this one, part.
 
@@ -379,6 +380,8 @@ class Run:
             steps: (first, last), both inclusive and either None, or a range without gaps; default: all.
             calibrate: A run that counts as equal to this one, such as the same program with its input changed in the
                 last bit, or with another number of threads. Tensors may differ 8 times as much as in the two.
+            sum_ranks: All ranks of the other run together have computed what this rank has: tensors of which they have
+                parts are compared as a whole.
 
         Raises:
             NotRecorded: There is no such rank.
@@ -387,6 +390,10 @@ class Run:
         """
         there = self if other is None else _run_of(other)
         number = rank if other_rank is None else other_rank
+        if sum_ranks:
+            if other_rank is not None or there is self:
+                raise GraphdbgError("the sum of ranks is that of all ranks of another run", USAGE)
+            number = there.ranks[0]
         if there is self and number == rank:
             raise GraphdbgError("a rank is compared with another run or another rank", USAGE)
         return find_divergence(
@@ -399,6 +406,7 @@ class Run:
             tensors,
             _bounds(_without_gaps(steps)),
             None if calibrate is None else _run_of(calibrate).rank(rank),
+            [there.rank(each) for each in there.ranks] if sum_ranks else (),
         )
 
     @overload

@@ -217,7 +217,8 @@ def _largest(here: Array, kinds: Array) -> Array:
 
 
 def _of_dtypes(records: Array) -> Array:
-    return _ROUNDOFFS[numpy.minimum(records["dtype"], len(_ROUNDOFFS) - 1)]
+    found: Array = _ROUNDOFFS[numpy.minimum(records["dtype"], len(_ROUNDOFFS) - 1)]
+    return found
 
 
 def _reduced(side: Reductions, records: Array) -> Array:

@@ -10,9 +10,9 @@ class Updates:
 
     Attributes:
         parameter_of: By the node of a parameter's gradient: the parameter.
-        gradients_of: The nodes of the gradients by which a parameter, or what an optimizer's op returns, is changed. Ops
-            of the optimizer that are connected to each other have those of all of them: one that only multiplies a state
-            by a constant reads no gradient itself.
+        gradients_of: The nodes of the gradients by which a parameter, or what an optimizer's op returns, is changed.
+            Ops of the optimizer that are connected to each other have those of all of them: one that only multiplies a
+            state by a constant reads no gradient itself.
     """
 
     def __init__(self, nodes: NodeTable) -> None:
