@@ -96,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     if is_model(command[0]):
         command = model_command(command)
     if arguments.black_box:
+        if arguments.nudge_inputs:
+            arguments.parser.error("--nudge-inputs is for runs that are compared: use --record")
         _check_needs_no_server(arguments)
         return run_black_box(command, arguments.black_box, configuration.read(arguments.config))
     check_result_file(arguments.result)
