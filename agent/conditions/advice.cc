@@ -49,10 +49,12 @@ constexpr ConditionSymptom kSymptoms[] = {
     {"gradient_not_reset", Symptom::kNotReset},
     {"loss_detached", Symptom::kLossDetached},
     {"loss_broadcast", Symptom::kLossBroadcast},
+    {"loss_normalized_twice", Symptom::kNormalizedTwice},
     {"output_constant", Symptom::kConstantOutput},
     {"wrong_mode", Symptom::kWrongMode},
     {"batch_repeated", Symptom::kRepeatedBatch},
     {"autocast_without_effect", Symptom::kAutocast},
+    {"cast_without_effect", Symptom::kCast},
     {"replicas_differ", Symptom::kReplicas},
     {"expression", Symptom::kExpression},
 };

@@ -116,25 +116,31 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
        {"Look for these in the forward of the module that holds the parameter.",
         "If the parameter is meant to be unused, set requires_grad to False."}},
       {Symptom::kNotOptimized,
-       {"The optimizer was created before the layer was added, replaced or "
-        "moved.",
+       {"The optimizer was created before the layer was added, replaced, moved "
+        "or sharded.",
         "The parameter was left out of the list that the optimizer was given."},
-       {"Create the optimizer after the model is complete and on its device.",
+       {"Create the optimizer after the model is complete, on its device and "
+        "sharded.",
         "If the parameter is meant to be frozen, set requires_grad to False, "
         "which saves the computation of its gradient."}},
       {Symptom::kNoEffect,
        {"The update is smaller than the precision of the dtype: bfloat16 loses "
         "changes below 0.4 %, float32 below 0.00001 %.",
-        "The learning rate is far too small."},
+        "The learning rate is far too small.",
+        "The gradient is far below the eps of Adam, which divides by the sum "
+        "of both: the loss or its scale is far too small."},
        {"Keep the weights in float32, and compute in bfloat16 by autocast.",
         "Compare the learning rate times the gradient with the weight."}},
       {Symptom::kLearningRate,
        {"The scheduler has ended, or counts other steps than it was made for.",
         "A warm-up starts at zero and is never advanced.",
+        "A parameter group was given a rate of zero, which a scheduler "
+        "multiplies.",
         "The sign of a rate that was computed is wrong."},
        {"Print the learning rate of each parameter group at each step.",
         "Check that scheduler.step() is called as often as the scheduler "
-        "expects."}},
+        "expects.",
+        "To freeze parameters on purpose, set requires_grad to False."}},
       {Symptom::kNotReset,
        {"zero_grad() is not called.",
         "zero_grad() is called on another optimizer or model, or after "
@@ -150,10 +156,19 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
         "Compute the loss from the output of the model with ops of PyTorch "
         "only."}},
       {Symptom::kLossBroadcast,
-       {"The output has a last dimension of 1 that the labels lack, or the "
-        "other way round."},
+       {"The output has a dimension of size 1 that the labels lack, or the "
+        "other way round.",
+        "The same between losses of samples and their weights."},
        {"Remove it by output.squeeze(1), or add it by labels.unsqueeze(1).",
         "Assert that both shapes are equal before the loss."}},
+      {Symptom::kNormalizedTwice,
+       {"The model ends with a softmax or sigmoid, and the loss function "
+        "contains another one: cross_entropy and "
+        "binary_cross_entropy_with_logits expect logits."},
+       {"Remove it from the model, and apply it only where probabilities are "
+        "needed.",
+        "Or choose a loss of probabilities: nll_loss of their logarithm, or "
+        "binary_cross_entropy."}},
       {Symptom::kConstantOutput,
        {"A softmax over the wrong dimension, or over one of size 1.",
         "All activations of a layer are inactive, so that only the biases "
@@ -165,9 +180,12 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
         "binary_cross_entropy_with_logits."}},
       {Symptom::kWrongMode,
        {"train() is not called after an evaluation, or eval() before one.",
-        "A pretrained model was loaded, which is in evaluation mode."},
+        "A pretrained model was loaded, which is in evaluation mode.",
+        "F.dropout(x) is active in both modes, and so is the dropout_p of "
+        "scaled_dot_product_attention."},
        {"Call model.train() before training and model.eval() before each "
         "evaluation.",
+        "Pass training=self.training to functions that drop elements.",
         "To freeze a normalization on purpose, set only that module to "
         "eval()."}},
       {Symptom::kRepeatedBatch,
@@ -180,6 +198,12 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
         "PyTorch has no such device here, and has disabled autocast with a "
         "warning."},
        {"Pass the type of the model's device to torch.autocast."}},
+      {Symptom::kCast,
+       {"Methods of a tensor return a new one; only those of a module change "
+        "it in place.",
+        "The result is assigned to nothing."},
+       {"Assign the result: x = x.half().",
+        "Check dtype and device of what reaches the model."}},
       {Symptom::kReplicas,
        {"The model is called as `model.module(...)`, or its parameters are "
         "changed, without the gradients being averaged over the ranks.",

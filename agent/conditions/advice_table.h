@@ -34,10 +34,12 @@ enum class Symptom {
   kNotReset,
   kLossDetached,
   kLossBroadcast,
+  kNormalizedTwice,
   kConstantOutput,
   kWrongMode,
   kRepeatedBatch,
   kAutocast,
+  kCast,
   kReplicas,
   // An expression without any more specific symptom.
   kExpression,

@@ -63,7 +63,8 @@ TEST(CatalogueTest, HasThePromisedConditionsOnceEach) {
       "update_without_effect", "learning_rate_not_positive",
       "gradient_not_reset", "loss_detached", "loss_broadcast",
       "output_constant", "wrong_mode", "batch_repeated",
-      "autocast_without_effect", "replicas_differ"};
+      "autocast_without_effect", "cast_without_effect", "loss_normalized_twice",
+      "replicas_differ"};
   EXPECT_EQ(ids, promised);
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from conftest import HOSTS
 from environments import python_with
@@ -21,7 +23,11 @@ SAMPLES = [
     "torch_geometric",
     "gpytorch",
     "x_transformers",
+    "hf_trainer",
+    "accelerate",
+    "sentence_transformers",
 ]
+VISION_SAMPLES = ["torchvision", "timm"]
 
 
 @pytest.fixture(scope="session")
@@ -29,12 +35,28 @@ def samples_python() -> str:
     return str(python_with("samples"))
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_nothing_stops_a_sound_model(debug_run, samples_python: str, name: str) -> None:
-    options = ("--no-wait", "--break-on", "nan,inf,overflow", "--on-hit", "terminate")
-    run = debug_run(*options, command=[samples_python, str(SCRIPT), name], OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1")
+@pytest.fixture(scope="session")
+def vision_python() -> str:
+    return str(python_with("vision"))
+
+
+def train(debug_run: Any, python: str, name: str) -> Any:
+    options = ("--no-wait", "--break-on", "nan,inf,overflow,not_training", "--on-hit", "terminate")
+    run = debug_run(*options, command=[python, str(SCRIPT), name], OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1")
     assert run.result["hits"] == []
     assert run.result["status"] == "finished", run.stderr
-    assert run.result["steps"] >= 3
+    assert run.result["steps"] >= 15
+    assert "no longer tested" not in run.stderr
+    return run
+
+
+@pytest.mark.parametrize("name", VISION_SAMPLES)
+def test_nothing_stops_a_sound_model_of_images(debug_run, vision_python: str, name: str) -> None:
+    train(debug_run, vision_python, name)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_nothing_stops_a_sound_model(debug_run, samples_python: str, name: str) -> None:
+    run = train(debug_run, samples_python, name)
     if name == "t5":
         assert {hit["op_type"] for hit in run.result["absorbed_hits"]} >= {"aten::log", "aten::div", "aten::mul"}

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import re
+import subprocess
 import sys
 from typing import Any
 
 import pytest
-from conftest import HOSTS
+from conftest import HOSTS, clean_environment
 
 # By fault: the condition that finds it, the node, the code of the line, and a part of the message.
-FAULTS: dict[str, tuple[str, str, str, str]] = {
+Faults = dict[str, tuple[str, str, str, str]]
+FAULTS: Faults = {
     "broadcast": ("loss_broadcast", "forward/mean", "y.float()) ** 2", "gives [16, 16]"),
     "mse_broadcast": ("loss_broadcast", "forward/mse_loss", "F.mse_loss", "labels of shape [16]"),
     "one_class": ("output_constant", "forward/nll_loss_forward", "log_softmax(out, 1)", "dimension of size 1"),
@@ -20,7 +25,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "dead": ("gradient_always_zero", "forward/unused/weight", "def forward", "exactly zero"),
     "constant": ("output_constant", "forward/last/addmm", "", "same for all samples"),
     "not_given": ("parameter_not_optimized", "forward/unused/weight", "optimizer =", "none has been given"),
-    "stale": ("parameter_not_optimized", "forward/last/weight", "optimizer =", "an older copy"),
+    "stale": ("parameter_not_optimized", "forward/last/weight", "optimizer =", "has older ones"),
     "zero_rate": ("learning_rate_not_positive", "forward/scale", "optimizer.step()", "is zero"),
     "negative_rate": ("learning_rate_not_positive", "forward/scale", "optimizer.step()", "-0.1"),
     "tiny_rate": ("update_without_effect", "forward/scale", "optimizer.step()", "1e-12"),
@@ -43,6 +48,34 @@ LATE_FAULTS = {
     "detached": ("loss_detached", "forward/first/weight"),
     "same_batch": ("batch_repeated", "forward/x"),
 }
+MORE_FAULTS: Faults = {
+    "only_decay": ("update_without_effect", "forward/0/weight", "optimizer.step()", "beyond weight decay"),
+    "zero_group": ("learning_rate_not_positive", "forward/0/weight", "optimizer.step()", "was given a learning rate"),
+    "zero_tensor_rate": ("learning_rate_not_positive", "forward/0/weight", "optimizer.step()", "is zero"),
+    "attention_dropout": ("wrong_mode", "forward/head/weight", "dropout_p=0.2", "unless self.training"),
+    "functional_dropout": ("wrong_mode", "forward/head/weight", "F.dropout(x, 0.2)", "training=self.training"),
+    "recurrent_in_evaluation": ("wrong_mode", "forward/rnn/weight_ih_l0", "model(x)", "train() is missing"),
+    "short_validations": ("wrong_mode", "forward/0/weight", "model(x)", "eval() is missing"),
+    "fixed_validation": ("wrong_mode", "forward/0/weight", "model(inputs)", "eval() is missing"),
+    "validation_with_gradients": ("wrong_mode", "forward/0/weight", "model(x), y).item()", "no backward pass uses"),
+    "pretrained_part": ("wrong_mode", "forward/body/0/weight", "model(x)", "body (Sequential)"),
+    "constant_single": ("output_constant", "forward/2/threshold", "", "in all of the first 4 calls"),
+    "one_class_single": ("output_constant", "forward/nll_loss_forward", "F.cross_entropy", "dimension of size 1"),
+    "list_of_layers": ("parameter_not_optimized", "forward/Linear/weight", "optimizer =", "nn.ModuleList"),
+    "new_layer": ("parameter_not_optimized", "forward/Linear/weight", "nn.Linear(8, 8)(x)", "in __init__"),
+    "stale_moved": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "has older ones"),
+    "stale_head": ("parameter_not_optimized", "forward/3/weight", "optimizer =", "has older ones"),
+    "stale_sharded": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "sharded"),
+    "sample_weights": ("loss_broadcast", "forward/mean", "* weights", "weights of shape [16, 1]"),
+    "softmax_twice": ("loss_normalized_twice", "forward/nll_loss_forward", "F.cross_entropy", "softmax"),
+    "sigmoid_twice": ("loss_normalized_twice", "forward/binary_cross_entropy_with_logits", "", "sigmoid"),
+    "images": ("loss_broadcast", "forward/mse_loss", "model(x)", "gives [4, 4, 6, 6]"),
+    "dropped_cast": ("cast_without_effect", "forward/input", "x.bfloat16()", "x is still float32"),
+    "dropped_cast_in_forward": ("cast_without_effect", "forward/x", "x.to(torch.float64)", "x is still float32"),
+    "no_backward": ("loss_detached", "forward/0/weight", "optimizer.step()", "backward() is missing"),
+    "reset_before_step": ("loss_detached", "forward/0/weight", "optimizer.step()", "before step()"),
+    "compiled": ("loss_broadcast", "forward/mean", "F.l1_loss", "gives [16, 16]"),
+}
 # Each shows a symptom of a faulty training and is none.
 SOUND = [
     "gan",
@@ -61,53 +94,108 @@ SOUND = [
     "regression",
     "perfect",
     "autocast",
+    "gan_accumulation",
+    "siamese",
+    "zero_head",
+    "unfreezing",
+    "decayed_rate",
+    "monte_carlo_dropout",
+    "policy_gradient",
+    "triplets",
 ]
+# What to do, by condition.
+ADVICE = {
+    "gradient_always_zero": "output",
+    "gradient_missing": "set requires_grad to False",
+    "parameter_not_optimized": "Create the optimizer after the model is complete",
+    "update_without_effect": "weights in float32",
+    "learning_rate_not_positive": "Print the learning rate of each parameter group",
+    "gradient_not_reset": "Call optimizer.zero_grad()",
+    "loss_detached": "Look at grad_fn of the loss",
+    "loss_broadcast": "output.squeeze(1)",
+    "loss_normalized_twice": "Remove it from the model",
+    "output_constant": "for two samples",
+    "wrong_mode": "Pass training=self.training",
+    "batch_repeated": "keep its iterator",
+    "autocast_without_effect": "torch.autocast",
+    "cast_without_effect": "x = x.half()",
+}
 
 
-def run_of(debug_run: Any, script: str, name: str, *options: str) -> Any:
-    command = [sys.executable, "-W", "ignore", str(HOSTS / script), name]
-    return debug_run("--no-wait", "--break-on", "not_training", *options, command=command, OMP_NUM_THREADS="1")
+@functools.cache
+def results_of(script: str, names: tuple[str, ...], **environment: str) -> dict[str, Any]:
+    """The result objects of trainings that one process runs one after another, by name."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(HOSTS / "each_training.py"), str(HOSTS / script), *names],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env=clean_environment(OMP_NUM_THREADS="1", **environment),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no longer tested" not in done.stderr
+    found = dict(re.findall(r"^(\w+) ({.*})$", done.stdout, re.MULTILINE))
+    return {name: json.loads(found[name]) for name in names}
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_it_is_found_within_a_few_steps(debug_run, fault: str) -> None:
-    condition, node, code, message = FAULTS[fault]
-    hits = run_of(debug_run, "not_training.py", fault, "--on-hit", "continue").result["hits"]
+def check_fault(result: dict[str, Any], fault: tuple[str, str, str, str]) -> None:
+    condition, node, code, message = fault
+    hits = result["hits"]
     (hit,) = (hit for hit in hits if hit["condition"] == condition and hit["node"] == node)
-    assert hit["step"] <= 5
     assert message in hit["message"]
     assert code in hit["source"]["text"]
     # Nothing else is blamed but what follows from the fault.
     assert {each["condition"] for each in hits} <= {condition, "gradient_always_zero"}
 
 
+@pytest.mark.parametrize("fault", FAULTS)
+def test_it_is_found_within_a_few_steps(fault: str) -> None:
+    result = results_of("not_training.py", tuple(FAULTS))[fault]
+    check_fault(result, FAULTS[fault])
+    assert min(hit["step"] for hit in result["hits"]) <= 5
+
+
+@pytest.mark.parametrize("fault", MORE_FAULTS)
+def test_more_faults_are_found(fault: str) -> None:
+    check_fault(results_of("training_faults.py", tuple(MORE_FAULTS))[fault], MORE_FAULTS[fault])
+
+
 @pytest.mark.parametrize("fault", LATE_FAULTS)
-def test_one_that_begins_later_is_found_within_three_steps(debug_run, fault: str) -> None:
-    run = run_of(debug_run, "late_faults.py", fault, "--on-hit", "continue")
-    hits = run.result["hits"]
-    assert LATE_FAULTS[fault] in {(hit["condition"], hit["node"]) for hit in hits}, run.stderr
+def test_one_that_begins_later_is_found_within_three_steps(fault: str) -> None:
+    hits = results_of("late_faults.py", tuple(LATE_FAULTS))[fault]["hits"]
+    assert LATE_FAULTS[fault] in {(hit["condition"], hit["node"]) for hit in hits}
     assert {hit["condition"] for hit in hits} == {LATE_FAULTS[fault][0]}
     assert 200 <= min(hit["step"] for hit in hits) <= 203
 
 
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_training_has_no_finding(name: str) -> None:
+    result = results_of("sound_trainings.py", tuple(SOUND))[name]
+    assert result["hits"] == []
+    assert result["status"] == "finished"
+
+
+@pytest.mark.parametrize("fault", ["no_zero_grad", "broadcast", "eval_mode", "stale", "constant", "data_used"])
+def test_the_adapter_in_python_finds_them_too(fault: str) -> None:
+    names = ("no_zero_grad", "broadcast", "eval_mode", "stale", "constant", "data_used")
+    result = results_of("not_training.py", names, GRAPHDBG_ADAPTER="python")[fault]
+    check_fault(result, FAULTS[fault])
+
+
 def test_the_job_stops_at_the_end_of_the_step_and_the_cause_is_printed(debug_run) -> None:
-    run = run_of(debug_run, "not_training.py", "broadcast", "--on-hit", "terminate")
+    command = [sys.executable, "-W", "ignore", str(HOSTS / "not_training.py"), "broadcast"]
+    options = ("--no-wait", "--break-on", "not_training", "--on-hit", "terminate")
+    run = debug_run(*options, command=command, OMP_NUM_THREADS="1")
     assert run.result["status"] == "terminated"
     assert run.result["steps"] == 1
     assert "graphdbg:   found   the loss compares outputs of shape [16, 1]" in run.stderr
     assert "graphdbg:   try     Remove it by output.squeeze(1)" in run.stderr
 
 
-@pytest.mark.parametrize("name", SOUND)
-def test_a_sound_training_has_no_finding(debug_run, name: str) -> None:
-    run = run_of(debug_run, "sound_trainings.py", name, "--on-hit", "terminate")
-    assert run.result["hits"] == []
-    assert run.result["status"] == "finished"
-    assert "no longer tested" not in run.stderr
-
-
-def test_the_adapter_in_python_finds_them_too(debug_run) -> None:
-    command = [sys.executable, "-W", "ignore", str(HOSTS / "not_training.py"), "no_zero_grad"]
-    options = ("--no-wait", "--break-on", "not_training", "--on-hit", "continue")
-    run = debug_run(*options, command=command, GRAPHDBG_ADAPTER="python")
-    assert {hit["condition"] for hit in run.result["hits"]} == {"gradient_not_reset"}
+def test_every_condition_says_what_to_do(server) -> None:
+    conditions = server.client.get("/conditions")["conditions"]
+    assert {each["id"] for each in conditions if each["target"] == "training"} == set(ADVICE)
+    for condition, text in ADVICE.items():
+        advice = server.client.get(f"/conditions/{condition}/advice")
+        assert advice["causes"]
+        assert any(text in each for each in advice["next"]), condition

@@ -1,4 +1,4 @@
-"""Small models of well-known libraries, without bugs, trained for a few steps.
+"""Small models of well-known libraries, without bugs, trained for some steps and evaluated.
 
 usage: library_samples.py NAME
 """
@@ -7,44 +7,62 @@ import sys
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
 
-STEPS = 3
+STEPS = 15
+SAMPLES = 10
 
 
-def fit(parameters, loss_of, lr=1e-3):
+def train(modules, loss_of, samples, lr=1e-3):
+    """Trains modules on batches of two samples, with an evaluation after each epoch."""
+    modules = nn.ModuleList(modules)
+    parameters = [parameter for parameter in modules.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=lr)
-    for step in range(STEPS):
-        optimizer.zero_grad()
-        loss = loss_of()
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        print(f"step {step} loss {loss.item():.9g}")
+    loader = DataLoader(samples, batch_size=2, shuffle=True)
+    step = 0
+    while step < STEPS:
+        modules.train()
+        for batch in loader:
+            optimizer.zero_grad()
+            loss = loss_of(batch)
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, 1.0)
+            optimizer.step()
+            print(f"step {step} loss {loss.item():.9g}")
+            step += 1
+        modules.eval()
+        with torch.no_grad():
+            for batch in loader:
+                loss_of(batch)
 
 
-def fit_model(model, **batch):
-    model.train()
-    fit(list(model.parameters()), lambda: model(**batch).loss)
+def train_model(model, **samples):
+    """Trains a model that computes its loss itself. Each sample has an item of each tensor."""
+    rows = [{name: values[row] for name, values in samples.items()} for row in range(SAMPLES)]
+    train([model], lambda batch: model(**batch).loss, rows)
 
 
-def words(*shape):
-    return torch.randint(3, 50, shape)
+def words(length):
+    return torch.randint(3, 50, (SAMPLES, length))
 
 
-# The second sequence is padded.
 def padding(length):
-    mask = torch.ones(2, length, dtype=torch.long)
-    mask[1, length - 3 :] = 0
+    """Every second sequence is padded."""
+    mask = torch.ones(SAMPLES, length, dtype=torch.long)
+    mask[::2, length - 3 :] = 0
     return mask
+
+
+def classes():
+    return torch.randint(3, (SAMPLES,))
 
 
 def t5():
     from transformers import T5Config, T5ForConditionalGeneration
 
     config = T5Config(vocab_size=50, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0)
-    fit_model(
-        T5ForConditionalGeneration(config), input_ids=words(2, 40), attention_mask=padding(40), labels=words(2, 9)
-    )
+    model = T5ForConditionalGeneration(config)
+    train_model(model, input_ids=words(40), attention_mask=padding(40), labels=words(9))
 
 
 def bert():
@@ -54,7 +72,7 @@ def bert():
         vocab_size=50, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, num_labels=3
     )
     model = BertForSequenceClassification(config)
-    fit_model(model, input_ids=words(2, 12), attention_mask=padding(12), labels=torch.tensor([0, 2]))
+    train_model(model, input_ids=words(12), attention_mask=padding(12), labels=classes())
 
 
 def gpt2_model():
@@ -65,12 +83,12 @@ def gpt2_model():
 
 
 def labelled(length):
-    ids, mask = words(2, length), padding(length)
+    ids, mask = words(length), padding(length)
     return {"input_ids": ids, "attention_mask": mask, "labels": ids.masked_fill(mask == 0, -100)}
 
 
 def gpt2():
-    fit_model(gpt2_model(), **labelled(12))
+    train_model(gpt2_model(), **labelled(12))
 
 
 def llama():
@@ -85,7 +103,7 @@ def llama():
         num_key_value_heads=1,
         attn_implementation="eager",
     )
-    fit_model(LlamaForCausalLM(config), **labelled(12))
+    train_model(LlamaForCausalLM(config), **labelled(12))
 
 
 def vit():
@@ -100,7 +118,7 @@ def vit():
         patch_size=4,
         num_labels=3,
     )
-    fit_model(ViTForImageClassification(config), pixel_values=torch.randn(2, 3, 16, 16), labels=torch.tensor([0, 2]))
+    train_model(ViTForImageClassification(config), pixel_values=torch.randn(SAMPLES, 3, 16, 16), labels=classes())
 
 
 def wav2vec2():
@@ -120,7 +138,8 @@ def wav2vec2():
         mask_time_length=2,
         ctc_zero_infinity=True,
     )
-    fit_model(Wav2Vec2ForCTC(config), input_values=torch.randn(2, 1600), labels=torch.randint(1, 12, (2, 6)))
+    labels = torch.randint(1, 12, (SAMPLES, 6))
+    train_model(Wav2Vec2ForCTC(config), input_values=torch.randn(SAMPLES, 1600), labels=labels)
 
 
 def diffusers_unet():
@@ -137,14 +156,13 @@ def diffusers_unet():
         up_block_types=("AttnUpBlock2D", "UpBlock2D"),
     )
     scheduler = DDPMScheduler(num_train_timesteps=20)
-    images = torch.randn(2, 1, 8, 8)
 
-    def loss():
+    def loss(images):
         noise = torch.randn_like(images)
-        times = torch.randint(0, 20, (2,))
+        times = torch.randint(0, 20, (len(images),))
         return nn.functional.mse_loss(model(scheduler.add_noise(images, noise, times), times).sample, noise)
 
-    fit(list(model.parameters()), loss)
+    train([model], loss, torch.randn(SAMPLES, 1, 8, 8))
 
 
 def diffusers_autoencoder():
@@ -159,13 +177,12 @@ def diffusers_autoencoder():
         down_block_types=("DownEncoderBlock2D",),
         up_block_types=("UpDecoderBlock2D",),
     )
-    images = torch.randn(2, 1, 8, 8)
 
-    def loss():
+    def loss(images):
         latent = model.encode(images).latent_dist
         return nn.functional.mse_loss(model.decode(latent.sample()).sample, images) + latent.kl().mean() * 1e-3
 
-    fit(list(model.parameters()), loss)
+    train([model], loss, torch.randn(SAMPLES, 1, 8, 8))
 
 
 def lightning():
@@ -174,16 +191,20 @@ def lightning():
     class Classifier(lightning.LightningModule):
         def __init__(self):
             super().__init__()
-            self.net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+            self.net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 3))
 
         def training_step(self, batch):
             x, y = batch
             return nn.functional.cross_entropy(self.net(x), y)
 
+        def validation_step(self, batch):
+            self.log("loss", self.training_step(batch))
+
         def configure_optimizers(self):
             return torch.optim.Adam(self.parameters())
 
     data = torch.utils.data.TensorDataset(torch.randn(12, 4), torch.randint(0, 3, (12,)))
+    loader = DataLoader(data, batch_size=4)
     trainer = lightning.Trainer(
         max_steps=STEPS,
         accelerator="cpu",
@@ -192,14 +213,14 @@ def lightning():
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(Classifier(), torch.utils.data.DataLoader(data, batch_size=4))
+    trainer.fit(Classifier(), loader, loader)
 
 
 def peft():
     from peft import LoraConfig, get_peft_model
 
     model = get_peft_model(gpt2_model(), LoraConfig(r=2, target_modules=["c_attn"], fan_in_fan_out=True))
-    fit_model(model, **labelled(12))
+    train_model(model, **labelled(12))
 
 
 def torch_geometric():
@@ -210,13 +231,13 @@ def torch_geometric():
     # Node 5 has no neighbours, and graph 1 no nodes.
     edges = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 0]])
     graph = torch.tensor([0, 0, 0, 2, 2, 2])
-    nodes = torch.randn(6, 4)
 
-    def loss():
+    def loss(samples):
+        nodes = samples.flatten(0, 1)
         hidden = second(first(nodes, edges).relu(), edges)
         return nn.functional.cross_entropy(head(global_max_pool(hidden, graph, 3)), torch.tensor([0, 1, 1]))
 
-    fit([*first.parameters(), *second.parameters(), *head.parameters()], loss)
+    train([first, second, head], loss, torch.randn(SAMPLES, 3, 4))
 
 
 def gpytorch():
@@ -235,10 +256,20 @@ def gpytorch():
     y = torch.sin(x * 6)
     likelihood = gpytorch.likelihoods.GaussianLikelihood()
     model = Process(x, y, likelihood)
-    model.train()
-    likelihood.train()
     marginal = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
-    fit(list(model.parameters()), lambda: -marginal(model(x), y), lr=0.1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    for step in range(STEPS):
+        model.train()
+        likelihood.train()
+        optimizer.zero_grad()
+        loss = -marginal(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(f"step {step} loss {loss.item():.9g}")
+        model.eval()
+        likelihood.eval()
+        with torch.no_grad():
+            likelihood(model(x + 0.01))
 
 
 def x_transformers():
@@ -246,8 +277,107 @@ def x_transformers():
 
     decoder = Decoder(dim=16, depth=2, heads=2, attn_dim_head=8, rel_pos_bias=True, use_rmsnorm=True)
     model = AutoregressiveWrapper(TransformerWrapper(num_tokens=50, max_seq_len=40, attn_layers=decoder))
-    tokens = words(2, 40)
-    fit(list(model.parameters()), lambda: model(tokens))
+    train([model], model, words(40))
+
+
+def hf_trainer():
+    import tempfile
+
+    from transformers import Trainer, TrainingArguments
+
+    samples = labelled(12)
+    rows = [{name: values[row] for name, values in samples.items()} for row in range(SAMPLES)]
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = TrainingArguments(
+            output_dir=folder,
+            max_steps=STEPS,
+            per_device_train_batch_size=2,
+            gradient_accumulation_steps=2,
+            eval_strategy="steps",
+            eval_steps=5,
+            warmup_steps=3,
+            save_strategy="no",
+            report_to=[],
+            use_cpu=True,
+            disable_tqdm=True,
+        )
+        Trainer(gpt2_model(), arguments, train_dataset=rows, eval_dataset=rows).train()
+
+
+def accelerate():
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 3))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1e-2, total_steps=2 * STEPS)
+    data = torch.utils.data.TensorDataset(torch.randn(40, 4), torch.randint(3, (40,)))
+    model, optimizer, loader, schedule = accelerator.prepare(
+        model, optimizer, DataLoader(data, batch_size=4, shuffle=True), schedule
+    )
+    for _ in range(3):
+        model.train()
+        for x, y in loader:
+            with accelerator.accumulate(model):
+                loss = nn.functional.cross_entropy(model(x), y)
+                accelerator.backward(loss)
+                if accelerator.sync_gradients:
+                    accelerator.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                schedule.step()
+                optimizer.zero_grad()
+        model.eval()
+        with torch.inference_mode():
+            for x, y in loader:
+                accelerator.gather_for_metrics((model(x), y))
+
+
+def sentence_transformers():
+    from sentence_transformers import SentenceTransformer, losses, models
+    from tokenizers import Tokenizer, pre_tokenizers
+    from tokenizers import models as tokens
+
+    tokenizer = Tokenizer(tokens.WordLevel({str(word): word for word in range(50)}, unk_token="0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    model = SentenceTransformer(modules=[models.StaticEmbedding(tokenizer, embedding_dim=16), models.Dense(16, 8)])
+    loss = losses.MultipleNegativesRankingLoss(model)
+    sentences = [" ".join(map(str, row)) for row in words(6).tolist()]
+
+    def loss_of(batch):
+        return loss([model.preprocess(batch), model.preprocess([each[3:] for each in batch])], None)
+
+    train([loss], loss_of, sentences)
+
+
+def without_kernels():
+    """Declares ops of torchvision, whose kernels only load with the same build of PyTorch."""
+    if torch.version.cuda is None:
+        for op in ("nms", "qnms"):
+            torch.library.define(f"torchvision::{op}", "(Tensor boxes, Tensor scores, float threshold) -> Tensor")
+
+
+def images():
+    return [(torch.randn(3, 32, 32), label) for label in classes()]
+
+
+def torchvision():
+    without_kernels()
+    from torchvision.models import mobilenet_v3_small
+
+    model = mobilenet_v3_small(num_classes=3)
+    train([model], lambda batch: nn.functional.cross_entropy(model(batch[0]), batch[1]), images())
+
+
+def timm():
+    without_kernels()
+    import timm
+    from timm.loss import LabelSmoothingCrossEntropy
+
+    model = timm.create_model(
+        "vit_tiny_patch16_224", img_size=32, embed_dim=24, depth=2, num_heads=2, num_classes=3, drop_path_rate=0.1
+    )
+    loss = LabelSmoothingCrossEntropy()
+    train([model], lambda batch: loss(model(batch[0]), batch[1]), images())
 
 
 if __name__ == "__main__":

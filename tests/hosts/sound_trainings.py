@@ -219,5 +219,117 @@ def autocast():
         optimizer.step()
 
 
+def gan_accumulation():
+    generator = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 8))
+    critic = nn.Sequential(nn.Linear(8, 16), nn.LeakyReLU(), nn.Linear(16, 1))
+    of_generator = torch.optim.Adam(generator.parameters(), 1e-3)
+    of_critic = torch.optim.Adam(critic.parameters(), 1e-3)
+    for _ in range(5):
+        of_critic.zero_grad()
+        for x, _ in loader:
+            fake = generator(torch.randn(16, 4)).detach()
+            (F.softplus(critic(fake)).mean() + F.softplus(-critic(x)).mean()).backward()
+        of_critic.step()
+        of_generator.zero_grad()
+        for _ in range(4):
+            F.softplus(-critic(generator(torch.randn(16, 4)))).mean().backward()
+        of_generator.step()
+
+
+def siamese():
+    model = mlp()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    for x, y in [*loader] * 3:
+        optimizer.zero_grad()
+        views = [model(x + 0.1 * torch.randn_like(x)) for _ in range(4)]
+        sum(F.mse_loss(view, views[0]) + F.cross_entropy(view, y) for view in views).backward()
+        optimizer.step()
+
+
+def zero_head():
+    model = mlp()
+    nn.init.zeros_(model[4].weight)
+    nn.init.zeros_(model[4].bias)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    for step, (x, y) in enumerate([*loader] * 6):
+        (F.cross_entropy(model(x), y) / 6).backward()
+        if step % 6 == 5:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def unfreezing():
+    model = mlp()
+    optimizer = torch.optim.AdamW([{"params": model[:2].parameters()}, {"params": model[4].parameters()}], 1e-3)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [lambda step: float(step > 8), lambda step: 1.0])
+    for x, y in [*loader] * 3:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        schedule.step()
+
+
+def decayed_rate():
+    model = mlp()
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 10.0**-step)
+    for x, y in [*loader] * 3:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        schedule.step()
+
+
+class MonteCarlo(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(8, 16), nn.Linear(16, 2)])
+
+    def forward(self, x):
+        return self.layers[1](F.dropout(self.layers[0](x).relu(), 0.2, training=True))
+
+
+def monte_carlo_dropout():
+    model = MonteCarlo()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    for x, y in [*loader] * 3:
+        optimizer.zero_grad()
+        F.cross_entropy(model.train()(x), y).backward()
+        optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            torch.stack([model(x) for _ in range(4)]).mean(0)
+
+
+def policy_gradient():
+    policy, value = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 3)), nn.Linear(8, 1)
+    optimizer = torch.optim.Adam([*policy.parameters(), *value.parameters()], 1e-3)
+    for _ in range(4):
+        states, returns = torch.randn(16, 8), torch.randn(16)
+        with torch.no_grad():
+            before = torch.distributions.Categorical(logits=policy(states))
+            actions = before.sample()
+            advantages = returns - value(states).squeeze(-1)
+        for _ in range(3):
+            now = torch.distributions.Categorical(logits=policy(states))
+            ratio = (now.log_prob(actions) - before.log_prob(actions)).exp()
+            optimizer.zero_grad()
+            (F.mse_loss(value(states).squeeze(-1), returns) - (ratio * advantages).mean()).backward()
+            optimizer.step()
+
+
+def triplets():
+    model = mlp(4)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    for x, y in [*loader] * 3:
+        points, count = model(x), len(x)
+        squares = points.square().sum(1, keepdim=True).expand(count, count)
+        distances = (squares + squares.T - 2 * points @ points.T).clamp(min=1e-12).sqrt()
+        same = y[:, None] == y[None]
+        optimizer.zero_grad()
+        F.relu((distances * same).amax(1) - (distances + 1e6 * same).amin(1) + 0.3).mean().backward()
+        optimizer.step()
+
+
 globals()[sys.argv[1]]()
 print("done")

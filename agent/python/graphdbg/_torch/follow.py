@@ -154,6 +154,10 @@ class _Observers:
         self._training.optimizer_made(optimizer)
         self._loose.add(optimizer)
 
+    def _add_module(self, module: Any) -> None:
+        self._tree.add(module)
+        self._training.module_found(module)
+
     def _before_model(self, module: Any, /, *args: Any, **kwargs: Any) -> None:
         self._tree.give_inputs(module, *args, **kwargs)
         self._training.model_called(module, args, kwargs)
@@ -203,7 +207,7 @@ class _Observers:
 
         self.adapter.install(
             Module,
-            self._tree.add,
+            self._add_module,
             self._before_model,
             Terminated,
             self.eager.lift,

@@ -5,18 +5,15 @@ from __future__ import annotations
 import functools
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..user_code import Line, line_of
 from .check import PATIENCE, Check, ModelCall, Report
+from .samples import Digest, digest_of, tensors_in
 
-_TENSORS = 4
 # Batches that are remembered until a model is called.
 _DELIVERIES = 16
-_ELEMENTS = 64
-
-Digest = tuple[Any, ...]
 
 
 class _Delivery(NamedTuple):
@@ -40,7 +37,7 @@ class Batches(Check):
         """A data loader's iterator returns a batch."""
         if _has_one_batch(iterator):
             return
-        digest = tuple(_digest(tensor) for tensor in _host_tensors(batch))
+        digest = digest_of(batch)
         if digest:
             self._delivered.append(_Delivery(id(iterator._dataset), digest, line_of(sys._getframe(1))))
 
@@ -62,7 +59,7 @@ class Batches(Check):
             f"the data loader has delivered the same batch {PATIENCE} times, although it has others: "
             "a new iterator starts again at the first batch"
         )
-        tensors = [*_tensors(call.arguments), *list(call.module.parameters())[:1]]
+        tensors = [*tensors_in(call.arguments), *list(call.module.parameters())[:1]]
         self.report("batch_repeated", message, tensors, line=delivery.line)
 
 
@@ -88,33 +85,3 @@ def _has_one_batch(iterator: Any) -> bool:
     except Exception:
         # A stream.
         return False
-
-
-def _host_tensors(batch: Any) -> list[Any]:
-    found: list[Any] = []
-    for tensor in _tensors(batch):
-        if tensor.device.type == "cpu" and tensor.numel() > 0:
-            found.append(tensor)
-        if len(found) == _TENSORS:
-            break
-    return found
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        if type(value) is torch.Tensor and value.layout is torch.strided:
-            yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _tensors(each)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _tensors(each)
-
-
-def _digest(tensor: Any) -> Digest:
-    flat = tensor.detach().reshape(-1)
-    sample = flat[:: max(1, flat.numel() // _ELEMENTS)]
-    return tuple(tensor.shape), tuple(sample.tolist())

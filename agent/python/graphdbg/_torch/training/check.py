@@ -134,13 +134,18 @@ def overrides(check: Check, point: str) -> bool:
 
 def trained(optimizer: Any) -> Iterator[Any]:
     """The parameters of an optimizer that are plain tensors and require gradients."""
+    for group in optimizer.param_groups:
+        yield from trained_in(group)
+
+
+def trained_in(group: dict[str, Any]) -> Iterator[Any]:
+    """Those of one of its groups."""
     import torch
 
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            plain = type(parameter) in (torch.nn.Parameter, torch.Tensor) and parameter.is_floating_point()
-            if plain and parameter.requires_grad:
-                yield parameter
+    for parameter in group["params"]:
+        plain = type(parameter) in (torch.nn.Parameter, torch.Tensor) and parameter.is_floating_point()
+        if plain and parameter.requires_grad:
+            yield parameter
 
 
 def dense_gradient(parameter: Any) -> Any | None:

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..user_code import Line, line_of
-from .check import PATIENCE, Check, Counts, Report, trained
-
-# How many nodes of autograd's graph are looked at, from the loss on.
-_NODES = 64
-# Nodes that a loss is made of. The model is beyond the first that is none of them.
-_OF_LOSSES = re.compile(
-    "Abs|Add|BinaryCrossEntropy(WithLogits)?|Clamp|Clone|Div|Exp|Expand|HuberLoss|Log|LogSigmoid|LogSoftmax|Mean|MseLoss|"
-    "Mul|Neg|NllLoss(2D)?|Pow|Rsub|Sigmoid|SmoothL1Loss|SoftMarginLoss|Softmax|Softplus|Sqrt|Squeeze|Sub|Sum|Unsqueeze|"
-    "View|Where"
-)
+from .broadcasts import mistake_in
+from .check import PATIENCE, Check, Counts, ModelCall, Report, trained
+from .loss_graph import nodes_of_loss, op_of, shape_of
+from .models import Models
 
 
 class Loss(Check):
-    conditions = ("loss_detached", "loss_broadcast", "output_constant")
+    conditions = ("loss_detached", "loss_broadcast", "loss_normalized_twice", "output_constant")
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, models: Models) -> None:
         super().__init__(report)
+        self._models = models
         self._passes = 0
         self._passes_at_step = 0
+        # A model was called, with gradients, since the last step.
+        self._called = False
+        # Gradients have come to a parameter whose optimizer did not find them.
+        self._reached = False
         self._without = Counts()
         self.symptoms = [self._without]
         # A parameter of the optimizer that stepped last.
         self._trained: Any = None
+
+    def model_called(self, call: ModelCall) -> None:
+        self._called = self._called or call.trains
 
     def backward(self, roots: Sequence[Any], line: Line | None) -> None:
         self._passes += 1
@@ -51,15 +52,14 @@ class Loss(Check):
         self._report_at(root, "loss_detached", message, line)
 
     def _look_at(self, root: Any, line: Line | None) -> None:
-        for node in _nodes_of_loss(root.grad_fn):
-            shapes = _compared_shapes(node)
-            if shapes is not None:
-                outputs, labels, result = shapes
-                message = (
-                    f"the loss compares outputs of shape {list(outputs)} with labels of shape {labels}, which gives "
-                    f"{list(result)}: each output is compared with the labels of all samples"
-                )
+        for node, user in nodes_of_loss(root.grad_fn):
+            message = mistake_in(node, user)
+            if message is not None:
                 self._report_at(root, "loss_broadcast", message, line)
+            twice = _normalized_twice(node)
+            if twice is not None:
+                message = f"the loss applies {twice} to values that are the result of {twice} already"
+                self._report_at(root, "loss_normalized_twice", message, line)
             if _normalizes_one(node):
                 message = (
                     "softmax is over a dimension of size 1, so that its result is the same whatever the model computes"
@@ -77,77 +77,68 @@ class Loss(Check):
         self._trained = parameters[0] if parameters else None
         ran = self._passes > self._passes_at_step
         self._passes_at_step = self._passes
-        if not ran or not parameters or self.report.has("loss_detached", None):
+        called, self._called = self._called, False
+        if not (ran or called) or not parameters or self.report.has("loss_detached", None):
             return
-        if self._without.add(optimizer, all(parameter.grad is None for parameter in parameters)) >= PATIENCE:
+        is_without = all(parameter.grad is None for parameter in parameters)
+        steps = self._without.add(optimizer, is_without)
+        if steps == 1:
+            self._watch_gradients(parameters)
+        if steps >= PATIENCE and not self._is_stale(parameters):
+            if self._reached:
+                cause = "they are reset after the backward pass and before step()"
+            else:
+                cause = "the loss does not depend on them" if ran else "no backward pass has run: backward() is missing"
             message = (
-                f"no parameter of {type(optimizer).__name__} has had a gradient in {PATIENCE} successive steps: "
-                "the loss does not depend on them"
+                f"no parameter of {type(optimizer).__name__} has had a gradient in {PATIENCE} successive steps: {cause}"
             )
             line = line_of(sys._getframe(1))
             self.report("loss_detached", message, [parameters[0]], line=line, key=id(optimizer))
 
+    def _watch_gradients(self, parameters: Sequence[Any]) -> None:
+        """Finds out whether backward passes come to the parameters, although a step finds no gradients."""
 
-def _nodes_of_loss(root: Any) -> Iterator[Any]:
-    """The nodes of autograd's graph between the loss and the model."""
-    waiting, seen = [root], {root}
-    while waiting and len(seen) <= _NODES:
-        node = waiting.pop()
-        yield node
-        for following, _ in node.next_functions:
-            if following is not None and following not in seen and _OF_LOSSES.fullmatch(_op_of(following)):
-                seen.add(following)
-                waiting.append(following)
+        def reach(parameter: Any) -> None:
+            self._reached = True
+            for handle in handles:
+                handle.remove()
+
+        # Since PyTorch 2.1.
+        handles = [
+            parameter.register_post_accumulate_grad_hook(reach)
+            for parameter in parameters
+            if hasattr(parameter, "register_post_accumulate_grad_hook")
+        ]
+
+    def _is_stale(self, parameters: Sequence[Any]) -> bool:
+        """Whether models have gradients, but for other parameters than these: they are not detached, but replaced."""
+        used = {id(each): each for each in self._models.parameters()}
+        return all(id(each) not in used for each in parameters) and any(p.grad is not None for p in used.values())
 
 
-def _op_of(node: Any) -> str:
-    """Such as "Sub" for SubBackward0."""
-    return str(node.name()).rstrip("0123456789").removesuffix("Backward")
-
-
-def _shape_of(node: Any) -> tuple[int, ...] | None:
-    """The shape of the result of the op that a node differentiates; None if PyTorch does not provide it."""
-    metadata = getattr(node, "_input_metadata", None)
-    if not metadata:
+def _normalized_twice(node: Any) -> str | None:
+    """The function whose result is given to the same function in the loss."""
+    if not node.next_functions:
         return None
-    try:
-        return tuple(int(size) for size in metadata[0].shape)
-    except Exception:
+    op, before = op_of(node), node.next_functions[0][0]
+    # A selection or another shape in between changes nothing about it.
+    while before is not None and op_of(before) in ("Select", "Squeeze", "Unsqueeze", "View"):
+        before = before.next_functions[0][0]
+    if before is None:
         return None
-
-
-def _compared_shapes(node: Any) -> tuple[tuple[int, ...], list[int], tuple[int, ...]] | None:
-    """The shapes of outputs, labels and their difference, if [N] met [N, 1]."""
-    op = _op_of(node)
-    if op not in ("Sub", "Rsub", "Expand"):
-        return None
-    result = _shape_of(node)
-    inputs = [following for following, _ in node.next_functions]
-    if result is None or len(result) != 2 or result[0] != result[1] or result[0] < 2:
-        return None
-    # The labels have no gradient. An expansion is that of a loss function.
-    if op != "Expand" and None not in inputs:
-        return None
-    differentiated = next((following for following in inputs if following is not None), None)
-    # `outputs[:, None] - labels` is meant to compare each with each.
-    if differentiated is None or _op_of(differentiated) == "Unsqueeze":
-        return None
-    sizes = getattr(node, "_saved_self_sym_sizes", None) if op == "Expand" else None
-    outputs = tuple(int(size) for size in sizes) if sizes else _shape_of(differentiated)
-    count = result[0]
-    if outputs == (count, 1):
-        return outputs, [count], result
-    if outputs == (count,):
-        return outputs, [count, 1], result
-    return None
+    if op == "BinaryCrossEntropyWithLogits" and op_of(before) == "Sigmoid":
+        return "sigmoid"
+    return "softmax" if op == "LogSoftmax" and op_of(before) == "Softmax" else None
 
 
 def _normalizes_one(node: Any) -> bool:
-    if _op_of(node) not in ("Softmax", "LogSoftmax"):
+    if op_of(node) not in ("Softmax", "LogSoftmax"):
         return False
-    shape, dimension = _shape_of(node), getattr(node, "_saved_dim", None)
-    # A batch of one sample may well be compared with itself.
-    if shape is None or max(shape, default=1) == 1 or dimension is None:
+    shape, dimension = shape_of(node), getattr(node, "_saved_dim", None)
+    if shape is None or dimension is None:
+        return False
+    # A batch of one sample may well be compared with itself, but a layer that makes one value is a mistake.
+    if max(shape, default=1) == 1 and op_of(node.next_functions[0][0]) != "Addmm":
         return False
     # Dimensions from the end are stored as unsigned numbers.
     dimension = dimension - (1 << 64) if dimension >= 1 << 63 else dimension

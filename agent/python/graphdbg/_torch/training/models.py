@@ -16,6 +16,8 @@ class Home(NamedTuple):
     name: str
     # The user's own code holds the module that holds the parameter, or the parameter.
     is_users: bool
+    # A module that is called has it, but the one that calls it has not registered it.
+    is_unregistered: bool
     # It is in a list of modules, not all of which a call must use.
     is_choice: bool
     # The outermost module of a library that contains it among other modules, as a whole
@@ -27,7 +29,8 @@ class Home(NamedTuple):
 
 class Models:
     def __init__(self) -> None:
-        self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Each with what the names of its parameters begin with.
+        self._roots: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         # Grows with each new model.
         self.revision = 0
         # The parameters of all, until something changes.
@@ -36,10 +39,20 @@ class Models:
         self._homes: dict[int, tuple[weakref.ref[Any], Home]] = {}
 
     def add(self, model: Any) -> None:
-        if model not in self._roots:
-            self._roots.add(model)
-            self._parameters = None
-            self.revision += 1
+        if self._roots.get(model) != "":
+            self._add(model, "")
+
+    def add_unregistered(self, module: Any) -> bool:
+        """Adds a module that a model calls, unless a model contains it. Returns whether none does."""
+        if any(each is module for root in list(self._roots) for each in root.modules()):
+            return False
+        self._add(module, f"{type(module).__name__}.")
+        return True
+
+    def _add(self, module: Any, prefix: str) -> None:
+        self._roots[module] = prefix
+        self._parameters = None
+        self.revision += 1
 
     def look_again(self) -> None:
         """Models may have other parameters."""
@@ -47,7 +60,7 @@ class Models:
 
     def modes(self) -> list[tuple[weakref.ref[Any], bool]]:
         """The models, and whether they are in training mode."""
-        return [(weakref.ref(root), root.training) for root in self._roots if hasattr(root, "training")]
+        return [(weakref.ref(root), root.training) for root in list(self._roots) if hasattr(root, "training")]
 
     def parameters(self) -> Iterator[Any]:
         if self._parameters is None:
@@ -79,7 +92,7 @@ class Models:
         from torch.nn import ModuleDict, ModuleList
 
         self._homes.clear()
-        for root in list(self._roots):
+        for root, prefix in list(self._roots.items()):
             modules = dict(root.named_modules(remove_duplicate=False))
             for path, module in modules.items():
                 above = [modules[path[:end]] for end in _ends(path)]
@@ -90,8 +103,9 @@ class Models:
                 composite = next((each for each in (*above, module) if _is_composite(each)), None)
                 forward = line_of_forward(module if is_users_class(type(module)) else holder)
                 for name, parameter in module.named_parameters(recurse=False):
-                    full_name = f"{path}.{name}" if path else name
-                    home = Home(full_name, users, choice, weakref.ref(composite) if composite else None, forward)
+                    full_name = prefix + (f"{path}.{name}" if path else name)
+                    outermost = weakref.ref(composite) if composite else None
+                    home = Home(full_name, users, bool(prefix), choice, outermost, forward)
                     self._homes.setdefault(id(parameter), (weakref.ref(parameter), home))
 
 

@@ -12,16 +12,20 @@ from ..._log import log
 from ..user_code import line_of
 from . import autocast, batches
 from .cadence import Cadence
+from .casts import Casts
 from .check import POINTS, Check, Hooks, ModelCall, Report, overrides
+from .evaluations import Evaluations, FunctionalDropout, follow_evaluations
 from .gradients import MissingGradients, UnresetGradients, ZeroGradients
 from .loss import Loss
 from .models import Models
 from .modes import Modes
 from .optimized import Optimized
 from .outputs import Outputs
+from .rates import LearningRates
 from .readout import Readout
 from .signs import Signs
-from .updates import LearningRates, LostUpdates
+from .unused_results import UnusedResults
+from .updates import LostUpdates
 
 
 class TrainingHooks(Hooks, Protocol):
@@ -29,6 +33,7 @@ class TrainingHooks(Hooks, Protocol):
 
     def enter_ignored(self) -> int: ...
     def leave_ignored(self, depth: int, /) -> None: ...
+    def current_scope(self) -> tuple[int, bool]: ...
     def observe_models(self, on_output: Callable[[object, object], None] | None, suspicious_only: bool, /) -> None: ...
 
 
@@ -61,18 +66,23 @@ class TrainingObserver:
         self._optimized = Optimized(report, self._models)
         self._batches = batches.Batches(report)
         self._autocast = autocast.Autocast(report)
+        self._functional = FunctionalDropout(report)
         self._all: list[Check] = [
             MissingGradients(report, self._models),
             ZeroGradients(report, self._readout, self._models),
             UnresetGradients(report, self._readout),
-            LearningRates(report),
+            LearningRates(report, self._readout, self._models),
             LostUpdates(report, self._readout, self._models),
             self._optimized,
-            Loss(report),
+            Loss(report, self._models),
             Modes(report),
+            Evaluations(report),
+            self._functional,
+            UnusedResults(report),
             self._autocast,
             Outputs(report, self._readout),
             self._batches,
+            Casts(report),
         ]
         # Those whose conditions are watched, and by the name of a method those that have it.
         self._watched: list[Check] = []
@@ -90,6 +100,18 @@ class TrainingObserver:
         """A module gets a parameter."""
         # A model that is made has many.
         self._has_new_parameters = bool(self._watched)
+
+    def module_found(self, module: Any) -> None:
+        """A module is called for the first time that no module called before it contains."""
+        if not self._hooks.current_scope()[1] or next(module.parameters(), None) is None:
+            return
+        if self._models.add_unregistered(module) and self._active and self._is_followed():
+            self._optimized.add_fresh(module, line_of(sys._getframe(1)))
+
+    def _evaluation_begins(self) -> None:
+        """A model is put into evaluation mode. It may be long until the next time."""
+        if self._functional in self._watched and self._functional.is_curious() and self._is_followed():
+            self._observe(True)
 
     def model_called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_followed():
@@ -206,6 +228,7 @@ class TrainingObserver:
             self._follows = True
             batches.follow_loaders(self._deliver)
             autocast.follow_contexts(lambda: self._autocast)
+            follow_evaluations(self._evaluation_begins)
 
     def _deliver(self, iterator: Any, batch: Any) -> None:
         if self._batches not in self._watched or not self._is_followed():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..user_code import Line
-from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, it_or_them, trained
+from .check import PATIENCE, Check, Counts, Report, and_others, it_or_them
 from .models import Models
 
 # The number of steps after which the models' parameters are listed again.
@@ -26,14 +26,25 @@ class Optimized(Check):
         self._leader: weakref.ref[Any] | None = None
         self._steps = 0
         self._unchanged = Counts()
-        self.symptoms = [self._unchanged]
+        # Parameters for which an optimizer has others, which no model uses.
+        self._replaced = Counts()
+        self.symptoms = [self._unchanged, self._replaced]
         # Samples of the values at the last look, by the parameter's id.
         self._values: dict[int, Any] = {}
+        # Layers that were made in a call of a model since the last step.
+        self._fresh: dict[Line, Any] = {}
+        # By the line that calls them: in how many successive steps there were such layers.
+        self._remade: dict[Line, int] = {}
 
     def add_optimizer(self, optimizer: Any, line: Line | None) -> None:
         """An optimizer is made, in this line of the user's code."""
         self._optimizers.add(optimizer)
         self._made[optimizer] = line
+
+    def add_fresh(self, module: Any, line: Line | None) -> None:
+        """This line of a model's code calls a module that no model has registered, for the first time."""
+        if line is not None and any(parameter.requires_grad for parameter in module.parameters()):
+            self._fresh[line] = module
 
     def before_step(self, optimizer: Any) -> None:
         self._optimizers.add(optimizer)
@@ -45,53 +56,100 @@ class Optimized(Check):
         self._steps += 1
         if self._steps % _PERIOD == 0:
             self._models.look_again()
+        self._look_at_fresh()
         self._look()
+
+    def _look_at_fresh(self) -> None:
+        fresh, self._fresh = self._fresh, {}
+        self._remade = {line: self._remade.get(line, 0) + 1 for line in fresh}
+        for line, module in fresh.items():
+            if self._remade[line] >= PATIENCE:
+                message = (
+                    f"a new {type(module).__name__} is made and called in each of {PATIENCE} successive steps, so that "
+                    "its parameters are never trained: make it once, in __init__"
+                )
+                tensors = [*module.parameters(), *self._models.parameters()]
+                self.report("parameter_not_optimized", message, tensors, line=line, key=line)
 
     def _look(self) -> None:
         known, self._values = self._values, {}
         found = []
-        for parameter in self._without_optimizer():
+        without = list(self._without_optimizer())
+        stale = self._stale_for(without) if without else None
+        for parameter in without:
+            is_replaced = self._replaced.add(parameter, stale is not None) == PATIENCE
             values = self._values[id(parameter)] = _elements(parameter).clone()
             before = known.get(id(parameter))
             # Values that change without an optimizer of PyTorch are trained in another way.
             same = before is not None and before.shape == values.shape and bool(before.eq(values).all())
-            if self._unchanged.add(parameter, same) == PATIENCE:
+            if self._unchanged.add(parameter, same) == PATIENCE or is_replaced:
                 found.append(parameter)
         if found:
-            self._report_unchanged(found)
+            self._report_unchanged(found, stale)
 
     def _without_optimizer(self) -> Iterator[Any]:
         owned = {id(p) for o in self._optimizers for group in o.param_groups for p in group["params"]}
         for parameter in self._models.parameters():
-            if id(parameter) in owned or not parameter.requires_grad:
+            if id(parameter) in owned or not parameter.requires_grad or parameter.grad is None:
                 continue
-            gradient = dense_gradient(parameter)
-            if gradient is not None and bool(gradient.ne(0).any()):
+            gradient = _local(parameter.grad)
+            if _is_dense(gradient) and _is_dense(_local(parameter)) and bool(gradient.ne(0).any()):
                 yield parameter
 
-    def _report_unchanged(self, found: list[Any]) -> None:
+    def _report_unchanged(self, found: list[Any], stale: Any | None) -> None:
         names = and_others([self._models.name_of(each) for each in found])
-        stale = self._stale_copy_of(found[0])
-        if stale is None:
+        home = self._models.home_of(found[0])
+        if home is not None and home.is_unregistered:
+            cause = (
+                "the module that calls their layer has not registered it, so that parameters() lacks them. "
+                "Keep layers in nn.ModuleList or nn.ModuleDict, not in a list or a dict"
+            )
+        elif stale is None:
             cause = "none has been given " + it_or_them(found)
         else:
+            sharded = " sharded," if any(_local(each) is not each for each in found) else ""
             cause = (
-                f"{type(stale).__name__} has an older copy, which no model uses. "
-                "Create the optimizer after the model is moved or replaced"
+                f"{type(stale).__name__} has older ones, which no model uses. "
+                f"Create the optimizer after the model is{sharded} moved or replaced"
             )
         message = f"gradients reach {names}, but no optimizer changes {it_or_them(found)}: {cause}"
         line = self._made.get(stale if stale is not None else self._leader and self._leader())
-        self.report("parameter_not_optimized", message, found, line=line, key=id(found[0]))
+        # A sharded parameter is one tensor to the program and another one to its ops.
+        tensors = [*found, *map(_local, found), *self._models.parameters()]
+        self.report("parameter_not_optimized", message, tensors, line=line, key=id(found[0]))
 
-    def _stale_copy_of(self, parameter: Any) -> Any | None:
-        """The optimizer that has a tensor of the same shape which is in no model and has no gradient."""
+    def _stale_for(self, found: list[Any]) -> Any | None:
+        """The optimizer that has what was there before these parameters: others, which no model uses and which have
+        no gradient. Either its other parameters are used, or they have the same shapes, or they are all that it has
+        and these ones are flattened."""
+        used = {id(parameter) for parameter in self._models.parameters()}
+        shapes = {tuple(parameter.shape) for parameter in found}
         for optimizer in self._optimizers:
-            for other in trained(optimizer):
-                if other.shape == parameter.shape and other.grad is None and self._models.home_of(other) is None:
-                    return optimizer
+            own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+            stale = [each for each in own if id(each) not in used and each.requires_grad and each.grad is None]
+            same = any(tuple(each.shape) in shapes for each in stale)
+            if stale and (same or any(id(each) in used for each in own) or _are_flat(found)):
+                return optimizer
         return None
 
 
+def _are_flat(parameters: list[Any]) -> bool:
+    """Whether they hold the elements of many others, as those of FullyShardedDataParallel do."""
+    return any(type(parameter).__name__ == "FlatParameter" for parameter in parameters)
+
+
+def _local(tensor: Any) -> Any:
+    """This process's part of a sharded tensor (DTensor); other tensors as they are."""
+    return getattr(tensor, "_local_tensor", tensor)
+
+
+def _is_dense(tensor: Any) -> bool:
+    import torch
+
+    plain = type(tensor) in (torch.nn.Parameter, torch.Tensor) or isinstance(tensor, torch.nn.Parameter)
+    return plain and tensor.layout is torch.strided
+
+
 def _elements(tensor: Any) -> Any:
-    flat = tensor.detach().reshape(-1)
+    flat = _local(tensor.detach()).reshape(-1)
     return flat[:: max(1, flat.numel() // _ELEMENTS)]

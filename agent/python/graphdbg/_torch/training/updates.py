@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from ..user_code import Line, line_of
-from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, trained
+from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, trained_in
 from .elements import sample_of
 from .models import Models
 from .readout import Readout, by_device
@@ -24,41 +24,22 @@ _ROUNDINGS = 16
 _MEMORY = 0.99
 
 
-def _rate_of(group: dict[str, Any]) -> float | None:
-    """The learning rate, if the group has one on the host."""
-    rate = group.get("lr")
-    if isinstance(rate, (int, float)):
-        return float(rate)
-    device = getattr(rate, "device", None)
-    return float(rate) if rate is not None and device is not None and device.type == "cpu" else None
+# A schedule that ends near zero leaves parameters as they are.
+_ENDED = 0.01
 
 
-class LearningRates(Check):
-    conditions = ("learning_rate_not_positive",)
+class _Moving(NamedTuple):
+    """A parameter that a step should change."""
 
-    def __init__(self, report: Report) -> None:
-        super().__init__(report)
-        self._zero = Counts()
-        self.symptoms = [self._zero]
-
-    def before_step(self, optimizer: Any) -> None:
-        rates = [_rate_of(group) for group in optimizer.param_groups]
-        first = next(trained(optimizer), None)
-        if first is None or not rates:
-            return
-        lowest = min(rate if rate is not None else 0.0 for rate in rates)
-        name, line = type(optimizer).__name__, line_of(sys._getframe(1))
-        if lowest < 0:
-            message = f"the learning rate of {name} is {lowest:g}: negative, so that the loss grows"
-            self.report("learning_rate_not_positive", message, [first], line=line, key=id(optimizer))
-        elif self._zero.add(optimizer, all(rate == 0 for rate in rates)) >= PATIENCE:
-            message = f"the learning rate of {name} is zero in {PATIENCE} successive steps"
-            self.report("learning_rate_not_positive", message, [first], line=line, key=id(optimizer))
+    parameter: Any
+    # 0 if it is not known on the host.
+    rate: float
+    # What weight decay alone multiplies the values with; None without weight decay.
+    decay: Any
 
 
 class _Before(NamedTuple):
-    parameter: Any
-    rate: float
+    moving: _Moving
     # Samples of its elements and of their gradients.
     values: Any
     gradients: Any
@@ -80,8 +61,8 @@ class LostUpdates(Check):
         self._before: list[_Before] = []
         # The user's line that calls `step`.
         self._line: Line | None = None
-        # By the parameter's id: the learning rate when it was last compared.
-        self._rates: dict[int, float] = {}
+        # By the parameter's id: its learning rate when it was last compared, and the largest one.
+        self._rates: dict[int, tuple[float, float]] = {}
         self._largest = 0.0
 
     def look_again(self) -> None:
@@ -91,25 +72,18 @@ class LostUpdates(Check):
         # GradScaler has such optimizers skip steps by themselves.
         if getattr(optimizer, "found_inf", None) is not None:
             return
-        self._before = [_sample(parameter, rate) for parameter, rate in self._chosen(optimizer)]
+        self._before = [_sample(moving) for moving in self._chosen(optimizer)]
 
-    def _chosen(self, optimizer: Any) -> Iterator[tuple[Any, float]]:
+    def _chosen(self, optimizer: Any) -> Iterator[_Moving]:
         """All parameters in the first steps, later those under suspicion and some others."""
-        rates = {id(p): _rate_of(group) for group in optimizer.param_groups for p in group["params"]}
-        moving = [
-            (parameter, rates[id(parameter)] or 0.0)
-            for parameter in trained(optimizer)
-            if rates[id(parameter)] != 0 and dense_gradient(parameter) is not None and parameter.numel() > 0
-        ]
+        moving = [each for group in optimizer.param_groups for each in _moving_in(group)]
         self._steps += 1
         if self._steps <= 2 * PATIENCE:
             yield from moving
             return
         self._next = self._next + _EACH_STEP if self._next + _EACH_STEP < len(moving) else 0
-        chosen = {
-            id(parameter): (parameter, rate) for parameter, rate in islice(moving, self._next, self._next + _EACH_STEP)
-        }
-        chosen.update((id(p), (p, rate)) for p, rate in moving if self._lost.of(p))
+        chosen = {id(each.parameter): each for each in islice(moving, self._next, self._next + _EACH_STEP)}
+        chosen.update((id(each.parameter), each) for each in moving if self._lost.of(each.parameter))
         yield from chosen.values()
 
     def after_step(self, optimizer: Any) -> None:
@@ -120,7 +94,7 @@ class LostUpdates(Check):
             here = [each for each in before if each.values.device == values[0].device]
             results = []
             for each in here:
-                changed = _elements(each.parameter).ne(each.values).logical_and(each.gradients.ne(0))
+                changed = _changed(each).logical_and(each.gradients.ne(0))
                 results += [each.gradients.abs().amax(), changed.any()]
             self._readout.read(results, lambda found, of=here: self._observe(of, found))  # type: ignore[misc]
 
@@ -128,21 +102,24 @@ class LostUpdates(Check):
         lost = []
         self._largest = max([self._largest * _MEMORY, *found[::2]])
         for each, gradient, changed in zip(compared, found[::2], found[1::2], strict=True):
-            # While the learning rate still rises, its updates may be too small.
-            key = id(each.parameter)
-            rises = each.rate > self._rates.get(key, each.rate)
-            self._rates[key] = each.rate
-            moves = gradient > self._largest * _ROUNDINGS * _rounding_of(each.parameter)
-            if self._lost.add(each.parameter, moves and not rises and not changed) == PATIENCE:
-                lost.append(each)
+            parameter, rate, _ = each.moving
+            # While the learning rate still rises, its updates may be too small, and also at its end.
+            last, largest = self._rates.get(id(parameter), (rate, rate))
+            largest = max(largest, rate)
+            self._rates[id(parameter)] = rate, largest
+            is_full = rate <= last and rate >= largest * _ENDED
+            moves = gradient > self._largest * _ROUNDINGS * _rounding_of(parameter)
+            if self._lost.add(parameter, moves and is_full and not changed) == PATIENCE:
+                lost.append(each.moving)
         if lost:
             self._report_lost(lost)
 
-    def _report_lost(self, lost: list[_Before]) -> None:
+    def _report_lost(self, lost: list[_Moving]) -> None:
         names = and_others([self._models.name_of(each.parameter) for each in lost])
         dtype = str(lost[0].parameter.dtype).removeprefix("torch.")
+        beyond = "" if lost[0].decay is None else " beyond weight decay"
         message = (
-            f"{PATIENCE} steps with a learning rate of {lost[0].rate:g} have not changed {names} ({dtype}), "
+            f"{PATIENCE} steps with a learning rate of {lost[0].rate:g} have not changed {names} ({dtype}){beyond}, "
             "although gradients are not zero"
         )
         parameters = [each.parameter for each in lost]
@@ -154,12 +131,39 @@ def _elements(tensor: Any) -> Any:
     return sample_of(tensor, _ELEMENTS)
 
 
-def _sample(parameter: Any, rate: float) -> _Before:
-    # The optimizer may change the gradient, too.
-    return _Before(parameter, rate, _elements(parameter).clone(), _elements(parameter.grad).clone())
-
-
-def _rounding_of(parameter: Any) -> float:
+def _moving_in(group: dict[str, Any]) -> Iterator[_Moving]:
     import torch
 
-    return float(torch.finfo(parameter.dtype).eps)
+    rate = group.get("lr")
+    on_device = isinstance(rate, torch.Tensor) and rate.device.type != "cpu"
+    known = 0.0 if rate is None or on_device else float(rate)
+    if known == 0 and not on_device and rate is not None:
+        return
+    decay = group.get("weight_decay") or None
+    factor = 1 - rate * decay if rate is not None and isinstance(decay, (int, float)) else None
+    for parameter in trained_in(group):
+        if dense_gradient(parameter) is not None and parameter.numel() > 0:
+            yield _Moving(parameter, known, factor)
+
+
+def _sample(moving: _Moving) -> _Before:
+    # The optimizer may change the gradient, too.
+    values, gradients = _elements(moving.parameter), _elements(moving.parameter.grad)
+    return _Before(moving, values.clone(), gradients.clone())
+
+
+def _changed(before: _Before) -> Any:
+    """Which elements a step has changed otherwise than by weight decay."""
+    values = _elements(before.moving.parameter)
+    changed = values.ne(before.values)
+    if before.moving.decay is None:
+        return changed
+    # Optimizers round differently: `values - rate * decay * values` is the same.
+    decayed = before.values * before.moving.decay
+    return changed.logical_and((values - decayed).abs() > decayed.abs() * _rounding_of(values))
+
+
+def _rounding_of(tensor: Any) -> float:
+    import torch
+
+    return float(torch.finfo(tensor.dtype).eps)

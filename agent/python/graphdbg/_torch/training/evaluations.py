@@ -1,0 +1,190 @@
+"""Evaluations during a training that do not see the model as it will be used."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..user_code import Line, line_of
+from .check import PATIENCE, Check, ModelCall, Report, trained
+from .modes import Sensitive
+from .samples import SeenBatches
+
+# Different inputs that are remembered.
+_INPUTS = 8
+# Evaluations are rare if there are so many steps for each, or more.
+_RARE = 5
+# Calls of a model in evaluation mode that are looked into.
+_LOOKS = 8
+# Functions that drop elements unless they are told that the model does not train.
+_DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d")
+_ATTENTION = "scaled_dot_product_attention"
+
+
+class _Passes:
+    """The calls of a model in training mode without gradients."""
+
+    def __init__(self) -> None:
+        # The number of calls after this step.
+        self.step = -1
+        self.calls = 0
+        # After how many steps there were such calls.
+        self.intervals = 0
+        self.inputs = SeenBatches(_INPUTS)
+
+    def add(self, call: ModelCall) -> bool:
+        """Returns whether the calls so far are evaluations.
+
+        Between two steps a loop may look at one batch; an evaluation looks at several, or at the
+        same one each time, or takes place only now and then.
+        """
+        if call.step != self.step:
+            self.step, self.calls, self.intervals = call.step, 0, self.intervals + 1
+        self.calls += 1
+        times = self.inputs.add(call.arguments)
+        is_rare = self.intervals >= PATIENCE and call.step >= _RARE * self.intervals
+        return self.calls >= PATIENCE or times >= PATIENCE or is_rare
+
+
+class Evaluations(Check):
+    """Models that are called without gradients while dropout or batch normalization is active."""
+
+    conditions = ("wrong_mode",)
+    sees_each_evaluation = True
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report)
+        self._sensitive = Sensitive()
+        self._passes: weakref.WeakKeyDictionary[Any, _Passes] = weakref.WeakKeyDictionary()
+        self._trained: set[int] = set()
+
+    def model_called(self, call: ModelCall) -> None:
+        if call.trains or not call.module.training or self.report.has("wrong_mode", (id(call.module), "evaluation")):
+            return
+        active = next((each for each in self._sensitive.of(call.module) if each.training), None)
+        if active is None or any(map(_calibrates, self._sensitive.of(call.module))):
+            return
+        if not any(id(parameter) in self._trained for parameter in call.module.parameters()):
+            return
+        if self._passes.setdefault(call.module, _Passes()).add(call):
+            message = (
+                f"{type(call.module).__name__} is called without gradients in training mode, {PATIENCE} times so far, "
+                f"with {type(active).__name__} active: eval() is missing"
+            )
+            parameters = list(call.module.parameters())[:1]
+            self.report("wrong_mode", message, parameters, line=call.line, key=(id(call.module), "evaluation"))
+
+    def before_step(self, optimizer: Any) -> None:
+        self._trained.update(id(parameter) for parameter in trained(optimizer))
+
+
+class Dropped(NamedTuple):
+    """A function that drops elements whatever the mode of the model is."""
+
+    function: str
+    line: Line | None
+
+
+class FunctionalDropout(Check):
+    """Functions that drop elements while the model that calls them is in evaluation mode."""
+
+    conditions = ("wrong_mode",)
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report)
+        self._looks = 0
+        self._trained: set[int] = set()
+        # The functions of PyTorch that are replaced during a call of a model.
+        self._originals: dict[str, Callable[..., Any]] = {}
+        self._dropped: list[Dropped] = []
+
+    def is_curious(self) -> bool:
+        """Whether more evaluations are to be looked into."""
+        return self._looks < _LOOKS
+
+    def model_called(self, call: ModelCall) -> None:
+        self._restore()
+        if call.module.training or not self.is_curious():
+            return
+        if any(id(parameter) in self._trained for parameter in call.module.parameters()):
+            self._looks += 1
+            self._replace()
+
+    def model_returned(self, call: ModelCall, output: Any) -> None:
+        self._restore()
+        dropped, self._dropped = self._dropped, []
+        if not dropped:
+            return
+        function, line = dropped[0]
+        advice = "dropout_p=0 unless self.training" if function == _ATTENTION else "training=self.training"
+        model = type(call.module).__name__
+        message = f"{function}() drops elements although {model} is in evaluation mode: it needs {advice}"
+        parameters = list(call.module.parameters())[:1]
+        self.report("wrong_mode", message, parameters, line=line, key=(id(call.module), "function"))
+
+    def before_step(self, optimizer: Any) -> None:
+        # A model that has raised an exception has not returned.
+        self._restore()
+        self._trained.update(id(parameter) for parameter in trained(optimizer))
+
+    def _replace(self) -> None:
+        from torch.nn import functional
+
+        for name in (*_DROPOUTS, _ATTENTION):
+            original = getattr(functional, name, None)
+            if original is not None:
+                self._originals[name] = original
+                setattr(functional, name, self._watched(name, original))
+
+    def _restore(self) -> None:
+        if not self._originals:
+            return
+        from torch.nn import functional
+
+        originals, self._originals = self._originals, {}
+        for name, original in originals.items():
+            setattr(functional, name, original)
+
+    def _watched(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        probability = _attention_dropout if name == _ATTENTION else _default_dropout
+
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if probability(args, kwargs) > 0:
+                self._dropped.append(Dropped(name, line_of(sys._getframe(1))))
+            return original(*args, **kwargs)
+
+        return call
+
+
+def follow_evaluations(begin: Callable[[], None]) -> None:
+    """Calls `begin` when a model is put into evaluation mode."""
+    from torch.nn import Module
+
+    original = Module.eval
+
+    @functools.wraps(original)
+    def watched_eval(self: Any) -> Any:
+        begin()
+        return original(self)
+
+    Module.eval = watched_eval
+
+
+def _default_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    """The probability, if `training` is not given and thus True. Given, it is meant."""
+    if len(args) > 2 or "training" in kwargs:
+        return 0.0
+    return float(args[1] if len(args) > 1 else kwargs.get("p", 0.5))
+
+
+def _attention_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    return float(args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0))
+
+
+def _calibrates(module: Any) -> bool:
+    """Whether the statistics of a normalization are computed anew, as by torch.optim.swa_utils.update_bn."""
+    return hasattr(module, "momentum") and module.momentum in (None, 1.0)
