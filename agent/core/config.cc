@@ -289,10 +289,31 @@ class Reader {
     // All ranks must derive the same name, so it comes from their launcher.
     std::string launch = absl::StrCat(getpid());
     if (config_->world_size > 1) {
-      launch = Value("GRAPHDBG_LAUNCH").value_or(absl::StrCat(getppid()));
-      if (const auto several = MultiMachineLaunch()) launch = *several;
+      const auto given = Value("GRAPHDBG_LAUNCH");
+      const auto several = MultiMachineLaunch();
+      launch = several ? *several : given.value_or(absl::StrCat(getppid()));
+      if (!given && !several) WarnOfOtherNames();
     }
     config_->job = absl::StrCat(config_->program, "-", launch);
+  }
+
+  // Processes of other machines have other parents, whose ids become their
+  // jobs' names.
+  void WarnOfOtherNames() {
+    for (const char* name : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                             "MPI_LOCALNRANKS"}) {
+      uint32_t local = 0;
+      const auto text = Value(name);
+      if (!text || !absl::SimpleAtoi(*text, &local)) continue;
+      if (local < config_->world_size) {
+        config_->place_problems.push_back(absl::StrCat(
+            "rank ", config_->rank,
+            " has no name for the job in common with the ranks of other "
+            "machines, so each machine has a job, and a recorded run, of its "
+            "own: set GRAPHDBG_JOB to the same name everywhere"));
+      }
+      return;
+    }
   }
 
  private:

@@ -163,6 +163,21 @@ TEST(ConfigTest, RanksWithoutAJobNameAgreeOnOne) {
   EXPECT_EQ(Read(first).job, Read(second).job);
 }
 
+TEST(ConfigTest, RanksSayIfTheyCannotAgreeOnAJob) {
+  std::map<std::string, std::string> variables = {
+      {"GRAPHDBG_ENABLE", "1"},
+      {"OMPI_COMM_WORLD_RANK", "3"},
+      {"OMPI_COMM_WORLD_SIZE", "8"},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
+  EXPECT_THAT(Read(variables).place_problems,
+              ElementsAre(HasSubstr("GRAPHDBG_JOB")));
+  variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "8";
+  EXPECT_THAT(Read(variables).place_problems, IsEmpty());
+  variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "4";
+  variables["SLURM_JOB_ID"] = "77";
+  EXPECT_THAT(Read(variables).place_problems, IsEmpty());
+}
+
 TEST(ConfigTest, RanksOfSeveralMachinesAgreeOnAJob) {
   const std::map<std::string, std::string> common = {{"GRAPHDBG_ENABLE", "1"},
                                                      {"WORLD_SIZE", "8"},

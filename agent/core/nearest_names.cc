@@ -1,6 +1,7 @@
 #include "agent/core/nearest_names.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace graphdbg::agent {
@@ -23,17 +24,13 @@ size_t LongestCommonPart(absl::string_view a, absl::string_view b) {
   return longest;
 }
 
-}  // namespace
-
-std::vector<std::string> NearestNames(const NodeTable& nodes,
-                                      absl::string_view text, size_t count) {
+std::vector<std::string> Nearest(const std::vector<std::string>& all,
+                                 absl::string_view text, size_t count) {
   std::vector<std::pair<size_t, std::string>> scored;
-  const uint32_t size = std::min(nodes.size(), kMaxNodes);
-  for (uint32_t node = 1; node <= size; ++node) {
-    std::string name = nodes.InfoOf(node).name;
+  for (const std::string& name : all) {
     const size_t common =
         LongestCommonPart(text.substr(0, kMaxTextBytes), name);
-    if (common > 1) scored.emplace_back(common, std::move(name));
+    if (common > 1) scored.emplace_back(common, name);
   }
   std::stable_sort(
       scored.begin(), scored.end(),
@@ -43,6 +40,28 @@ std::vector<std::string> NearestNames(const NodeTable& nodes,
     names.push_back(std::move(scored[i].second));
   }
   return names;
+}
+
+}  // namespace
+
+std::vector<std::string> NearestNames(const NodeTable& nodes,
+                                      absl::string_view text, size_t count) {
+  std::vector<std::string> names;
+  const uint32_t size = std::min(nodes.size(), kMaxNodes);
+  for (uint32_t node = 1; node <= size; ++node) {
+    names.push_back(nodes.InfoOf(node).name);
+  }
+  return Nearest(names, text, count);
+}
+
+std::vector<std::string> NearestOpTypes(const NodeTable& nodes,
+                                        absl::string_view text, size_t count) {
+  std::set<std::string> types;
+  const uint32_t size = std::min(nodes.size(), kMaxNodes);
+  for (uint32_t node = 1; node <= size; ++node) {
+    types.insert(nodes.InfoOf(node).op_type);
+  }
+  return Nearest({types.begin(), types.end()}, text, count);
 }
 
 }  // namespace graphdbg::agent

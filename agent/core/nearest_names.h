@@ -16,6 +16,9 @@ namespace graphdbg::agent {
 // for training threads in the midst of a step.
 std::vector<std::string> NearestNames(const NodeTable& nodes,
                                       absl::string_view text, size_t count);
+// The same for types of ops.
+std::vector<std::string> NearestOpTypes(const NodeTable& nodes,
+                                        absl::string_view text, size_t count);
 
 }  // namespace graphdbg::agent
 

@@ -191,6 +191,13 @@ std::shared_ptr<const PreviousValue> PreviousValues::Before(
   return nullptr;
 }
 
+bool PreviousValues::Has(uint64_t step, uint32_t node, uint32_t slot) const {
+  MutexLock lock(&mu_);
+  const auto it = values_.find({node, slot});
+  return it != values_.end() && !it->second.empty() &&
+         it->second.front()->step_ == step;
+}
+
 void PreviousValues::DropOlderThan(uint64_t step) {
   std::map<Key, Values> dropped;
   MutexLock lock(&mu_);

@@ -86,6 +86,8 @@ class PreviousValues {
   // The newest value from before this step; null if there is none.
   std::shared_ptr<const PreviousValue> Before(uint64_t step, uint32_t node,
                                               uint32_t slot) const;
+  // Whether a value of this step is kept.
+  bool Has(uint64_t step, uint32_t node, uint32_t slot) const;
   // Drops values that were not kept in this step.
   void DropOlderThan(uint64_t step);
   void Clear();

@@ -1,6 +1,7 @@
 // The JSON form of the settings. Python has validated what a configuration file
 // says; here, only what would be misread is refused.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -227,6 +228,7 @@ absl::Status ReadCollections(const Json& json, RecordLevel level,
       CollectionSettings& collection =
           settings->collections.emplace_back(defaults);
       collection.name = name;
+      collection.by_default = true;
       collection.change |= name == kComparedByDefault && !has_reductions;
     }
   } else if (!list->is_array()) {
@@ -244,6 +246,76 @@ absl::Status ReadCollections(const Json& json, RecordLevel level,
   return absl::OkStatus();
 }
 
+Json JsonOf(const Schedule& schedule) {
+  const bool endless = !schedule.end || *schedule.end == UINT64_MAX;
+  return {{"every", *schedule.every},
+          {"start", *schedule.start},
+          {"end", endless ? Json(nullptr) : Json(*schedule.end)},
+          {"steps", *schedule.steps}};
+}
+
+// One schedule, and those of modes that differ from it.
+Json JsonOf(const Schedules& schedules, const Schedules& global) {
+  const auto of = [&](runs::Mode mode) {
+    return JsonOf(EffectiveSchedule(schedules, global, mode));
+  };
+  Json save = of(runs::Mode::kUnknown);
+  const Json all = save;
+  for (const runs::Mode mode :
+       {runs::Mode::kTrain, runs::Mode::kEval, runs::Mode::kPredict}) {
+    if (of(mode) != all) save[std::string(runs::ToString(mode))] = of(mode);
+  }
+  return save;
+}
+
+const char* ToString(RecordLevel level) {
+  switch (level) {
+    case RecordLevel::kOff:
+      return "off";
+    case RecordLevel::kLight:
+      return "light";
+    case RecordLevel::kStatistics:
+      return "statistics";
+    case RecordLevel::kTensors:
+      return "tensors";
+  }
+  return "";
+}
+
+Json ReductionsOf(const CollectionSettings& collection) {
+  // An infinite bound is null.
+  const auto finite = [](double number) {
+    return std::isfinite(number) ? Json(number) : Json(nullptr);
+  };
+  Json units = nullptr;
+  if (collection.units) {
+    units = {{"axis", collection.units->axis},
+             {"from", finite(collection.units->from)},
+             {"to", finite(collection.units->to)},
+             {"below", collection.units->below}};
+  }
+  return {{"digest", collection.digest},
+          {"change", collection.change},
+          {"units", units}};
+}
+
+// The collections with what they inherit, and with their lists as they were
+// given.
+Json CollectionsOf(const Json& given, const RecordSettings& settings) {
+  const Json* const list = Find(given, "collections");
+  Json collections = Json::array();
+  for (size_t i = 0; i < settings.collections.size(); ++i) {
+    const CollectionSettings& each = settings.collections[i];
+    Json collection = list == nullptr ? Json::object() : (*list)[i];
+    collection["name"] = each.name;
+    collection["level"] = ToString(each.level);
+    collection["save"] = JsonOf(each.save, settings.save);
+    collection["reductions"] = ReductionsOf(each);
+    collections.push_back(std::move(collection));
+  }
+  return collections;
+}
+
 }  // namespace
 
 absl::Status ReadRecordJson(absl::string_view text, RecordSettings* settings) {
@@ -255,6 +327,7 @@ absl::Status ReadRecordJson(absl::string_view text, RecordSettings* settings) {
   if (const Json* const record = Find(json, "record")) {
     RETURN_IF_ERROR(ReadRecord(*record, settings, &level));
   }
+  settings->level = level;
   RETURN_IF_ERROR(ReadSchedules(json, &settings->save));
   RETURN_IF_ERROR(ReadCollections(json, level, settings));
   if (const Json* const list = Find(json, "watchpoints")) {
@@ -315,21 +388,17 @@ std::string EffectiveJson(const RecordSettings& settings) {
       {"hit_tensors", settings.hit_tensors},
       {"max_bytes", settings.max_bytes},
       {"tensor_rate",
-       settings.tensor_rate ? Json(*settings.tensor_rate) : Json(nullptr)}};
-  if (settings.black_box) record["level"] = "light";
+       settings.tensor_rate ? Json(*settings.tensor_rate) : Json(nullptr)},
+      {"level", ToString(settings.level)}};
   if (settings.ring_steps != 0) record["ring_steps"] = settings.ring_steps;
-  if (Json& given = json["record"]; given.is_object()) {
-    for (const char* key : {"level", "parquet"}) {
-      if (const Json* const value = Find(given, key)) record[key] = *value;
-    }
-  }
+  const Json* const given = Find(json, "record");
+  const Json* const parquet = given != nullptr && given->is_object()
+                                  ? Find(*given, "parquet")
+                                  : nullptr;
+  record["parquet"] = parquet == nullptr ? Json("auto") : *parquet;
+  json["collections"] = CollectionsOf(json, settings);
+  json["save"] = JsonOf({}, settings.save);
   json["record"] = std::move(record);
-  if (Find(json, "collections") == nullptr) {
-    json["collections"] = Json::array();
-    for (const CollectionSettings& each : settings.collections) {
-      json["collections"].push_back({{"name", each.name}});
-    }
-  }
   json.erase("watchpoints");
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -59,10 +59,12 @@ struct UnitsSettings {
 
 struct CollectionSettings {
   std::string name;
+  // The configuration names none, so this one may well select nothing.
+  bool by_default = false;
   RecordLevel level = RecordLevel::kStatistics;
   Schedules save;
   bool digest = false;
-  // Whether parameters are compared with their last recorded values.
+  // Whether tensors are compared with their last recorded values.
   bool change = false;
   std::optional<UnitsSettings> units;
   // Regular expressions, found anywhere in a node's name. `exclude` wins.
@@ -77,6 +79,8 @@ struct CollectionSettings {
 struct RecordSettings {
   // The directory of all runs. If empty, nothing is recorded.
   std::string directory;
+  // That of collections without one.
+  RecordLevel level = RecordLevel::kStatistics;
   bool keep_all = true;
   uint64_t ring_bytes = uint64_t{32} << 20;
   // The ring grows until it holds so many steps; 0: it has a fixed size.

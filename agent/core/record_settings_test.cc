@@ -201,9 +201,40 @@ TEST(RecordJson, FillsInDefaults) {
   EXPECT_EQ(json["record"]["to"], "there");
   EXPECT_EQ(json["record"]["level"], "light");
   EXPECT_EQ(json["record"]["keep"], "all");
+  EXPECT_EQ(json["record"]["parquet"], "auto");
   EXPECT_EQ(json["collections"].size(),
             DefaultCollections(/*black_box=*/false).size());
+  EXPECT_EQ(json["collections"][0]["level"], "light");
   EXPECT_FALSE(json.contains("watchpoints"));
+}
+
+TEST(RecordJson, SaysWhatEachCollectionInherits) {
+  RecordSettings settings;
+  ASSERT_TRUE(ReadRecordJson(R"({
+      "save": {"every": 10, "eval": {"every": 100}},
+      "reductions": {"digest": true},
+      "collections": [
+          {"name": "weights", "level": "tensors", "save": {"start": 5}},
+          {"name": "x", "include": ["relu"], "reductions": {"units":
+              {"axis": 1, "from": 0, "to": null}}}]})",
+                             &settings)
+                  .ok());
+  const auto json = nlohmann::json::parse(EffectiveJson(settings));
+  EXPECT_EQ(json["record"]["level"], "statistics");
+  EXPECT_EQ(json["save"], nlohmann::json::parse(R"({
+      "every": 10, "start": 1, "end": null, "steps": [], "eval":
+      {"every": 100, "start": 1, "end": null, "steps": []}})"));
+  const auto& weights = json["collections"][0];
+  EXPECT_EQ(weights["level"], "tensors");
+  EXPECT_EQ(weights["save"]["every"], 10);
+  EXPECT_EQ(weights["save"]["start"], 5);
+  EXPECT_EQ(weights["save"]["eval"]["every"], 100);
+  const auto& other = json["collections"][1];
+  EXPECT_EQ(other["level"], "statistics");
+  EXPECT_EQ(other["include"], nlohmann::json({"relu"}));
+  EXPECT_EQ(other["reductions"], nlohmann::json::parse(R"({
+      "digest": true, "change": false,
+      "units": {"axis": 1, "from": 0.0, "to": null, "below": 1.0}})"));
 }
 
 }  // namespace

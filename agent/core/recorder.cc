@@ -24,6 +24,29 @@ uint64_t Nanoseconds(std::chrono::steady_clock::time_point time) {
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
 }
 
+// What the lists of a collection that selects nothing may have meant.
+std::string NearestTo(const CollectionSettings& collection,
+                      const NodeTable& nodes) {
+  std::vector<std::string> wanted = collection.include;
+  for (const auto* list : {&collection.nodes.nodes, &collection.nodes.scopes,
+                           &collection.nodes.patterns}) {
+    wanted.insert(wanted.end(), list->begin(), list->end());
+  }
+  std::string text;
+  if (!wanted.empty()) {
+    const auto names =
+        NearestNames(nodes, absl::StrJoin(wanted, " "), kNamesToShow);
+    absl::StrAppend(&text, "; nearest names: ", absl::StrJoin(names, ", "));
+  }
+  if (!collection.op_types.empty()) {
+    const auto types = NearestOpTypes(
+        nodes, absl::StrJoin(collection.op_types, " "), kNamesToShow);
+    absl::StrAppend(&text,
+                    "; nearest types of ops: ", absl::StrJoin(types, ", "));
+  }
+  return text;
+}
+
 uint64_t UnixNow() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<nanoseconds>(
@@ -376,15 +399,10 @@ void Recorder::LogProblems(uint64_t step) {
   if (logged_empty_ || step < kStepsToSelect) return;
   logged_empty_ = true;
   for (const CollectionSettings* each : collections_.EmptyOnes()) {
-    const std::string wanted = absl::StrJoin(each->include, " ") +
-                               absl::StrJoin(each->nodes.nodes, " ");
-    if (wanted.empty()) continue;
-    parts_.log(absl::StrCat(
-        "recording: collection ", each->name,
-        " has selected nothing; nearest "
-        "names: ",
-        absl::StrJoin(NearestNames(*parts_.nodes, wanted, kNamesToShow),
-                      ", ")));
+    if (each->by_default) continue;
+    parts_.log(absl::StrCat("recording: collection ", each->name,
+                            " has selected nothing",
+                            NearestTo(*each, *parts_.nodes)));
   }
 }
 

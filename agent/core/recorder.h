@@ -46,7 +46,7 @@ class Recorder {
     NodeTable* nodes;
     const Bindings* bindings;
     ExecutionCounter* counter;
-    // For copies of parameters that later ones are compared with.
+    // For copies of tensors that later ones are compared with.
     int64_t budget_bytes;
     // A line for the user. Any thread.
     std::function<void(const std::string&)> log;
@@ -151,7 +151,8 @@ class Recorder {
     double grad_scale = 1;
     // With the digest, if there is one.
     std::optional<RecordedChange> change;
-    std::optional<RecordedUnits> units;
+    // For each of the settings that its collections have.
+    std::vector<RecordedUnits> units;
   };
   // Measured before it was known whether a collection contains it.
   struct Provisional {
@@ -202,8 +203,12 @@ class Recorder {
   // Computes digests and counts units, for collections that have them.
   void Reduce(const graphdbg_tensor& tensor, const StatisticsBackend* backend,
               CollectionMask selected, Measured* to);
-  // Compares a parameter with its last recorded value, and keeps this one.
-  void Compare(const graphdbg_tensor& tensor, const RecordKey& key,
+  // Whether a tensor is compared with its last recorded value: of an output,
+  // only the first execution in a step and mode is.
+  bool Compares(const graphdbg_tensor& tensor, CollectionMask selected,
+                const RecordKey& key, bool bound) const;
+  // Compares a tensor with its last recorded value, and keeps this one.
+  void Compare(const graphdbg_tensor& tensor, const RecordKey& key, bool bound,
                Measured* to);
   void Append(const RecordKey& key, const Measured& measured);
   // The same, but waits for room if the settings request it. The host is called

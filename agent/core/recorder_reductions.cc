@@ -117,6 +117,21 @@ std::optional<RecordedUnits> CountUnits(const TensorView& view,
   return recorded;
 }
 
+bool Contains(const std::vector<RecordedUnits>& list,
+              const RecordedUnits& units) {
+  return std::any_of(list.begin(), list.end(), [&units](const auto& each) {
+    return each.axis == units.axis && each.from == units.from &&
+           each.to == units.to && each.share == units.share;
+  });
+}
+
+// Where the value is kept: outputs apart for each mode, because evaluation
+// computes with other inputs.
+uint32_t PlaceOf(const RecordKey& key, bool bound) {
+  const auto mode = bound ? 0U : static_cast<uint32_t>(key.mode) + 1;
+  return (key.slot & 0xffffU) | (mode << 16U);
+}
+
 }  // namespace
 
 bool Recorder::NeedsValues(CollectionMask selected) const {
@@ -132,16 +147,26 @@ void Recorder::Reduce(const graphdbg_tensor& tensor,
       to->change->digest = *digest;
     }
   }
-  const CollectionMask counted = selected & units_;
-  if (counted == 0) return;
-  const auto first = static_cast<size_t>(__builtin_ctzll(counted));
-  to->units =
-      CountUnits(ViewOf(tensor), backend, *settings_.collections[first].units);
+  for (CollectionMask left = selected & units_; left != 0; left &= left - 1) {
+    const auto at = static_cast<size_t>(__builtin_ctzll(left));
+    const UnitsSettings& settings = *settings_.collections[at].units;
+    const auto counted = CountUnits(ViewOf(tensor), backend, settings);
+    if (counted && !Contains(to->units, *counted)) {
+      to->units.push_back(*counted);
+    }
+  }
+}
+
+bool Recorder::Compares(const graphdbg_tensor& tensor, CollectionMask selected,
+                        const RecordKey& key, bool bound) const {
+  return (selected & changes_) != 0 && HasValues(tensor) &&
+         (bound || !previous_.Has(key.step, key.node, PlaceOf(key, bound)));
 }
 
 void Recorder::Compare(const graphdbg_tensor& tensor, const RecordKey& key,
-                       Measured* to) {
-  const auto previous = previous_.Before(key.step, key.node, key.slot);
+                       bool bound, Measured* to) {
+  const uint32_t place = PlaceOf(key, bound);
+  const auto previous = previous_.Before(key.step, key.node, place);
   if (previous != nullptr) {
     const graphdbg_tensor before = previous->tensor();
     TensorAccess access(parts_.devices, tensor, /*running=*/true);
@@ -153,7 +178,7 @@ void Recorder::Compare(const graphdbg_tensor& tensor, const RecordKey& key,
       to->change = change;
     }
   }
-  previous_.Keep(key.node, key.slot, tensor, key.step);
+  previous_.Keep(key.node, place, tensor, key.step);
 }
 
 }  // namespace graphdbg::agent

@@ -153,6 +153,27 @@ TEST_F(RecorderTensorsTest, ComparesParametersWithTheirLastRecordedValues) {
   EXPECT_EQ(change.digest, 0u);
 }
 
+TEST_F(RecorderTensorsTest, ComparesOutputsOfCollectionsThatAskForIt) {
+  Open(R"({"collections": [
+      {"name": "x", "include": ["op"], "reductions": {"change": true}},
+      {"name": "all"}]})");
+  const uint32_t op = Op("op");
+  const uint32_t other = Op("other_one");
+  for (float step = 1; step <= 3; ++step) {
+    Execute(op, {1, step});
+    Execute(other, {step});
+    // Of several executions in a step, the first one is compared.
+    Execute(op, {50, 50});
+    EndStep();
+  }
+  ASSERT_EQ(recorded_.changes.size(), 2u);
+  for (const RecordedChange& change : recorded_.changes) {
+    EXPECT_EQ(change.changed_count, 1u);
+    EXPECT_EQ(change.pair.change_abs_max, 1);
+  }
+  EXPECT_EQ(recorded_.changes[1].previous_step, 2u);
+}
+
 TEST_F(RecorderTensorsTest, ComparesWeightsByDefault) {
   Open();
   Values values = {1};
@@ -176,6 +197,20 @@ TEST_F(RecorderTensorsTest, CountsIdleUnits) {
   EXPECT_EQ(units.from, 0);
   EXPECT_EQ(units.to, std::numeric_limits<double>::infinity());
   EXPECT_EQ(units.share, 50);
+}
+
+TEST_F(RecorderTensorsTest, CountsUnitsAsEachOfItsCollectionsAsks) {
+  Open(R"({"collections": [
+      {"name": "a", "include": ["relu"], "reductions": {"units":
+          {"axis": 0, "from": 0, "to": null}}},
+      {"name": "b", "include": ["relu"], "reductions": {"units":
+          {"axis": 0, "from": -9, "to": 9}}},
+      {"name": "c", "include": ["relu"], "reductions": {"units":
+          {"axis": 0, "from": 0, "to": null}}}]})");
+  Execute(Op("forward/relu"), {0, 1, -1, 10});
+  ASSERT_EQ(recorded_.units.size(), 2u);
+  EXPECT_EQ(recorded_.units[0].idle_units, 2u);
+  EXPECT_EQ(recorded_.units[1].idle_units, 1u);
 }
 
 TEST_F(RecorderTensorsTest, RecordsWhatTheProgramSaves) {

@@ -85,9 +85,12 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
     const graphdbg_tensor& tensor = execution.outputs[slot];
     const CollectionMask chosen = provisional != 0 ? undecided : selected;
     Measured measured;
-    if ((NeedsValues(chosen) || !MeasureLater(tensor, execution.grad_scale,
-                                              chosen, provisional, &key)) &&
+    const bool compares = Compares(tensor, selected, key, /*bound=*/false);
+    if ((compares || NeedsValues(chosen) ||
+         !MeasureLater(tensor, execution.grad_scale, chosen, provisional,
+                       &key)) &&
         Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
+      if (compares) Compare(tensor, key, /*bound=*/false, &measured);
       if (provisional != 0) {
         AppendLater(key, measured, provisional);
       } else {
@@ -182,8 +185,8 @@ void Recorder::Append(const RecordKey& key, const Measured& measured) {
   if (measured.change && recording_->AppendChange(key, *measured.change)) {
     ++records_;
   }
-  if (measured.units && recording_->AppendUnits(key, *measured.units)) {
-    ++records_;
+  for (const RecordedUnits& units : measured.units) {
+    if (recording_->AppendUnits(key, units)) ++records_;
   }
 }
 
@@ -220,11 +223,11 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
     key.dtype = static_cast<uint8_t>(bound.tensor.dtype);
     if (bound.tensor.device != GRAPHDBG_CPU) key.flags |= runs::kFlagDevice;
     Measured measured;
-    const bool compares = (selected & changes_) != 0 && HasValues(bound.tensor);
+    const bool compares = Compares(bound.tensor, selected, key, /*bound=*/true);
     if ((compares || !MeasureLater(bound.tensor, 1, selected,
                                    /*provisional=*/0, &key)) &&
         Measure(bound.tensor, 1, selected, &key, &measured)) {
-      if (compares) Compare(bound.tensor, key, &measured);
+      if (compares) Compare(bound.tensor, key, /*bound=*/true, &measured);
       AppendOrWait(key, measured);
     }
     SaveValues(bound.tensor, 1, selected, /*undecided=*/0, key);

@@ -207,6 +207,9 @@ TEST_F(RuleCheckTest, ReadsChangesAndIdleUnits) {
     units.units.units = 8;
     units.units.idle_units = static_cast<uint32_t>(2 * step);
     writer.Append(units);
+    // As another collection counts them.
+    units.units.idle_units = 0;
+    writer.Append(units);
     writer.End(step);
   }
   writer.WriteSegment();

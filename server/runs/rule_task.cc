@@ -121,7 +121,7 @@ class RuleTask::StepOfRank {
         changes_[ExecutionOf(record)] = &record;
         break;
       case Kind::kUnits:
-        units_[ExecutionOf(record)] = &record;
+        AddUnits(record);
         break;
       case Kind::kBegin:
         MarksOf(record).begin_ns = record.mark.monotonic_ns;
@@ -132,6 +132,18 @@ class RuleTask::StepOfRank {
       default:
         break;
     }
+  }
+  // Collections may count units in several ways; that with the greatest share
+  // of idle ones counts.
+  void AddUnits(const Record& record) {
+    const Record*& kept = units_[ExecutionOf(record)];
+    if (kept == nullptr || IdleShare(record) > IdleShare(*kept)) kept = &record;
+  }
+  static double IdleShare(const Record& record) {
+    return record.units.units == 0
+               ? 0
+               : static_cast<double>(record.units.idle_units) /
+                     record.units.units;
   }
   Marks& MarksOf(const Record& record) {
     Marks& marks = marks_[{record.pass, record.mode}];

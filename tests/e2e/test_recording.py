@@ -219,11 +219,14 @@ def test_without_a_server_the_agent_checks_the_configured_watchpoints(tmp_path: 
         tmp_path,
         "watchpoints: [{condition: nan, patterns: ['forward/addmm']}]\n"
         "record: {after_hit: 2, overhead: 0}\n"
-        "collections: [{name: only_x, include: ['^forward/input']}, {name: none, include: ['forwrd/addm']}]\n",
+        "collections: [{name: only_x, include: ['^forward/input']}, {name: none, include: ['forwrd/addm']}, "
+        "{name: types, op_types: ['aten::adm']}, {name: metrics}]\n",
     )
     run = record(tmp_path, "-c", script, **variables)
     assert run.returncode == 0
     assert "collection none has selected nothing; nearest names: forward/addmm" in run.stderr
+    assert "collection types has selected nothing; nearest types of ops: aten::a" in run.stderr
+    assert "collection metrics has selected nothing\n" in run.stderr
     rank = rank_of(tmp_path / "runs")
     hits = rank.of_kind(HIT)
     # The parameters are NaN from then on.
