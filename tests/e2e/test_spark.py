@@ -29,7 +29,7 @@ pytest.importorskip("pyarrow")
 
 SEED = 20261124
 # Spark plans and starts a query much slower than it evaluates one over a small run: thousands need a variable.
-EXPRESSIONS = int(os.environ.get("GRAPHDBG_SPARK_EXPRESSIONS") or 96)
+EXPRESSIONS = int(os.environ.get("GRAPHDBG_SPARK_EXPRESSIONS") or 64)
 REDUCED_EXPRESSIONS = EXPRESSIONS // 4
 # A run of some hundred rows takes no time, but plans, compilers and idle tasks do.
 FOR_SMALL_RUNS = {
