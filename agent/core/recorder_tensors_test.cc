@@ -174,6 +174,25 @@ TEST_F(RecorderTensorsTest, ComparesOutputsOfCollectionsThatAskForIt) {
   EXPECT_EQ(recorded_.changes[1].previous_step, 2u);
 }
 
+TEST_F(RecorderTensorsTest, DigestsAreThoseOfTheElementsInOrder) {
+  Open(R"({"collections": [{"name": "a", "reductions": {"digest": true}}]})");
+  const int64_t shape[] = {2, 3};
+  const int64_t transposed[] = {1, 2};
+  const Values by_row = {1, 2, 3, 4, 5, 6};
+  const Values by_column = {1, 4, 2, 5, 3, 6};
+  graphdbg_status status = GRAPHDBG_OK;
+  for (const Values* values : {&by_row, &by_column}) {
+    graphdbg_tensor tensor = TensorOf(*values, shape);
+    tensor.ndim = 2;
+    if (values == &by_column) tensor.strides = transposed;
+    ASSERT_TRUE(agent_->SaveTensor("x", "a", tensor, &status).ok());
+    EndStep();
+  }
+  ASSERT_EQ(recorded_.changes.size(), 2u);
+  EXPECT_NE(recorded_.changes[0].digest, 0u);
+  EXPECT_EQ(recorded_.changes[0].digest, recorded_.changes[1].digest);
+}
+
 TEST_F(RecorderTensorsTest, ComparesWeightsByDefault) {
   Open();
   Values values = {1};
