@@ -23,6 +23,7 @@
 #include "agent/runtime/report.h"
 #include "agent/transport/grpc_transport.h"
 #include "proto/runs/crc32c.h"
+#include "proto/runs/digest.h"
 #include "proto/runs/record.h"
 
 namespace graphdbg::agent {
