@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "server/jobs/testing/job_fixture.h"
 
 namespace graphdbg::jobs {
