@@ -159,8 +159,9 @@ TEST(DecodeRulesTest, RulesOfAClassHaveNoExpression) {
   ASSERT_EQ(added->reported.size(), 1u);
   EXPECT_EQ(added->reported[0].python_class, "stalled_training");
   EXPECT_EQ(added->reported[0].rule.spec.name, "a");
-  EXPECT_EQ(added->reported[0].rule.actions,
-            std::vector<model::RuleAction>{model::RuleAction::kPause});
+  ASSERT_EQ(added->reported[0].rule.actions.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<model::PauseAction>(
+      added->reported[0].rule.actions[0]));
   const auto field = [](const std::string& body) {
     return FieldOf(DecodeLiveRules(body).status());
   };

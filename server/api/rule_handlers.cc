@@ -62,7 +62,7 @@ jobs::Task<RunPtr> RunOf(const Services& services, const JobPtr& job) {
 
 // A rule may do only what its caller may do.
 absl::Status CheckMayDo(const http::Request& request,
-                        const std::vector<model::RuleAction>& actions) {
+                        const std::vector<model::Action>& actions) {
   if (!model::Terminates(actions)) return absl::OkStatus();
   return auth::RequireRole(CallerOf(request), auth::Role::kAdmin);
 }
