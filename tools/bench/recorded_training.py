@@ -55,19 +55,21 @@ class Worker:
         self._process.communicate()
 
 
-def ratios(workload: str, collections: tuple[str, ...], place: Path, rounds: int) -> tuple[float, dict[str, float]]:
-    """CPU milliseconds of a plain step, and by mode how many times as much a step takes.
-
-    The run that is recorded stays in `place`.
-    """
+def recorded(place: Path, collections: tuple[str, ...]) -> dict[str, str]:
+    """The environment of a job that is recorded in a directory, which is created."""
     place.mkdir()
     configuration = place / "graphdbg.json"
     entries = [{"name": name, "level": "statistics"} for name in collections]
     configuration.write_text(json.dumps({"record": {"overhead": OVERHEAD}, "collections": entries}))
-    recorded = {"GRAPHDBG_ENABLE": "1", "GRAPHDBG_RECORD": str(place), "GRAPHDBG_CONFIG": str(configuration)}
+    return {"GRAPHDBG_ENABLE": "1", "GRAPHDBG_RECORD": str(place), "GRAPHDBG_CONFIG": str(configuration)}
+
+
+def ratios(workload: str, place: Path, rounds: int) -> tuple[float, dict[str, float]]:
+    """CPU milliseconds of a plain step, and by mode how many times as much a step takes."""
     workers = {
         "plain": Worker(workload, "", {}),
-        "recorded": Worker(workload, "", recorded),
+        "again": Worker(workload, "", {}),
+        "recorded": Worker(workload, "", recorded(place, COLLECTIONS)),
         "hooks": Worker(workload, "hooks", {}),
     }
     steps = WORKLOADS[workload][1]
@@ -87,13 +89,16 @@ def ratios(workload: str, collections: tuple[str, ...], place: Path, rounds: int
     return statistics.median(plain) / steps * 1e3, found
 
 
-def measured_share(place: Path) -> float:
-    """The part of the time that a run spent measuring."""
+def measured_share(workload: str, place: Path, steps: int) -> float:
+    """The part of its time that a job spends measuring every output, which is much more than it may."""
     from graphdbg.runs import open_run
 
+    worker = Worker(workload, "", recorded(place, ("all",)))
+    # Without pauses, which would count as time of the job.
+    worker.run(steps)
+    worker.stop()
     (run,) = [each for each in place.iterdir() if each.is_dir()]
     marks = [mark for mark in open_run(run).rank(0).steps.marks.values() if mark.has_ended and not mark.pass_]
-    # Without the first steps, before which nothing is known about the cost.
+    # Without the first steps, before which the cost is not known.
     marks = sorted(marks, key=lambda mark: mark.step)[len(marks) // 10 :]
-    elapsed = marks[-1].end_ns - marks[0].begin_ns
-    return sum(mark.measuring_ns for mark in marks) / elapsed
+    return sum(mark.measuring_ns for mark in marks) / (marks[-1].end_ns - marks[0].begin_ns)
