@@ -46,6 +46,8 @@ using graphdbg::agent::RecordKey;
 
 constexpr int kRecordsOfStep = 3'000;
 constexpr auto kBetweenSteps = std::chrono::milliseconds(10);
+// What finds room when almost everything is written.
+constexpr uint64_t kAlmostAllRoom = uint64_t{60} << 20;
 constexpr auto kLookForRoom = std::chrono::milliseconds(1);
 
 double Microseconds(Clock::duration duration) {
@@ -168,6 +170,10 @@ class Bench {
         }
       });
       if (!waits) std::this_thread::sleep_for(kBetweenSteps);
+    }
+    // Closing waits 5 s at most.
+    while (waits && !recording_.HasRoomForTensor(kAlmostAllRoom)) {
+      std::this_thread::sleep_for(kLookForRoom);
     }
     std::printf("%llu\n", static_cast<unsigned long long>(
                               recording_.tensors_dropped() - dropped));
