@@ -145,6 +145,9 @@ class TrainingObserver:
             self._run("backward", lambda: (_tensors_in(roots), line_of(sys._getframe(1))))
 
     def before_step(self, optimizer: Any) -> None:
+        # A program may forget the backward pass.
+        if not self._watched:
+            self._update()
         if not self._is_followed():
             return
         self._notice(self._signs.before_step, optimizer)

@@ -26,6 +26,7 @@ _MEMORY = 0.99
 
 # A schedule that ends near zero leaves parameters as they are.
 _ENDED = 0.01
+_FALLEN = 1e-4
 
 
 class _Moving(NamedTuple):
@@ -105,7 +106,8 @@ class LostUpdates(Check):
             parameter, rate, _ = each.moving
             # While the learning rate still rises, its updates may be too small, and also at its end.
             last, largest = self._rates.get(id(parameter), (rate, rate))
-            largest = max(largest, rate)
+            # Schedules do not fall so far at once.
+            largest = rate if rate < last * _FALLEN else max(largest, rate)
             self._rates[id(parameter)] = rate, largest
             is_full = rate <= last and rate >= largest * _ENDED
             moves = gradient > self._largest * _ROUNDINGS * _rounding_of(parameter)
