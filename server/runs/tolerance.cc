@@ -21,10 +21,6 @@ constexpr double kFloat32 = 0x1p-24;
 constexpr const char* kContractions[] = {
     "mm",     "matmul",    "linear", "conv", "dot", "mv",
     "einsum", "attention", "lstm",   "gru",  "rnn"};
-// How far behind an op that reduces, such as a `sum`, there may be a `view` of
-// its result.
-constexpr int kStepsBack = 4;
-
 // Half the distance from 1 to the next number; at least that of float64, since
 // statistics are sums in it.
 double RoundoffOfType(DType dtype) {
@@ -77,14 +73,19 @@ double Reductions::Of(uint32_t node, uint32_t slot) {
   return found;
 }
 
-double Reductions::Behind(uint32_t id, uint32_t slot, int steps) const {
+double Reductions::Behind(uint32_t id, uint32_t slot, size_t steps) {
   const auto node = nodes_.find(id);
   if (node == nodes_.end()) return 1;
+  const uint64_t key = TensorOf(id, slot);
+  const auto known = behind_[steps].find(key);
+  if (known != behind_[steps].end()) return known->second;
   double largest = By(node->second, slot);
-  if (steps == kStepsBack || largest > 1) return largest;
-  for (const ComparedNode::Input& each : node->second.inputs) {
-    largest = std::max(largest, Behind(each.node, each.slot, steps + 1));
+  if (steps < kStepsBack && largest <= 1) {
+    for (const ComparedNode::Input& each : node->second.inputs) {
+      largest = std::max(largest, Behind(each.node, each.slot, steps + 1));
+    }
   }
+  behind_[steps][key] = largest;
   return largest;
 }
 

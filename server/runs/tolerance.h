@@ -23,6 +23,7 @@
 #ifndef SERVER_RUNS_TOLERANCE_H_
 #define SERVER_RUNS_TOLERANCE_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -50,14 +51,21 @@ class Reductions {
   double Of(uint32_t node, uint32_t slot);
 
  private:
-  double Behind(uint32_t node, uint32_t slot, int steps) const;
+  // `steps` is how far it lies behind what was asked for.
+  double Behind(uint32_t node, uint32_t slot, size_t steps);
   double By(const ComparedNode& node, uint32_t slot) const;
   double SizeOf(uint32_t node, uint32_t slot) const;
 
   const ComparedNodes& nodes_;
   const Updates& updates_;
+  // How far behind an op that reduces, such as a `sum`, there may be a `view`
+  // of its result.
+  static constexpr size_t kStepsBack = 4;
   // By node and slot.
   absl::flat_hash_map<uint64_t, double> known_;
+  // Results of Behind() for each number of steps: runs are untrusted, and there
+  // may be many ways to the same node.
+  std::array<absl::flat_hash_map<uint64_t, double>, kStepsBack + 1> behind_;
 };
 
 // Not thread safe. Refers to what the constructor receives.

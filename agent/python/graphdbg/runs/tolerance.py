@@ -79,6 +79,7 @@ class Reductions:
         self._nodes, self._updates = nodes, updates
         # By node and slot.
         self._reduced: dict[tuple[int, int], float] = {}
+        self._known_behind: dict[tuple[int, int, int], float] = {}
 
     def reduced(self, node: int, slot: int) -> float:
         """An estimate of how many elements are summed for one of a tensor, or of what it is a view of.
@@ -92,6 +93,12 @@ class Reductions:
         return self._reduced[key]
 
     def _behind(self, node: int, slot: int, steps: int) -> float:
+        # There may be many ways to the same node.
+        if (node, slot, steps) not in self._known_behind:
+            self._known_behind[node, slot, steps] = self._find_behind(node, slot, steps)
+        return self._known_behind[node, slot, steps]
+
+    def _find_behind(self, node: int, slot: int, steps: int) -> float:
         found = self._nodes.nodes.get(node)
         if found is None:
             return 1.0
