@@ -40,6 +40,9 @@ struct Node {
   // The name is not its own, but a given one.
   bool renamed = false;
 
+  // Of each fact a number, so that many pairs can be compared quickly.
+  std::array<uint32_t, 8> codes = {};
+
   auto Facts() const { return std::tie(type, shapes, text, before, behind); }
 };
 
@@ -150,18 +153,42 @@ bool MayBeSame(const Node& node, const Node& namesake) {
          node.reads == namesake.reads;
 }
 
+enum Fact { kName, kStem, kType, kShapes, kText, kBefore, kBehind, kReads };
+
+template <class T>
+void NumberFact(std::vector<Node>& here, std::vector<Node>& there,
+                T Node::*field, Fact fact) {
+  std::map<T, uint32_t> numbers;
+  for (std::vector<Node>* side : {&here, &there}) {
+    for (Node& node : *side) {
+      const auto next = static_cast<uint32_t>(numbers.size());
+      node.codes[fact] = numbers.try_emplace(node.*field, next).first->second;
+    }
+  }
+}
+
+void NumberFacts(std::vector<Node>& here, std::vector<Node>& there) {
+  NumberFact(here, there, &Node::name, kName);
+  NumberFact(here, there, &Node::stem, kStem);
+  NumberFact(here, there, &Node::type, kType);
+  NumberFact(here, there, &Node::shapes, kShapes);
+  NumberFact(here, there, &Node::text, kText);
+  NumberFact(here, there, &Node::before, kBefore);
+  NumberFact(here, there, &Node::behind, kBehind);
+  NumberFact(here, there, &Node::reads, kReads);
+}
+
 int Score(const Node& a, const Node& b) {
-  const bool same_name = a.name == b.name;
-  const bool stem = a.stem == b.stem;
-  const bool text = !a.text.empty() && a.text == b.text;
-  const bool before = a.before == b.before;
-  const bool behind = a.behind == b.behind;
-  const bool shapes = a.shapes == b.shapes;
-  const bool around =
-      before && behind && !(a.before.empty() && a.behind.empty());
-  const bool alike = a.type == b.type && shapes && (stem || text || around);
-  if (!alike && !(same_name && MayBeSame(a, b))) return 0;
-  return 1 + same_name + 2 * (stem + text + before + behind + shapes);
+  const auto same = [&](Fact fact) { return a.codes[fact] == b.codes[fact]; };
+  const bool text = !a.text.empty() && same(kText);
+  const bool has_around = !(a.before.empty() && a.behind.empty());
+  const bool around = has_around && same(kBefore) && same(kBehind);
+  const bool alike = same(kType) && same(kShapes);
+  const bool is_namesake = same(kName) && (alike || same(kReads));
+  if (!is_namesake && !(alike && (same(kStem) || text || around))) return 0;
+  return 1 + same(kName) +
+         2 * (same(kStem) + text + same(kBefore) + same(kBehind) +
+              same(kShapes));
 }
 
 // The pairs with the largest sum of scores that keep the order of both sides.
@@ -276,9 +303,10 @@ class Renamings {
 NodeAlignment AlignNodes(
     const ComparedNodes& here, const ComparedNodes& there,
     const std::function<std::string(const std::string&)>& name_there) {
-  const std::vector<Node> ours = UniqueNodes(here, name_there);
-  const std::vector<Node> theirs =
+  std::vector<Node> ours = UniqueNodes(here, name_there);
+  std::vector<Node> theirs =
       UniqueNodes(there, [](const std::string& name) { return name; });
+  NumberFacts(ours, theirs);
   absl::flat_hash_set<std::string> taken;
   for (const Node& node : ours) taken.insert(name_there(here.at(node.id).name));
   absl::flat_hash_map<uint32_t, uint32_t> partner_of;
