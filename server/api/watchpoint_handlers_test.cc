@@ -64,7 +64,8 @@ TEST_F(WatchpointHandlersTest, AdviceDependsOnTheOp) {
       Get("/conditions/expression/advice?expression=nan_count%20%3E%200"));
   EXPECT_EQ(of_expression, of_any);
   for (const Json& each : BodyOf(Get("/conditions"))["conditions"]) {
-    if (each["id"] == "inf") EXPECT_EQ(each["advice"], of_any);
+    if (each["id"] != "inf") continue;
+    EXPECT_EQ(each["advice"], of_any);
   }
 }
 

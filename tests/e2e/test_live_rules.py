@@ -262,7 +262,8 @@ def test_more_is_recorded_for_some_steps_after_a_finding(job: Job, tmp_path: Pat
         run = graphdbg.open_run(directory)
         return sorted(run.tensor(tensor).values()) if tensor in run.tensors() else []
 
-    wait_until("values are saved", lambda: len(saved("forward/0/weight:0")) >= 3)
+    (finding,) = wait_until("the finding", job.findings)
+    wait_until("more steps", lambda: job.refresh().step > finding.step + 40)
     (tmp_path / "end").touch()
     wait_until("the job ends", lambda: job.refresh().state == "finished")
     steps = saved("forward/0/weight:0")

@@ -45,11 +45,11 @@ def test_actions_are_carried_out_once_an_episode(server: Server, job: Job, tmp_p
     job.record(str(tmp_path / "runs"), collections=["losses"])
     wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
     later = job.refresh().step + 50
-    more = {"record": {"collections": ["weights"], "steps": 2}}
+    more = {"record": {"collections": ["weights"], "steps": 30}}
     watchpoint = on_loss(job, f"step > {later} && step < {later + 5}", actions=["log", more, "pause"])
     assert watchpoint.actions == (
         "log",
-        {"record": {"level": "tensors", "collections": ["weights"], "steps": 2}},
+        {"record": {"level": "tensors", "collections": ["weights"], "steps": 30}},
         "pause",
     )
     paused = server.wait_for_state("train", "paused", pause_reason="user")
@@ -57,11 +57,15 @@ def test_actions_are_carried_out_once_an_episode(server: Server, job: Job, tmp_p
     job.continue_()
     server.wait_for_state("train", "running")
     # The hits behind the first one do not pause it again.
-    wait_until("more steps", lambda: job.refresh().step > paused["step"] + 20)
-    run = graphdbg.open_run(job.recording()[0].directory or "")
-    saved = sorted(run.tensor("forward/0/weight:0").values())
-    assert len(saved) == 2 and saved[0] > later
+    wait_until("more steps", lambda: job.refresh().step > paused["step"] + 50)
     assert job.refresh().state == "running"
+    directory = job.recording()[0].directory or ""
+    (tmp_path / "end").touch()
+    server.wait_for_state("train", "finished")
+    saved = sorted(graphdbg.open_run(directory).tensor("forward/0/weight:0").values())
+    # Everything is recorded in the 20 steps after a hit anyway.
+    assert saved == list(range(saved[0], saved[-1] + 1)) and saved[0] > later
+    assert later + 30 <= saved[-1] <= paused["step"] + 31
 
 
 def test_what_is_refused(server: Server, job: Job) -> None:
