@@ -1,9 +1,12 @@
 #include "server/api/decode_reports.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "agent/conditions/advice.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/body_reader.h"
 
@@ -21,6 +24,17 @@ std::string ReadName(BodyReader& body, const char* key) {
   return std::move(name).value_or("");
 }
 
+// That of the class; null if it has none.
+std::shared_ptr<const conditions::Advice> ReadAdvice(BodyReader& body) {
+  auto reader = body.Object("advice");
+  if (!reader) return nullptr;
+  auto advice = std::make_shared<conditions::Advice>();
+  advice->causes = reader->Texts("causes").value_or(std::vector<std::string>());
+  advice->next = reader->Texts("next").value_or(std::vector<std::string>());
+  reader->RefuseOthers();
+  return advice;
+}
+
 model::Finding ReadFinding(BodyReader& body) {
   model::Finding finding;
   finding.rule = ReadName(body, "rule");
@@ -31,6 +45,7 @@ model::Finding ReadFinding(BodyReader& body) {
   finding.mode = body.Choice<model::RunMode>("mode");
   finding.step = body.Integer("step", 0, INT64_MAX).value_or(0);
   finding.message = body.Text("message").value_or("");
+  finding.advice = ReadAdvice(body);
   const Scalars values = body.ReadScalars("values");
   finding.values = values.numbers;
   for (const auto& [key, text] : values.texts) {

@@ -176,11 +176,15 @@ TEST(DecodeRulesTest, ReadsReports) {
   const auto reports = DecodeReports(R"({
     "findings": [{"rule": "a", "rank": null, "tensor": "x:0", "mode": "eval",
                   "step": 3, "values": {"loss": "NaN", "n": 2},
-                  "message": "m"}],
+                  "message": "m", "advice": {"causes": ["c"], "next": []}},
+                 {"rule": "a", "step": 4, "advice": null}],
     "rules": [{"name": "a", "state": "failed", "observations": 5,
                "unknown": 1, "error": "e"}]})");
   ASSERT_TRUE(reports.ok()) << reports.status();
-  ASSERT_EQ(reports->findings.size(), 1u);
+  ASSERT_EQ(reports->findings.size(), 2u);
+  EXPECT_EQ(reports->findings[0].advice->causes,
+            std::vector<std::string>{"c"});
+  EXPECT_EQ(reports->findings[1].advice, nullptr);
   const model::Finding& finding = reports->findings[0];
   EXPECT_FALSE(finding.rank.has_value());
   EXPECT_EQ(finding.tensor, "x:0");

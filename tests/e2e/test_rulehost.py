@@ -122,6 +122,7 @@ def test_findings_come_with_their_places(run: str) -> None:
         "step": 3,
         "values": {"value": 4.0},
         "message": "2 to 4",
+        "advice": None,
     }
     assert "observing 3" in errors
 
