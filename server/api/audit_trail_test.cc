@@ -50,7 +50,7 @@ TEST_F(AuditTrailTest, EveryChangeHasAName) {
       EXPECT_TRUE(actions.insert(ActionOf(route)).second) << name;
     }
   }
-  EXPECT_EQ(actions.size(), 27u);
+  EXPECT_EQ(actions.size(), 28u);
 }
 
 TEST_F(AuditTrailTest, ACommandIsRecordedWithItsCaller) {

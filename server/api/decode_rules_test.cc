@@ -182,8 +182,7 @@ TEST(DecodeRulesTest, ReadsReports) {
                "unknown": 1, "error": "e"}]})");
   ASSERT_TRUE(reports.ok()) << reports.status();
   ASSERT_EQ(reports->findings.size(), 2u);
-  EXPECT_EQ(reports->findings[0].advice->causes,
-            std::vector<std::string>{"c"});
+  EXPECT_EQ(reports->findings[0].advice->causes, std::vector<std::string>{"c"});
   EXPECT_EQ(reports->findings[1].advice, nullptr);
   const model::Finding& finding = reports->findings[0];
   EXPECT_FALSE(finding.rank.has_value());

@@ -122,7 +122,8 @@ TEST_F(WatchpointHandlersTest, OneIsMadeReadChangedAndRemoved) {
   Json expected = Json::parse(R"({"id":1,
       "condition":{"id":"max_gt","params":{"value":2.5}},"nodes":["a","b"],
       "scopes":[],"patterns":[],"categories":["weight"],"pause":"step",
-      "enabled":true,"node_count":0,"hit_count":0,"error":null})");
+      "enabled":true,"once":false,"ignore_count":0,"group":null,"actions":[],
+      "node_count":0,"hit_count":0,"error":null})");
   EXPECT_EQ(BodyOf(made), expected);
   EXPECT_EQ(BodyOf(Get("/jobs/train/watchpoints/1")), expected);
   EXPECT_EQ(BodyOf(Get("/jobs/train/watchpoints"))["watchpoints"],

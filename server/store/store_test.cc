@@ -396,7 +396,9 @@ TEST_F(StoreTest, ReadsFilesOfTheFirstVersion) {
   {
     auto db = Database::Open(file());
     ASSERT_TRUE(db.ok());
-    ASSERT_TRUE(db->Run("DROP TABLE newest_run; PRAGMA user_version = 1").ok());
+    ASSERT_TRUE(db->Run("DROP TABLE newest_run; DROP TABLE rules; "
+                        "PRAGMA user_version = 1")
+                    .ok());
   }
   auto journal = Open();
   const auto jobs = Load(*journal);
