@@ -130,7 +130,7 @@ def crcs_at(records: Array, positions: Array) -> Array:
     library = _library()
     if library is None:
         return crcs_by_numpy(records, positions)
-    words = numpy.require(records.view("<u8"), requirements="CA")
+    words = numpy.require(records.view("<u8"), requirements=["C", "A"])
     positions = numpy.ascontiguousarray(positions, "<u8")
     crcs = numpy.empty(len(records), "<u4")
     library.graphdbg_checksum_records(words.ctypes.data, positions.ctypes.data, len(records), crcs.ctypes.data)
