@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from graphdbg._deferred_signals import DeferredSignals
 from graphdbg.client.servers import RUN_LOCK, RUN_PREFIX, run_directories
 
 # The creator of a directory holds a lock on the file RUN_LOCK, which the kernel releases
@@ -23,18 +24,40 @@ from graphdbg.client.servers import RUN_LOCK, RUN_PREFIX, run_directories
 
 @contextlib.contextmanager
 def run_directory() -> Iterator[Path]:
-    """A new directory that is removed at the end."""
+    """A new directory that is removed at the end, also after Ctrl-C at any moment."""
     remove_leftovers()
+    directory, descriptor = None, None
+    try:
+        with _uninterrupted():
+            directory, descriptor = _locked_directory()
+        yield directory
+    finally:
+        if directory is not None and descriptor is not None:
+            with _uninterrupted():
+                shutil.rmtree(directory, ignore_errors=True)
+                os.close(descriptor)
+
+
+def _locked_directory() -> tuple[Path, int]:
+    """A new directory, and the descriptor that holds its lock."""
     directory = Path(tempfile.mkdtemp(prefix=RUN_PREFIX))
     # The file gets its name when it is locked, so no other process ever sees it unlocked.
     descriptor, name = tempfile.mkstemp(dir=directory)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    os.rename(name, directory / RUN_LOCK)
+    return directory, descriptor
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Signals that arrive meanwhile are delivered at the end."""
+    signals = DeferredSignals()
+    signals.begin_wait()
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        os.rename(name, directory / RUN_LOCK)
-        yield directory
+        yield
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
-        os.close(descriptor)
+        signals.end_wait()
+        signals.deliver()
 
 
 def remove_leftovers() -> None:

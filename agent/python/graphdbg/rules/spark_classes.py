@@ -197,9 +197,9 @@ class _LazyRun:
 
 @functools.cache
 def _opened(path: str) -> Run:
-    from graphdbg.runs import open_run
-
-    return open_run(path)
+    # Runs import rules.
+    run: Run = importlib.import_module("graphdbg.runs").open_run(path)
+    return run
 
 
 def _records_of(rows: Any) -> tuple[list[str], Array]:
