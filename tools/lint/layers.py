@@ -210,6 +210,11 @@ ROOMS = [
         "A recorded run implements the interface of jobs over files, MindSpore's dumps among them; it knows no HTTP.",
     ),
     Room(
+        "server/rules",
+        ("agent/conditions", "proto/runs", "proto/wire", "server/base", "server/jobs", "server/model"),
+        "Rules look at runs through the interface of jobs, and act through it.",
+    ),
+    Room(
         "server/api",
         (
             "agent/conditions",
@@ -222,6 +227,7 @@ ROOMS = [
             "server/http",
             "server/jobs",
             "server/model",
+            "server/rules",
             "server/tensor",
         ),
         "Handlers turn requests into calls of the jobs' interface; they see no agent and no store.",
@@ -239,6 +245,7 @@ ROOMS = [
             "server/ingest",
             "server/jobs",
             "server/mindspore",
+            "server/rules",
             "server/runs",
             "server/store",
         ),
