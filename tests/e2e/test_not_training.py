@@ -67,7 +67,7 @@ MORE_FAULTS: Faults = {
     "stale_head": ("parameter_not_optimized", "forward/3/weight", "optimizer =", "has older ones"),
     "stale_sharded": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "sharded"),
     "sample_weights": ("loss_broadcast", "forward/mean", "* weights", "weights of shape [16, 1]"),
-    "softmax_twice": ("loss_normalized_twice", "forward/nll_loss_forward", "F.cross_entropy", "softmax"),
+    "softmax_twice": ("loss_normalized_twice", "forward/nll_loss_forward", "", "softmax"),
     "sigmoid_twice": ("loss_normalized_twice", "forward/binary_cross_entropy_with_logits", "", "sigmoid"),
     "images": ("loss_broadcast", "forward/mse_loss", "model(x)", "gives [4, 4, 6, 6]"),
     "dropped_cast": ("cast_without_effect", "forward/input", "x.bfloat16()", "x is still float32"),
@@ -196,7 +196,9 @@ def test_the_job_stops_at_the_end_of_the_step_and_the_cause_is_printed(debug_run
 
 def test_every_condition_says_what_to_do(server) -> None:
     conditions = server.client.get("/conditions")["conditions"]
-    assert {each["id"] for each in conditions if each["target"] == "training"} == set(ADVICE)
+    # test_replicas.py has the one about several ranks.
+    training = {each["id"] for each in conditions if each["target"] == "training"}
+    assert training - {"replicas_differ"} == set(ADVICE)
     for condition, text in ADVICE.items():
         advice = server.client.get(f"/conditions/{condition}/advice")
         assert advice["causes"]

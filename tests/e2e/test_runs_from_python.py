@@ -56,6 +56,8 @@ def start(tmp_path):
             GRAPHDBG_RECORD=str(tmp_path / "runs"),
             GRAPHDBG_JOB="abc",
             GRAPHDBG_RECORD_OVERHEAD="0",
+            # The tests pack it themselves.
+            GRAPHDBG_RECORD_SETTINGS='{"record": {"parquet": false}}',
         )
         environment = {name: value for name, value in (environment | variables).items() if value}
         # Where graphdbg is not installed but imported from a directory, it is not loaded by itself.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import signal
 from pathlib import Path
@@ -168,5 +169,7 @@ def _block_signals() -> None:
 
 def _wait_for_signal(server: ServerProcess) -> None:
     """Waits for Ctrl-C or the like, or for the end of the server."""
-    while server.alive() and signal.sigtimedwait(_SIGNALS, _ALIVE_CHECK_SECONDS) is None:
-        pass
+    # Threads of libraries do not block signals, and Python raises what they receive here.
+    with contextlib.suppress(KeyboardInterrupt):
+        while server.alive() and signal.sigtimedwait(_SIGNALS, _ALIVE_CHECK_SECONDS) is None:
+            pass

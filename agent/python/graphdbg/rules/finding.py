@@ -37,7 +37,7 @@ class Finding:
     step: int
     values: Mapping[str, float | None]
     message: str
-    advice: Advice | None = field(default=None, compare=False)
+    advice: Advice | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def from_json(entry: Mapping[str, Any]) -> Finding:

@@ -25,6 +25,8 @@ class Optimized(Check):
         self._made: weakref.WeakKeyDictionary[Any, Line | None] = weakref.WeakKeyDictionary()
         self._leader: weakref.ref[Any] | None = None
         self._steps = 0
+        # The number of steps when each optimizer was last used: others belong to another training in this process.
+        self._used_at: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._unchanged = Counts()
         # Parameters for which an optimizer has others, which no model uses.
         self._replaced = Counts()
@@ -48,6 +50,7 @@ class Optimized(Check):
 
     def before_step(self, optimizer: Any) -> None:
         self._optimizers.add(optimizer)
+        self._used_at[optimizer] = self._steps
         leader = self._leader() if self._leader is not None else None
         if leader is None:
             self._leader = weakref.ref(optimizer)
@@ -124,7 +127,9 @@ class Optimized(Check):
         and these ones are flattened."""
         used = {id(parameter) for parameter in self._models.parameters()}
         shapes = {tuple(parameter.shape) for parameter in found}
-        for optimizer in self._optimizers:
+        for optimizer, step in self._used_at.items():
+            if self._steps - step > PATIENCE:
+                continue
             own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             stale = [each for each in own if id(each) not in used and each.requires_grad and each.grad is None]
             same = any(tuple(each.shape) in shapes for each in stale)
