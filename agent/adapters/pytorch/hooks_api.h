@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 8
+#define GRAPHDBG_HOOKS_API_VERSION 9
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -57,6 +57,10 @@ typedef struct graphdbg_torch_adapter {
   /* Called before the interpreter is finalized: stops tracing and calls into
    * the interpreter. */
   void (*detach_interpreter)(void);
+  /* Called once the interpreter has been finalized, when the process exits:
+   * storages that are still kept are not released any more, because some, such
+   * as those of NumPy arrays, need the interpreter for it. */
+  void (*leak_storages)(void);
   /* Called before `close` if an exception ends the program. It was raised by
    * what a line of code in this scope has called; `file` is empty if that line
    * raised it itself. May wait for the user. */

@@ -2,6 +2,7 @@
 #include <c10/core/GradMode.h>
 
 #include "agent/adapters/pytorch/adapter.h"
+#include "agent/adapters/pytorch/host_calls.h"
 
 namespace {
 
@@ -30,6 +31,7 @@ const graphdbg_torch_adapter kTable = {
       });
     },
     /*detach_interpreter=*/[] { Adapter::Get().DetachInterpreter(); },
+    /*leak_storages=*/graphdbg::pytorch::LeakStorages,
     /*failed=*/
     [](const graphdbg_ending* ending, uint32_t scope, const char* file,
        uint32_t line) {

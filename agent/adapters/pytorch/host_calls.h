@@ -9,6 +9,9 @@ namespace graphdbg::pytorch {
 // lock during waits, resolve tensors, and others. Thread-safe.
 graphdbg_host HostCalls();
 
+// From now on, storages that the agent releases are leaked. Any thread.
+void LeakStorages();
+
 }  // namespace graphdbg::pytorch
 
 #endif  // AGENT_ADAPTERS_PYTORCH_HOST_CALLS_H_

@@ -337,6 +337,7 @@ void CloseWithExitCode(int exit_code, void*) {
   graphdbg_ending ending = {};
   ending.struct_size = sizeof(ending);
   ending.exit_code = exit_code;
+  Global().adapter->leak_storages();
   Global().adapter->close(&ending);
 }
 
