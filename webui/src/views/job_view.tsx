@@ -33,9 +33,7 @@ import { Controls } from './controls';
 import { EndBanner } from './end_banner';
 import { GraphPanel } from './graph_panel';
 import { HitsPanel } from './hits_panel';
-import { LastOps } from './last_ops';
 import { NodePanel } from './node_panel';
-import { RunBar } from './run_bar';
 import { StorageBanner } from './storage_banner';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
@@ -45,7 +43,9 @@ import { Welcome } from './welcome';
 import { JobContext, OpenContext, type JobContextValue } from './job_context';
 import './job_view.css';
 
-// Only recorded runs have checks.
+// Only recorded runs have these.
+const RunBar = lazy(async () => ({ default: (await import('./run_bar')).RunBar }));
+const LastOps = lazy(async () => ({ default: (await import('./last_ops')).LastOps }));
 const RunChecks = lazy(async () => ({ default: (await import('./run_checks')).RunChecks }));
 const DivergenceGraphs = lazy(async () => ({ default: (await import('./divergence_graphs')).DivergenceGraphs }));
 const NodeMenu = lazy(async () => ({ default: (await import('./node_menu')).NodeMenu }));
@@ -202,8 +202,14 @@ const JobLayout = memo(function JobLayout() {
     <div className="job">
       <header className="job-head">
         <TopBar />
-        {recorded ? <RunBar /> : <Controls />}
-        {recorded && <LastOps />}
+        {recorded ? (
+          <Suspense fallback={<div className="controls" />}>
+            <RunBar />
+            <LastOps />
+          </Suspense>
+        ) : (
+          <Controls />
+        )}
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
       <StorageBanner />
