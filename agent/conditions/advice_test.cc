@@ -16,7 +16,7 @@ using ::testing::Not;
 
 TEST(AdviceTest, EveryConditionHasSome) {
   for (const Condition& condition : Catalogue()) {
-    // That an op is executed is no symptom.
+    // An executed op is not a symptom.
     if (condition.id == "executed") continue;
     const Advice advice = AdviceFor(condition.id, "", "");
     EXPECT_THAT(advice.causes, Not(IsEmpty())) << condition.id;

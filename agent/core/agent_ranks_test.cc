@@ -1,4 +1,4 @@
-// What an agent tells the server for comparisons of ranks.
+// Reports of an agent by which the server compares ranks.
 #include <cmath>
 #include <future>
 #include <string>

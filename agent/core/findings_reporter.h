@@ -64,7 +64,7 @@ class FindingsReporter {
   Mutex mu_;
   // Without duplicates.
   std::vector<uint32_t> step_end_stops_ GRAPHDBG_GUARDED_BY(mu_);
-  // Of hits of this step.
+  // Hits of this step.
   NonFinite non_finite_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t non_finite_step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };

@@ -79,7 +79,7 @@ struct CollectionSettings {
 struct RecordSettings {
   // The directory of all runs. If empty, nothing is recorded.
   std::string directory;
-  // That of collections without one.
+  // The level of collections without one.
   RecordLevel level = RecordLevel::kStatistics;
   bool keep_all = true;
   uint64_t ring_bytes = uint64_t{32} << 20;

@@ -24,7 +24,7 @@ uint64_t Nanoseconds(std::chrono::steady_clock::time_point time) {
       std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count());
 }
 
-// What the lists of a collection that selects nothing may have meant.
+// Suggestions for the lists of a collection that selects nothing.
 std::string NearestTo(const CollectionSettings& collection,
                       const NodeTable& nodes) {
   std::vector<std::string> wanted = collection.include;

@@ -162,7 +162,8 @@ TEST_F(RecorderTensorsTest, ComparesOutputsOfCollectionsThatAskForIt) {
   for (float step = 1; step <= 3; ++step) {
     Execute(op, {1, step});
     Execute(other, {step});
-    // Of several executions in a step, the first one is compared.
+    // If an op is executed several times in a step, the first execution is
+    // compared.
     Execute(op, {50, 50});
     EndStep();
   }

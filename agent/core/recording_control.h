@@ -116,7 +116,7 @@ class RecordingControl {
   // Opened, and not begun.
   std::shared_ptr<Recorder> next_ GRAPHDBG_GUARDED_BY(mu_);
   uint32_t next_knows_ GRAPHDBG_GUARDED_BY(mu_) = 0;
-  // What is to be recorded besides, and by whom.
+  // Additional settings to record, and who requested them.
   struct PendingBoost {
     std::shared_ptr<Recorder> recorder;
     CollectionMask collections;

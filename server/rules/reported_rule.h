@@ -17,7 +17,7 @@ struct ReportedRule {
   std::string python_class;
 };
 
-// What a client tells about such a rule.
+// A client's report about such a rule.
 struct RuleProgress {
   std::string rule;
   model::CheckState state = model::CheckState::kRunning;
