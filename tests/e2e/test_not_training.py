@@ -67,7 +67,7 @@ MORE_FAULTS: Faults = {
     "stale_head": ("parameter_not_optimized", "forward/3/weight", "optimizer =", "has older ones"),
     "stale_sharded": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "sharded"),
     "sample_weights": ("loss_broadcast", "forward/mean", "* weights", "weights of shape [16, 1]"),
-    "softmax_twice": ("loss_normalized_twice", "forward/nll_loss_forward", "", "softmax"),
+    "softmax_twice": ("loss_normalized_twice", "forward/nll_loss_forward", "loss_of(model(x), y)", "softmax"),
     "sigmoid_twice": ("loss_normalized_twice", "forward/binary_cross_entropy_with_logits", "", "sigmoid"),
     "images": ("loss_broadcast", "forward/mse_loss", "model(x)", "gives [4, 4, 6, 6]"),
     "dropped_cast": ("cast_without_effect", "forward/input", "x.bfloat16()", "x is still float32"),
