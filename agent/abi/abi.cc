@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/agent.h"
 #include "agent/core/config.h"
-#include "agent/core/digest.h"
 #include "agent/core/no_transport.h"
 #include "agent/core/version.h"
 #include "agent/include/graphdbg/agent.h"
@@ -384,7 +383,7 @@ graphdbg_status graphdbg_compare_replicas(graphdbg_agent* agent,
 }
 
 uint64_t graphdbg_digest(const void* data, uint64_t count, size_t item_size) {
-  return graphdbg::agent::DigestOfMemory(data, count, item_size);
+  return graphdbg::runs::Digest(data, count, item_size);
 }
 
 graphdbg_agent* graphdbg_current(void) {

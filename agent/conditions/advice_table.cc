@@ -158,7 +158,7 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
       {Symptom::kLossBroadcast,
        {"The output has a dimension of size 1 that the labels lack, or the "
         "other way round.",
-        "The same between losses of samples and their weights."},
+        "The losses of samples and their weights differ in such a dimension."},
        {"Remove it by output.squeeze(1), or add it by labels.unsqueeze(1).",
         "Assert that both shapes are equal before the loss."}},
       {Symptom::kNormalizedTwice,
@@ -201,9 +201,9 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
       {Symptom::kCast,
        {"Methods of a tensor return a new one; only those of a module change "
         "it in place.",
-        "The result is assigned to nothing."},
+        "The result is not assigned."},
        {"Assign the result: x = x.half().",
-        "Check dtype and device of what reaches the model."}},
+        "Check the dtype and device of the model's inputs."}},
       {Symptom::kReplicas,
        {"The model is called as `model.module(...)`, or its parameters are "
         "changed, without the gradients being averaged over the ranks.",
@@ -211,7 +211,7 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
         "only, after the model was wrapped.",
         "The optimizers of the ranks differ: another learning rate, another "
         "order of parameters, a step that one rank has skipped.",
-        "Hardware that computes wrong, if it is always the same machine."},
+        "Faulty hardware, if it is always the same machine."},
        {"Look at the same parameter and its gradient on each rank.",
         "Compare the ranks: record them, and `graphdbg diff RUN --rank 0 "
         "--rank 1` names the first op that differs."}},
@@ -221,10 +221,9 @@ const std::vector<SymptomAdvice>& GeneralAdvice() {
         "The batch of this step differs from those before it.",
         "The limit is too strict for this tensor."},
        {"Look at the history of the tensor: a slow drift points to the "
-        "learning "
-        "rate, a sudden jump to the batch.",
+        "learning rate, a sudden jump to the batch.",
         "Follow the inputs to the first op whose values are unusual.",
-        "Compare the limit with the values of a run that is healthy."}},
+        "Compare the limit with the values of a healthy run."}},
   };
   return *rows;
 }

@@ -54,8 +54,7 @@ std::vector<Condition> TrainingConditions() {
           "all samples in three successive steps, or in all calls so far."),
       Row("wrong_mode", "Wrong mode",
           "A model with dropout or batch normalization, or a part of it, "
-          "trains "
-          "in evaluation mode, or evaluates with them active."),
+          "trains in evaluation mode, or evaluates with them active."),
       Row("batch_repeated", "Repeated batch",
           "A model gets the same inputs in three successive steps although a "
           "data loader has other batches."),

@@ -118,7 +118,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                                 devices_.first(), config_.wait && !running_);
              },
              [this] { UpdateInterest(); }, [this] { worker_.Wake(); },
-             [this](const v1::Finding& finding) { ReportOfServer(finding); },
+             [this](const v1::Finding& finding) { ReportServerFinding(finding); },
              [this](const std::string& line) { Detach(line); }}),
       transport_(std::move(transport)),
       worker_(kTick, [this] { Work(); }) {

@@ -149,11 +149,11 @@ class Agent final {
   void ReportState(v1::StateUpdate state);
   absl::Status ReportAt(const graphdbg_finding& finding,
                         const ExecutionPoint& point);
-  // Tells the server where values that are not finite came from in this step,
-  // if a watchpoint has hit them.
+  // Reports where the non-finite values of this step came from, if a watchpoint
+  // has hit on them.
   void ReportOrigin(uint64_t step);
-  // The server has found it by comparing ranks.
-  void ReportOfServer(const v1::Finding& finding);
+  // Reports a finding that the server made by comparing ranks.
+  void ReportServerFinding(const v1::Finding& finding);
 
   // Sets the watchpoints of the configuration, since there is no server that
   // would do so.
@@ -213,7 +213,8 @@ class Agent final {
   // Start has returned control to the program.
   std::atomic<bool> running_{false};
 
-  // Used by the thread that ends steps only.
+  // How many steps had their non-finite values traced. Only used by the thread
+  // that ends steps.
   int origins_ = 0;
 
   // Set by Open, before the program can start.

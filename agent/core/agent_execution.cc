@@ -20,8 +20,8 @@ namespace {
 // How long a program that starts late still waits for the server.
 constexpr auto kLastChance = std::chrono::seconds(1);
 
-// Steps whose values that are not finite are followed. After the first ones,
-// they mostly come from the parameters.
+// In how many steps non-finite values are traced. In later ones, they mostly
+// come from the parameters.
 constexpr int kMaxOrigins = 100;
 
 // The type of nodes that stand for values which the program saves.
@@ -283,7 +283,7 @@ absl::Status Agent::ReportAt(const graphdbg_finding& finding,
   return absl::OkStatus();
 }
 
-void Agent::ReportOfServer(const v1::Finding& from) {
+void Agent::ReportServerFinding(const v1::Finding& from) {
   graphdbg_finding finding = {};
   finding.struct_size = sizeof(finding);
   finding.condition = from.condition().c_str();

@@ -208,7 +208,7 @@ TEST_F(AgentRecordingTest, MoreIsRecordedForSomeSteps) {
                          "collections": [{"name": "all"}]})",
                      1)
                    .has_error());
-  // The step in progress is as it was.
+  // The step in progress is not affected.
   for (int i = 0; i < 4; ++i) step();
   EXPECT_EQ(SavedSteps(node_), (std::vector<uint64_t>{5, 6}));
   EXPECT_EQ(SavedSteps(other), std::vector<uint64_t>{5});
@@ -217,14 +217,14 @@ TEST_F(AgentRecordingTest, MoreIsRecordedForSomeSteps) {
       std::count_if(recorded_[0]->values.begin(), recorded_[0]->values.end(),
                     [](const auto& value) { return value.key.step == 5; });
   EXPECT_EQ(in_step_5, 2);
-  // Again, for what is known already.
+  // The same boost again.
   EXPECT_FALSE(Boost("{}", 1).has_error());
   step();
   step();
   EXPECT_EQ(SavedSteps(node_), (std::vector<uint64_t>{5, 6, 9}));
 }
 
-TEST_F(AgentRecordingTest, SaysWhyNoMoreIsRecorded) {
+TEST_F(AgentRecordingTest, ReportsWhyNoMoreIsRecorded) {
   EXPECT_THAT(Boost("{}", 1).error().message(), HasSubstr("is not recorded"));
   Set(true, "", kAll);
   TakeStep();

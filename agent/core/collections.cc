@@ -111,13 +111,12 @@ Collections::Collections(const NodeTable* nodes, const RecordSettings* settings,
     : nodes_(nodes) {
   MutexLock lock(&mu_);
   for (const CollectionSettings& each : settings->collections) {
-    Compile(&each, problems);
+    Append(Compile(&each, problems));
   }
 }
 
-void Collections::Compile(const CollectionSettings* settings,
-                          std::vector<std::string>* problems) {
-  const CollectionMask bit = CollectionMask{1} << compiled_.size();
+std::unique_ptr<Collections::Compiled> Collections::Compile(
+    const CollectionSettings* settings, std::vector<std::string>* problems) {
   const std::string& name = settings->name;
   auto compiled = std::make_unique<Compiled>();
   compiled->settings = settings;
@@ -128,11 +127,18 @@ void Collections::Compile(const CollectionSettings* settings,
   if (!settings->nodes.everything()) {
     compiled->matcher.emplace(settings->nodes);
   }
+  return compiled;
+}
+
+CollectionMask Collections::Append(std::unique_ptr<Compiled> compiled) {
+  const CollectionMask bit = CollectionMask{1} << compiled_.size();
+  const CollectionSettings& settings = *compiled->settings;
   compiled_.push_back(std::move(compiled));
-  if (settings->level != RecordLevel::kOff) bits_[name] |= bit;
+  if (settings.level != RecordLevel::kOff) bits_[settings.name] |= bit;
   by_graph_ =
       Bit(kLayers) | Bit(kOutputs) | Bit(kLosses) | Bit(kOptimizerState);
   selected_.resize(compiled_.size());
+  return bit;
 }
 
 absl::StatusOr<CollectionMask> Collections::Add(
@@ -143,14 +149,18 @@ absl::StatusOr<CollectionMask> Collections::Add(
         absl::StrCat("there are ", compiled_.size(), " collections, and ",
                      added.size(), " more would exceed ", kMaxCollections));
   }
-  CollectionMask bits = 0;
+  std::vector<std::unique_ptr<Compiled>> compiled;
   std::vector<std::string> problems;
   for (CollectionSettings& each : added) {
-    bits |= CollectionMask{1} << compiled_.size();
     added_.push_back(std::move(each));
-    Compile(&added_.back(), &problems);
+    compiled.push_back(Compile(&added_.back(), &problems));
   }
-  if (!problems.empty()) return absl::InvalidArgumentError(problems.front());
+  if (!problems.empty()) {
+    for (size_t i = 0; i < compiled.size(); ++i) added_.pop_back();
+    return absl::InvalidArgumentError(problems.front());
+  }
+  CollectionMask bits = 0;
+  for (auto& each : compiled) bits |= Append(std::move(each));
   return bits;
 }
 

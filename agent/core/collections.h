@@ -22,7 +22,8 @@
 
 namespace graphdbg::agent {
 
-// A set of collections: bit i is the one at place i of the settings.
+// A set of collections: bit i is the one at place i of the settings, or of those
+// that were added later.
 using CollectionMask = uint64_t;
 
 // The predefined collection for the scalars that a program saves.
@@ -53,13 +54,13 @@ class Collections {
   ~Collections();
 
   // A node was declared. Returns the collections that contain it, or may do so.
-  // If it is called again, collections that were added meanwhile are
-  // considered.
+  // Called again for the same node, it considers the collections that were
+  // added since.
   CollectionMask AddNode(uint32_t node) GRAPHDBG_EXCLUDES(mu_);
 
   // Adds collections behind those of the settings, and returns them.
   // RESOURCE_EXHAUSTED if there are too many; INVALID_ARGUMENT if a regular
-  // expression is wrong.
+  // expression is wrong. Then nothing is added.
   absl::StatusOr<CollectionMask> Add(std::vector<CollectionSettings> added)
       GRAPHDBG_EXCLUDES(mu_);
 
@@ -73,7 +74,7 @@ class Collections {
   // Collections that are still to be decided for the node. Takes no lock.
   CollectionMask Undecided(uint32_t node) const;
 
-  // Whether some of them are decided by executions. Takes no lock.
+  // Whether executions decide which nodes some of them contain. Takes no lock.
   bool DecidedByGraph(CollectionMask collections) const {
     return (by_graph_ & collections) != 0;
   }
@@ -103,7 +104,7 @@ class Collections {
     std::atomic<CollectionMask> all_slots{0};
     std::atomic<CollectionMask> first_slot{0};
     std::atomic<CollectionMask> undecided{0};
-    // Those that have been undecided. Under the lock.
+    // All that have been undecided so far. Under the lock.
     CollectionMask considered = 0;
     std::atomic<bool> in_optimizer{false};
   };
@@ -119,8 +120,11 @@ class Collections {
     bool executed = false;
   };
 
-  void Compile(const CollectionSettings* settings,
-               std::vector<std::string>* problems) GRAPHDBG_REQUIRES(mu_);
+  static std::unique_ptr<Compiled> Compile(const CollectionSettings* settings,
+                                           std::vector<std::string>* problems);
+  // Returns the collection's bit.
+  CollectionMask Append(std::unique_ptr<Compiled> compiled)
+      GRAPHDBG_REQUIRES(mu_);
   CollectionMask Bit(const char* predefined) const GRAPHDBG_REQUIRES(mu_);
   CollectionMask Declared(const Compiled& collection, CollectionMask bit,
                           const NodeTable::Info& info) const;
@@ -135,7 +139,7 @@ class Collections {
 
   SegmentedArray<Member> members_;
   mutable Mutex mu_;
-  // Those that Add has added.
+  // The settings of collections that were added later.
   std::deque<CollectionSettings> added_ GRAPHDBG_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<Compiled>> compiled_ GRAPHDBG_GUARDED_BY(mu_);
   // By name.

@@ -163,7 +163,7 @@ TEST(ConfigTest, RanksWithoutAJobNameAgreeOnOne) {
   EXPECT_EQ(Read(first).job, Read(second).job);
 }
 
-TEST(ConfigTest, RanksSayIfTheyCannotAgreeOnAJob) {
+TEST(ConfigTest, RanksWarnIfTheyCannotAgreeOnAJob) {
   std::map<std::string, std::string> variables = {
       {"GRAPHDBG_ENABLE", "1"},
       {"OMPI_COMM_WORLD_RANK", "3"},

@@ -28,7 +28,7 @@ std::vector<uint32_t> FindingsReporter::Report(Findings findings) {
     }
   }
   for (v1::Hit& hit : findings.hits) {
-    Note(hit);
+    RecordNonFinite(hit);
     if (on_hit_) on_hit_(hit);
     if (attended_) outbox_->PutHit(std::move(hit));
   }
@@ -38,7 +38,7 @@ std::vector<uint32_t> FindingsReporter::Report(Findings findings) {
   return std::move(findings.stop_here);
 }
 
-void FindingsReporter::Note(const v1::Hit& hit) {
+void FindingsReporter::RecordNonFinite(const v1::Hit& hit) {
   const v1::Statistics& statistics = hit.statistics();
   NonFinite found;
   found.nan = statistics.nan_count() > 0;

@@ -48,23 +48,23 @@ class FindingsReporter {
   // Returns the watchpoints that stop the program at the end of this step, and
   // forgets them.
   std::vector<uint32_t> TakeStepEndStops() GRAPHDBG_EXCLUDES(mu_);
-  // Returns which values that are not finite hits of this step had, and forgets
+  // Returns the kinds of non-finite values in the hits of this step, and forgets
   // them.
   NonFinite TakeNonFinite(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
 
  private:
+  void RecordNonFinite(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
+
   Outbox* const outbox_;
   StatisticsRecorder* const recorder_;
   HitLimits* const limits_;
   const std::function<void(const v1::Hit&)> on_hit_;
   const bool attended_;
 
-  void Note(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
-
   Mutex mu_;
   // Without duplicates.
   std::vector<uint32_t> step_end_stops_ GRAPHDBG_GUARDED_BY(mu_);
-  // Hits of this step.
+  // The values of hits of non_finite_step_.
   NonFinite non_finite_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t non_finite_step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };

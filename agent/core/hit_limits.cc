@@ -18,7 +18,7 @@ void HitLimits::Set(const v1::SetWatchpoint& watchpoint) {
   if (watchpoint.ignore_count() > 0 || watchpoint.once()) {
     limits_[watchpoint.id()] = {watchpoint.revision(),
                                 watchpoint.ignore_count(), watchpoint.once(),
-                                /*met=*/false};
+                                /*has_hit=*/false};
   } else if (known != limits_.end()) {
     limits_.erase(known);
   }
@@ -42,8 +42,8 @@ bool HitLimits::Counts(const v1::Hit& hit) {
     --limit.ignored_left;
     return false;
   }
-  if (limit.once && limit.met) return false;
-  limit.met = true;
+  if (limit.once && limit.has_hit) return false;
+  limit.has_hit = true;
   return true;
 }
 

@@ -1,5 +1,4 @@
-// Which hits of watchpoints count: not the first ones of some, and only one of
-// others.
+// Limits of watchpoints that ignore their first hits, or count only one.
 #ifndef AGENT_CORE_HIT_LIMITS_H_
 #define AGENT_CORE_HIT_LIMITS_H_
 
@@ -17,8 +16,7 @@ struct Findings;
 // Any thread. Takes no lock unless some watchpoint has such a limit.
 class HitLimits {
  public:
-  // A watchpoint was set. Its hits are counted anew if its revision is another
-  // one.
+  // A watchpoint was set. Counting restarts if its revision has changed.
   void Set(const v1::SetWatchpoint& watchpoint) GRAPHDBG_EXCLUDES(mu_);
   void Remove(uint32_t id) GRAPHDBG_EXCLUDES(mu_);
 
@@ -30,10 +28,10 @@ class HitLimits {
     uint32_t revision = 0;
     uint32_t ignored_left = 0;
     bool once = false;
-    bool met = false;
+    bool has_hit = false;
   };
 
-  // Counts a hit. Returns whether it counts.
+  // Updates the limit of a hit. Returns whether the hit counts.
   bool Counts(const v1::Hit& hit) GRAPHDBG_REQUIRES(mu_);
 
   std::atomic<bool> any_{false};

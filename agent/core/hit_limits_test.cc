@@ -66,13 +66,14 @@ TEST_F(HitLimitsTest, OnceIsOneHit) {
 TEST_F(HitLimitsTest, AnotherRevisionCountsAnew) {
   Set(1, 1, 1, false);
   EXPECT_TRUE(Hit({1}).hits.empty());
-  // The same one again does not.
+  // Setting the same revision again does not restart the count.
   Set(1, 1, 1, false);
   EXPECT_EQ(Hit({1}).hits.size(), 1u);
   Set(1, 2, 1, false);
   EXPECT_TRUE(Hit({1}, 2).hits.empty());
   Set(1, 3, 0, false);
   EXPECT_EQ(Hit({1}, 3).hits.size(), 1u);
+  Set(1, 4, 1, false);
   limits_.Remove(1);
   EXPECT_EQ(Hit({1}, 4).hits.size(), 1u);
 }

@@ -1,28 +1,27 @@
 #include "agent/core/non_finite_origin.h"
 
 #include "absl/strings/match.h"
-#include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/conditions/tensor_measurements.h"
 
 namespace graphdbg::agent {
 namespace {
 
-// The namespaces of PyTorch's collectives.
+// Whether the op is in one of the namespaces of PyTorch's collectives.
 bool IsCollective(const std::string& op_type) {
   return absl::StartsWith(op_type, "c10d::") ||
          absl::StartsWith(op_type, "_c10d_functional::");
 }
 
 bool HasAny(const NonFinite& wanted, const graphdbg_tensor& tensor,
-            Devices* devices) {
+            uint64_t step, Devices* devices) {
   const TensorView view = ViewOf(tensor);
   const TensorAccess access(devices, tensor, /*running=*/true);
-  Statistics statistics;
-  if (!access.ok() || !HasStatistics(view.dtype)) return false;
-  const bool measured =
-      access.backend() != nullptr
-          ? access.backend()->ComputeStatistics(view, &statistics)
-          : cpu::ComputeStatistics(view, &statistics);
-  if (!measured) return false;
+  conditions::TensorMeasurements measurements(&view, nullptr, step);
+  measurements.set_backend(access.backend());
+  if (!access.ok() || !measurements.Measure({}) || measurements.all_finite()) {
+    return false;
+  }
+  const Statistics& statistics = measurements.statistics();
   if (wanted.nan) return statistics.nan_count > 0;
   return (wanted.pos_inf && statistics.pos_inf_count > 0) ||
          (wanted.neg_inf && statistics.neg_inf_count > 0);
@@ -40,7 +39,7 @@ std::optional<v1::NonFiniteOrigin> FindOrigin(const NonFinite& wanted,
     const NodeFacts& facts = *nodes.Facts(each.node);
     if (tensor.step() != step || kept.Overwritten(tensor) ||
         facts.uninitialized_in_step.load() == step ||
-        !HasAny(wanted, tensor.tensor(), devices)) {
+        !HasAny(wanted, tensor.tensor(), step, devices)) {
       continue;
     }
     v1::NonFiniteOrigin origin;
@@ -48,7 +47,7 @@ std::optional<v1::NonFiniteOrigin> FindOrigin(const NonFinite& wanted,
     origin.set_node_id(each.node);
     origin.set_slot(each.slot);
     origin.set_order(nodes.LastExecutionOf(each.node).order);
-    // By now, it has written its results.
+    // At the end of the step, collectives have written their results.
     origin.set_received(IsCollective(nodes.InfoOf(each.node).op_type));
     return origin;
   }

@@ -12,7 +12,7 @@
 
 namespace graphdbg::agent {
 
-// Kinds of values.
+// Kinds of non-finite values.
 struct NonFinite {
   bool nan = false;
   bool pos_inf = false;
@@ -26,11 +26,11 @@ struct NonFinite {
   }
 };
 
-// The first of the step's kept outputs that has NaN, if these are wanted, or
-// else the wanted infinities: those of masks are -inf in general, and others
-// are not. Tensors that were overwritten since do not count. Absent if there is
-// none. Called on a training thread at the end of a step; reads the kept
-// tensors up to the one that is found.
+// Finds the first of the step's kept outputs that contains NaN, if NaN is
+// wanted, or else one of the wanted infinities: masks usually contain -inf, so
+// the sign matters. Tensors that were overwritten since do not count. Absent if
+// there is none. Called on a training thread at the end of a step; reads the
+// kept tensors up to the one that is found.
 std::optional<v1::NonFiniteOrigin> FindOrigin(const NonFinite& wanted,
                                               uint64_t step,
                                               const KeptTensors& kept,

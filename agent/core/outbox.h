@@ -32,7 +32,7 @@ class Outbox {
   void PutHit(v1::Hit hit);
   // Dropped if the server does not accept them, or earlier ones still wait.
   void PutStatistics(v1::StatisticsReport report);
-  // Also dropped, if the server does not understand it.
+  // These are also dropped if the server does not understand them.
   void PutReplicas(v1::ReplicaDigests replicas);
   void PutOrigin(v1::NonFiniteOrigin origin);
   void PutLog(v1::Log::Level level, std::string message);

@@ -2,7 +2,6 @@
 // says; here, only what would be misread is refused.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -70,22 +69,32 @@ absl::Status ReadSchedules(const Json& object, Schedules* schedules) {
   return absl::OkStatus();
 }
 
+struct LevelName {
+  RecordLevel level;
+  const char* name;
+};
+
+constexpr LevelName kLevelNames[] = {{RecordLevel::kOff, "off"},
+                                     {RecordLevel::kLight, "light"},
+                                     {RecordLevel::kStatistics, "statistics"},
+                                     {RecordLevel::kTensors, "tensors"}};
+
+const char* ToString(RecordLevel level) {
+  for (const LevelName& each : kLevelNames) {
+    if (each.level == level) return each.name;
+  }
+  return "";
+}
+
 absl::Status ReadLevel(const Json& object, RecordLevel* level) {
   const Json* const value = Find(object, "level");
   if (value == nullptr) return absl::OkStatus();
-  static const std::map<std::string, RecordLevel> kLevels = {
-      {"off", RecordLevel::kOff},
-      {"light", RecordLevel::kLight},
-      {"statistics", RecordLevel::kStatistics},
-      {"tensors", RecordLevel::kTensors}};
-  const auto known = value->is_string()
-                         ? kLevels.find(value->get<std::string>())
-                         : kLevels.end();
-  if (known == kLevels.end()) {
-    return Wrong("level", "off, light, statistics or tensors");
+  for (const LevelName& each : kLevelNames) {
+    if (*value != each.name) continue;
+    *level = each.level;
+    return absl::OkStatus();
   }
-  *level = known->second;
-  return absl::OkStatus();
+  return Wrong("level", "off, light, statistics or tensors");
 }
 
 absl::Status ReadBytes(const Json& object, const char* key, uint64_t* bytes) {
@@ -268,20 +277,6 @@ Json JsonOf(const Schedules& schedules, const Schedules& global) {
   return save;
 }
 
-const char* ToString(RecordLevel level) {
-  switch (level) {
-    case RecordLevel::kOff:
-      return "off";
-    case RecordLevel::kLight:
-      return "light";
-    case RecordLevel::kStatistics:
-      return "statistics";
-    case RecordLevel::kTensors:
-      return "tensors";
-  }
-  return "";
-}
-
 Json ReductionsOf(const CollectionSettings& collection) {
   // An infinite bound is null.
   const auto finite = [](double number) {
@@ -299,8 +294,7 @@ Json ReductionsOf(const CollectionSettings& collection) {
           {"units", units}};
 }
 
-// The collections with what they inherit, and with their lists as they were
-// given.
+// The collections with inherited settings filled in. Their lists are as given.
 Json CollectionsOf(const Json& given, const RecordSettings& settings) {
   const Json* const list = Find(given, "collections");
   Json collections = Json::array();

@@ -30,7 +30,7 @@ class RecordSchedule {
   struct Plan {
     // The collections to record.
     CollectionMask due = 0;
-    // Those among them that are recorded because of Boost.
+    // The collections in `due` that are recorded because of Boost.
     CollectionMask boosted = 0;
     // Every tensor, whether or not a collection contains it.
     bool everything = false;
@@ -48,7 +48,8 @@ class RecordSchedule {
   // recorded because of that; 0 if an earlier hit is too recent.
   uint64_t Hit(uint64_t step);
 
-  // Records further collections in steps up to `through`, whatever that costs.
+  // Records further collections in steps up to `through`, even if that exceeds
+  // the limit of the overhead.
   void Boost(CollectionMask collections, uint64_t through);
 
   // Collections that are recorded with all statistics, and with a digest.

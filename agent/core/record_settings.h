@@ -59,7 +59,7 @@ struct UnitsSettings {
 
 struct CollectionSettings {
   std::string name;
-  // The configuration names none, so this one may well select nothing.
+  // The configuration names no collections, so this one may select nothing.
   bool by_default = false;
   RecordLevel level = RecordLevel::kStatistics;
   Schedules save;
@@ -123,11 +123,11 @@ inline constexpr size_t kMaxCollections = 62;
 // INVALID_ARGUMENT names the key that is wrong.
 absl::Status ReadRecordJson(absl::string_view json, RecordSettings* settings);
 
-// Reads collections that are recorded for some steps beside those of the
-// settings, from an object with the keys `record`, of which `level` counts
-// (tensors), and `collections`. Without collections, all of the settings. Those
-// of the same name have what they select from the settings. INVALID_ARGUMENT as
-// ReadRecordJson.
+// Reads collections to record for some steps in addition to those of the
+// settings, from an object with the keys `record`, of which only `level` is used
+// (default: tensors), and `collections` (default: all of the settings). A
+// collection with the name of one of the settings selects the same tensors.
+// INVALID_ARGUMENT as for ReadRecordJson.
 absl::StatusOr<std::vector<CollectionSettings>> ReadBoostJson(
     absl::string_view json, const RecordSettings& settings);
 

@@ -208,7 +208,7 @@ TEST(RecordJson, FillsInDefaults) {
   EXPECT_FALSE(json.contains("watchpoints"));
 }
 
-TEST(RecordJson, SaysWhatEachCollectionInherits) {
+TEST(RecordJson, FillsInWhatEachCollectionInherits) {
   RecordSettings settings;
   ASSERT_TRUE(ReadRecordJson(R"({
       "save": {"every": 10, "eval": {"every": 100}},

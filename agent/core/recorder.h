@@ -83,8 +83,8 @@ class Recorder {
 
   // Begins to record, with this step.
   void Begin(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
-  // Between two steps: records what AddBoost has returned in this step, which
-  // comes next, and those that follow.
+  // Between two steps: records collections that AddBoost has returned from this
+  // step on, which is the next one.
   void Boost(CollectionMask collections, uint64_t step, uint64_t steps)
       GRAPHDBG_EXCLUDES(mu_);
 
@@ -151,7 +151,7 @@ class Recorder {
     double grad_scale = 1;
     // With the digest, if there is one.
     std::optional<RecordedChange> change;
-    // For each of the settings that its collections have.
+    // One for each way in which its collections count units.
     std::vector<RecordedUnits> units;
   };
   // Measured before it was known whether a collection contains it.
@@ -203,8 +203,8 @@ class Recorder {
   // Computes digests and counts units, for collections that have them.
   void Reduce(const graphdbg_tensor& tensor, const StatisticsBackend* backend,
               CollectionMask selected, Measured* to);
-  // Whether a tensor is compared with its last recorded value: of an output,
-  // only the first execution in a step and mode is.
+  // Whether a tensor is compared with its last recorded value. For an output,
+  // only the first execution in a step and mode is compared.
   bool Compares(const graphdbg_tensor& tensor, CollectionMask selected,
                 const RecordKey& key, bool bound) const;
   // Compares a tensor with its last recorded value, and keeps this one.
@@ -263,7 +263,7 @@ class Recorder {
   // Decides which collections contain nodes that were new in this step.
   void Decide() GRAPHDBG_EXCLUDES(mu_);
   void LogProblems(uint64_t step) GRAPHDBG_REQUIRES(mu_);
-  // Those of the collections that are not for boosts, or boosted now.
+  // Leaves out collections of boosts that are not in progress.
   CollectionMask Usable(CollectionMask collections) const {
     return collections & (~boosts_ | boosted_);
   }
@@ -280,12 +280,13 @@ class Recorder {
   CollectionMask changes_ = 0;
   CollectionMask units_ = 0;
   std::atomic<CollectionMask> tensors_{0};
-  // Collections that AddBoost has added, and those that are recorded now.
+  // Collections that AddBoost has added, and those whose boost is in progress.
   std::atomic<CollectionMask> boosts_{0};
   std::atomic<CollectionMask> boosted_{0};
   // By their settings. The worker only.
   std::map<std::string, CollectionMask> known_boosts_;
-  // Those whose nodes are known. Training threads, between steps.
+  // Collections of boosts whose nodes have been looked up. Training threads,
+  // between steps.
   CollectionMask applied_boosts_ = 0;
   // Set once, before `on_`.
   std::unique_ptr<Recording> recording_;

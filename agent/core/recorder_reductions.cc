@@ -12,7 +12,7 @@
 namespace graphdbg::agent {
 namespace {
 
-// Only of tensors in host memory.
+// Absent if the tensor is not in host memory.
 std::optional<uint64_t> DigestOf(const graphdbg_tensor& tensor) {
   const size_t item = ItemSize(DTypeFromNumber(tensor.dtype));
   if (tensor.device != GRAPHDBG_CPU || item == 0) return std::nullopt;
@@ -125,8 +125,8 @@ bool Contains(const std::vector<RecordedUnits>& list,
   });
 }
 
-// Where the value is kept: outputs apart for each mode, because evaluation
-// computes with other inputs.
+// The slot under which the value is kept. Outputs have a separate one for each
+// mode, because evaluations have other inputs.
 uint32_t PlaceOf(const RecordKey& key, bool bound) {
   const auto mode = bound ? 0U : static_cast<uint32_t>(key.mode) + 1;
   return (key.slot & 0xffffU) | (mode << 16U);

@@ -48,8 +48,8 @@ bool ReadValues(Devices* devices, const graphdbg_tensor& tensor,
 
 bool Recorder::Saves(CollectionMask selected) const {
   if (everything_ && settings_.hit_tensors) return true;
-  // With only the newest records kept, nothing is written but after a hit, or
-  // by request.
+  // With only the newest records kept, nothing is written except after a hit
+  // or on request.
   const CollectionMask saved = selected & tensors_;
   return (settings_.keep_all ? saved : saved & boosted_) != 0;
 }

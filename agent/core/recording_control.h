@@ -91,7 +91,7 @@ class RecordingControl {
   // Carries out an order; false if it has to wait for the end of a step.
   bool Serve(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
   void StopCurrent() GRAPHDBG_EXCLUDES(mu_);
-  // Has more recorded from the next step on.
+  // Records more from the next step on.
   absl::Status Boost(const v1::RecordingBoost& boost) GRAPHDBG_EXCLUDES(mu_);
   absl::Status Open(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
   void ReportIfDue();
@@ -116,7 +116,7 @@ class RecordingControl {
   // Opened, and not begun.
   std::shared_ptr<Recorder> next_ GRAPHDBG_GUARDED_BY(mu_);
   uint32_t next_knows_ GRAPHDBG_GUARDED_BY(mu_) = 0;
-  // Additional settings to record, and who requested them.
+  // Boosts that begin with the next step, for the recorder that was current.
   struct PendingBoost {
     std::shared_ptr<Recorder> recorder;
     CollectionMask collections;

@@ -51,7 +51,7 @@ class ServerLink final : public Link {
     std::function<void()> update_interest;
     // There is work for the agent's own thread.
     std::function<void()> wake_worker;
-    // The server has compared ranks.
+    // The server found this by comparing ranks.
     std::function<void(const v1::Finding& finding)> report;
     // The server refused the agent; `line` is for the user.
     std::function<void(const std::string& line)> detach;

@@ -17,8 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What is written at a time: it is in the cache when the system copies it,
-// because its checksums have just been tested.
+// How much is written at once: little enough to be in the cache when the system
+// copies it, because its checksums have just been tested.
 constexpr uint64_t kBatchRecords = (uint64_t{256} << 10) / runs::kRecordBytes;
 // With so many records to write, the end of a step begins a round.
 constexpr uint64_t kManyRecords = (uint64_t{1} << 20) / runs::kRecordBytes;

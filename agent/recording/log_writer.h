@@ -97,8 +97,8 @@ class LogWriter {
   void PlanRound();
   // Writes records up to `end`, or the first that is not committed yet.
   absl::Status WriteRecords(uint64_t end);
-  // Committed records from next_ on, up to `end`. Of a ring that overwrites
-  // records, they are copies.
+  // Committed records from next_ on, up to `end`. They are copies if the ring
+  // overwrites records.
   absl::Span<const runs::Record> NextBatch(uint64_t end);
   // How many of them to write: at most to the end of a step that ends the
   // segment, or what is to be kept.

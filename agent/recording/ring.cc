@@ -45,9 +45,8 @@ uint64_t CapacityOf(uint64_t bytes) {
   return (bytes - runs::kRingHeaderBytes) / runs::kRecordBytes;
 }
 
-// How far ahead of the record that is being written memory is fetched: about as
-// long before it is needed as that takes, also if the address of its page is
-// not known yet.
+// How many records ahead memory is fetched. Writing these takes about as long as
+// fetching, even if the address of the page has to be looked up.
 constexpr size_t kPrefetchDistance = 12;
 
 // Has the memory of a record brought into the cache, to be written. Without
@@ -193,7 +192,7 @@ bool Ring::Take(uint64_t* position) {
 
 runs::Record* Ring::SlotOfNew(uint64_t position) {
   // Threads may store the beginnings of two laps in any order, and the capacity
-  // only changes in the first one: whichever is found is a good one.
+  // only changes in the first one: either value is correct.
   uint64_t index = position - lap_begin_.load(std::memory_order_relaxed);
   const uint64_t capacity = this->capacity();
   if (index >= capacity) {

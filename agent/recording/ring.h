@@ -54,8 +54,8 @@ class Ring {
 
   // --- Any thread. No allocation, no lock, no system call.
 
-  // Where a record is written: whoever has reserved a slot fills in all of it
-  // but the checksum, and commits it.
+  // A reserved place for a record. Its owner fills in everything except the
+  // checksum, and commits it.
   struct Slot {
     uint64_t position = 0;
     runs::Record* record = nullptr;
@@ -93,9 +93,9 @@ class Ring {
   // Copies the record of `position`, which is below head(). False if it is not
   // committed yet, or was overwritten.
   bool Read(uint64_t position, runs::Record* record) const;
-  // The same records in place: those that are committed from `position` on, up
-  // to `end`, which is at most head(), or to the end of the memory. Of a ring
-  // that overwrites none, they stay as they are until SetTail.
+  // The committed records from `position` on, in place, up to `end`, which is at
+  // most head(), or to the end of the memory. If the ring does not overwrite
+  // records, they stay as they are until SetTail.
   absl::Span<const runs::Record> Committed(uint64_t position,
                                            uint64_t end) const;
   bool overwrites() const { return overwrite_ == Overwrite::kOldest; }
@@ -156,7 +156,7 @@ class Ring {
   runs::Record* SlotOf(uint64_t position) const {
     return slots_ + position % capacity();
   }
-  // The same without a division in most cases.
+  // The same for the newest positions, mostly without a division.
   runs::Record* SlotOfNew(uint64_t position);
 
   File file_;
@@ -166,8 +166,8 @@ class Ring {
   std::atomic<uint64_t> bytes_;
   const size_t addresses_;
   const Overwrite overwrite_;
-  // A position that has the first slot: that of the newest records, or of some
-  // before.
+  // A position whose record is in the first slot: of the newest lap, or of an
+  // earlier one.
   std::atomic<uint64_t> lap_begin_{0};
 };
 

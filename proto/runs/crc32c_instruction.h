@@ -17,7 +17,8 @@ inline constexpr uint32_t kReversedPolynomial = 0x82F63B78;
 
 #if defined(__x86_64__)
 
-// Functions that use the instructions, and may be called if kHasInstruction.
+// Marks functions that use the instructions. They may only be called if
+// kHasInstruction.
 #define GRAPHDBG_CRC32C_TARGET __attribute__((target("sse4.2,pclmul")))
 
 // False until the program's constructors have run; until then, the table

@@ -197,7 +197,7 @@ absl::Status Check(const v1::StatisticsReport& report) {
 
 absl::Status Check(const v1::ReplicaDigests& replicas) {
   if (replicas.node_ids_size() != replicas.digests_size()) {
-    return Invalid("replicas.digests", "are not as many as replicas.node_ids");
+    return Invalid("replicas.digests", "must be as many as replicas.node_ids");
   }
   return First(
       Required("replicas.group", replicas.group()),

@@ -30,6 +30,12 @@ const auth::Principal& CallerOf(const http::Request& request) {
   return caller == nullptr ? *kNobody : caller->principal;
 }
 
+absl::Status CheckMayPerform(const http::Request& request,
+                             const std::vector<model::Action>& actions) {
+  if (!model::Terminates(actions)) return absl::OkStatus();
+  return auth::RequireRole(CallerOf(request), auth::Role::kAdmin);
+}
+
 void Note(const http::Request& request, std::string detail) {
   if (Caller* caller = Find(request)) caller->note = std::move(detail);
 }

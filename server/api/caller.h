@@ -3,9 +3,12 @@
 #define SERVER_API_CALLER_H_
 
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "server/auth/principal.h"
 #include "server/http/message.h"
+#include "server/model/action.h"
 
 namespace graphdbg::api {
 
@@ -14,6 +17,11 @@ void SetCaller(http::Request& request, auth::Principal caller);
 
 // Nobody, with the role "view", on routes that need no token.
 const auth::Principal& CallerOf(const http::Request& request);
+
+// PERMISSION_DENIED "role_too_low" if the caller may not perform all of these
+// actions: a rule or watchpoint may only do what its caller may do.
+absl::Status CheckMayPerform(const http::Request& request,
+                             const std::vector<model::Action>& actions);
 
 // Describes, for the audit log, what the request does: "step 3". Never contains
 // tokens or codes. Without effect on routes that need no token.

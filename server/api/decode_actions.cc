@@ -13,10 +13,11 @@ namespace {
 constexpr size_t kMaxActions = 8;
 constexpr uint64_t kMaxRecordedSteps = 1'000'000;
 
-std::optional<model::Action> WithoutSettings(std::string_view kind) {
+std::optional<model::Action> WithDefaults(std::string_view kind) {
   if (kind == "pause") return model::PauseAction();
   if (kind == "stop") return model::StopAction();
   if (kind == "log") return model::LogAction();
+  if (kind == "record") return model::RecordAction();
   return std::nullopt;
 }
 
@@ -30,7 +31,7 @@ std::string_view NameOf(const model::Action& action) {
   return std::visit(Name(), action);
 }
 
-// Why an action is refused that some configuration has, or might have.
+// Explains why an action is refused. Configuration files may contain more.
 std::string WhyNot(const std::string& kind) {
   if (kind == "webhook" || kind == "command") {
     return "has the action " + kind +
@@ -77,13 +78,11 @@ std::optional<std::vector<model::Action>> ReadActions(BodyReader& body) {
   }
   std::vector<model::Action> actions;
   for (BodyReader::WordOrObject& item : *items) {
-    std::string kind = item.word;
     auto action =
-        item.object ? ReadObject(*item.object) : WithoutSettings(kind);
-    if (!action && kind == "record") action = model::RecordAction();
-    if (!action && item.object) kind = item.object->AnyName();
+        item.object ? ReadObject(*item.object) : WithDefaults(item.word);
     if (!action) {
-      body.Fail(item.place, WhyNot(kind));
+      body.Fail(item.place,
+                WhyNot(item.object ? item.object->AnyName() : item.word));
       break;
     }
     actions.push_back(*std::move(action));

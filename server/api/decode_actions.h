@@ -1,4 +1,4 @@
-// JSON of what is done about hits and findings.
+// The actions of watchpoints and rules as JSON.
 #ifndef SERVER_API_DECODE_ACTIONS_H_
 #define SERVER_API_DECODE_ACTIONS_H_
 
@@ -14,7 +14,7 @@ namespace graphdbg::api {
 // Reads the field "actions"; absent if the request has none.
 std::optional<std::vector<model::Action>> ReadActions(BodyReader& body);
 
-// The same JSON.
+// The JSON that ReadActions reads.
 Json EncodeActions(const std::vector<model::Action>& actions);
 
 }  // namespace graphdbg::api

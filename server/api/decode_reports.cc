@@ -3,28 +3,19 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "agent/conditions/advice.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/body_reader.h"
+#include "server/api/decode_rules.h"
 
 namespace graphdbg::api {
 namespace {
 
 constexpr size_t kMaxFindings = 1000;
-constexpr size_t kMaxNameBytes = 200;
 
-std::string ReadName(BodyReader& body, const char* key) {
-  auto name = body.Text(key);
-  if (!name || name->empty() || name->size() > kMaxNameBytes) {
-    body.Fail(key, "must be a text of 1 to 200 bytes");
-  }
-  return std::move(name).value_or("");
-}
-
-// That of the class; null if it has none.
+// The advice of the rule's class; null if it has none.
 std::shared_ptr<const conditions::Advice> ReadAdvice(BodyReader& body) {
   auto reader = body.Object("advice");
   if (!reader) return nullptr;
@@ -37,7 +28,7 @@ std::shared_ptr<const conditions::Advice> ReadAdvice(BodyReader& body) {
 
 model::Finding ReadFinding(BodyReader& body) {
   model::Finding finding;
-  finding.rule = ReadName(body, "rule");
+  finding.rule = ReadRuleName(body, "rule");
   if (const auto rank = body.Integer("rank", 0, UINT32_MAX)) {
     finding.rank = static_cast<uint32_t>(*rank);
   }
@@ -57,7 +48,7 @@ model::Finding ReadFinding(BodyReader& body) {
 
 rules::RuleProgress ReadProgress(BodyReader& body) {
   rules::RuleProgress progress;
-  progress.rule = ReadName(body, "name");
+  progress.rule = ReadRuleName(body, "name");
   progress.state = body.Choice<model::CheckState>("state").value_or(
       model::CheckState::kRunning);
   progress.observations =
@@ -77,7 +68,7 @@ absl::StatusOr<RuleReports> DecodeReports(std::string_view text) {
   RuleReports reports;
   if (auto findings = body.Objects("findings")) {
     if (findings->size() > kMaxFindings) {
-      body.Fail("findings", "must be at most 1000");
+      body.Fail("findings", "must have at most 1000 findings");
     }
     for (BodyReader& each : *findings) {
       reports.findings.push_back(ReadFinding(each));

@@ -1,4 +1,4 @@
-// Reads what a client reports about the rules that it evaluates.
+// Reads a client's reports about the rules that it evaluates.
 #ifndef SERVER_API_DECODE_REPORTS_H_
 #define SERVER_API_DECODE_REPORTS_H_
 

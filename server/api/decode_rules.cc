@@ -17,7 +17,7 @@ namespace {
 
 // A check takes no more: see runs/rule_selection.h.
 constexpr size_t kMaxRules = 64;
-constexpr size_t kMaxNameBytes = 200;
+constexpr size_t kMaxRuleNameBytes = 200;
 constexpr uint64_t kMaxObservations = 1'000'000'000;
 
 template <class Enum>
@@ -57,14 +57,23 @@ model::RuleSelection ReadSelection(BodyReader& body) {
   return selection;
 }
 
-// What a rule selects, and how often it is reported: fields that expressions
-// and built-in rules have in common.
+// The fields that rules of all kinds have in common: what a rule selects, and
+// how often it is reported.
 struct CommonFields {
   std::optional<model::RuleSelection> selection;
   std::optional<std::vector<model::SeriesPart>> series;
   std::vector<std::pair<std::string, std::string>> reduce;
-  uint32_t hold;
-  uint32_t cool_down;
+  std::optional<uint64_t> hold;
+  std::optional<uint64_t> cool_down;
+
+  // Sets the fields that were given; the others of `rule` stay.
+  void ApplyTo(model::RuleSpec& rule) const {
+    if (selection) rule.selection = *selection;
+    if (series) rule.series = *series;
+    if (!reduce.empty()) rule.reduce = reduce;
+    if (hold) rule.hold = static_cast<uint32_t>(*hold);
+    if (cool_down) rule.cool_down = static_cast<uint32_t>(*cool_down);
+  }
 };
 
 CommonFields ReadCommonFields(BodyReader& body) {
@@ -78,41 +87,32 @@ CommonFields ReadCommonFields(BodyReader& body) {
     body.Fail("reduce." + key, "must be a text such as max(l2)");
   }
   fields.reduce.assign(reduce.texts.begin(), reduce.texts.end());
-  fields.hold = static_cast<uint32_t>(
-      body.Integer("for", 1, kMaxObservations).value_or(1));
-  fields.cool_down = static_cast<uint32_t>(
-      body.Integer("cool_down", 0, kMaxObservations).value_or(10));
+  fields.hold = body.Integer("for", 1, kMaxObservations);
+  fields.cool_down = body.Integer("cool_down", 0, kMaxObservations);
   return fields;
 }
 
-void CheckName(const std::optional<std::string>& name, BodyReader& body) {
-  if (!name || name->empty() || name->size() > kMaxNameBytes) {
-    body.Fail("name", "must be a text of 1 to 200 bytes");
-  }
+// A rule with its name and the common fields.
+model::RuleSpec ReadNamedRule(BodyReader& body) {
+  model::RuleSpec rule;
+  ReadCommonFields(body).ApplyTo(rule);
+  rule.name = ReadRuleName(body, "name");
+  return rule;
 }
 
 const rules::BuiltIn* FindBuiltIn(const std::string& id, const char* field,
                                   BodyReader& body) {
   const rules::BuiltIn* const rule = rules::Find(id);
   if (rule == nullptr) {
-    body.Fail(field, "is '" + id + "', and there is no such built-in rule");
+    body.Fail(field, "is '" + id + "', which is not a built-in rule");
   }
   return rule;
 }
 
 // A rule by its expression.
 model::RuleSpec ReadExpression(const std::string& when, BodyReader& body) {
-  const CommonFields fields = ReadCommonFields(body);
-  model::RuleSpec rule;
-  const auto name = body.Text("name");
-  CheckName(name, body);
-  rule.name = name.value_or("");
+  model::RuleSpec rule = ReadNamedRule(body);
   rule.when = when;
-  rule.selection = fields.selection.value_or(model::RuleSelection());
-  if (fields.series) rule.series = *fields.series;
-  rule.reduce = fields.reduce;
-  rule.hold = fields.hold;
-  rule.cool_down = fields.cool_down;
   if (const auto base = body.Text("base"); base && !base->empty()) {
     const rules::BuiltIn* const known = FindBuiltIn(*base, "base", body);
     if (known == nullptr) return rule;
@@ -132,13 +132,13 @@ rules::RuleParams ReadParams(const rules::BuiltIn& rule, BodyReader& body) {
   for (const auto& [name, text] : given.texts) {
     const rules::RuleParam* const param = rule.Param(name);
     body.Fail("params." + name, param == nullptr
-                                    ? "is no parameter of the rule"
+                                    ? "is not a parameter of the rule"
                                     : "must be " + param->Accepts());
   }
   for (const auto& [name, value] : given.numbers) {
     const rules::RuleParam* const param = rule.Param(name);
     if (param == nullptr) {
-      body.Fail("params." + name, "is no parameter of the rule");
+      body.Fail("params." + name, "is not a parameter of the rule");
     } else if (!param->Accepts(value)) {
       body.Fail("params." + name, "must be " + param->Accepts());
     } else if (param->type == "bool" && value == 0) {
@@ -158,13 +158,13 @@ std::string RequiredParams(const rules::RulePart& part) {
          " is required";
 }
 
-// A built-in rule with its parameters. A rule of several expressions becomes as
-// many, whose names differ.
+// A built-in rule with its parameters. A rule that consists of several
+// expressions becomes one rule for each of them; their names are numbered.
 std::vector<model::RuleSpec> ReadBuiltIn(const std::string& id,
                                          BodyReader& body) {
   const CommonFields fields = ReadCommonFields(body);
-  const auto name = body.Text("name");
-  if (name) CheckName(name, body);
+  const std::string name =
+      body.Text("name") ? ReadRuleName(body, "name") : id;
   const rules::BuiltIn* const rule = FindBuiltIn(id, "rule", body);
   if (rule == nullptr) return {};
   if (rule->in_python()) {
@@ -185,7 +185,7 @@ std::vector<model::RuleSpec> ReadBuiltIn(const std::string& id,
   std::vector<model::RuleSpec> specs;
   for (const rules::RulePart& part : rule->parts) {
     model::RuleSpec& spec = specs.emplace_back();
-    spec.name = name.value_or(id);
+    spec.name = name;
     if (several) spec.name += " (" + std::to_string(specs.size()) + ")";
     const auto when = part.When(values);
     if (!when) body.Fail("params", RequiredParams(part));
@@ -193,12 +193,10 @@ std::vector<model::RuleSpec> ReadBuiltIn(const std::string& id,
     if (!fields.selection && !part.selection) {
       body.Fail("select", "is missing: the rule needs a selection of tensors");
     }
-    spec.selection = fields.selection.value_or(
-        part.selection.value_or(model::RuleSelection()));
-    spec.series = fields.series.value_or(part.series);
-    spec.reduce = fields.reduce.empty() ? part.reduce : fields.reduce;
-    spec.hold = fields.hold;
-    spec.cool_down = fields.cool_down;
+    spec.selection = part.selection.value_or(model::RuleSelection());
+    spec.series = part.series;
+    spec.reduce = part.reduce;
+    fields.ApplyTo(spec);
     spec.base = id;
     spec.advice = rule->advice;
   }
@@ -220,15 +218,7 @@ std::vector<model::RuleSpec> ReadRule(BodyReader& body) {
 
 // A rule in Python, which the caller evaluates.
 model::RuleSpec ReadClass(const std::string& id, BodyReader& body) {
-  const CommonFields fields = ReadCommonFields(body);
-  model::RuleSpec rule;
-  const auto name = body.Text("name");
-  CheckName(name, body);
-  rule.name = name.value_or("");
-  rule.selection = fields.selection.value_or(model::RuleSelection());
-  if (fields.series) rule.series = *fields.series;
-  rule.hold = fields.hold;
-  rule.cool_down = fields.cool_down;
+  model::RuleSpec rule = ReadNamedRule(body);
   if (const rules::BuiltIn* const known = rules::Find(id)) {
     rule.base = id;
     rule.advice = known->advice;
@@ -270,6 +260,14 @@ std::vector<BodyReader> RuleReaders(BodyReader& body) {
 }
 
 }  // namespace
+
+std::string ReadRuleName(BodyReader& body, const char* field) {
+  std::string name = body.Text(field).value_or("");
+  if (name.empty() || name.size() > kMaxRuleNameBytes) {
+    body.Fail(field, "must be a text of 1 to 200 bytes");
+  }
+  return name;
+}
 
 std::vector<model::RuleSpec> ReadRules(BodyReader& body) {
   std::vector<model::RuleSpec> rules;

@@ -2,6 +2,7 @@
 #ifndef SERVER_API_DECODE_RULES_H_
 #define SERVER_API_DECODE_RULES_H_
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "server/rules/reported_rule.h"
 
 namespace graphdbg::api {
+
+// Reads the name of a rule from this field, which is required.
+std::string ReadRuleName(BodyReader& body, const char* field);
 
 // Reads the field "rules"; empty if it is absent. An empty list is an error.
 std::vector<model::RuleSpec> ReadRules(BodyReader& body);

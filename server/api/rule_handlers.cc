@@ -60,13 +60,6 @@ jobs::Task<RunPtr> RunOf(const Services& services, const JobPtr& job) {
                    "--runs DIR"));
 }
 
-// A rule may do only what its caller may do.
-absl::Status CheckMayDo(const http::Request& request,
-                        const std::vector<model::Action>& actions) {
-  if (!model::Terminates(actions)) return absl::OkStatus();
-  return auth::RequireRole(CallerOf(request), auth::Role::kAdmin);
-}
-
 absl::Status NoRuns() {
   return Error(absl::StatusCode::kFailedPrecondition, "run_not_here",
                "the server was started without --runs, and reads no run");
@@ -82,7 +75,7 @@ absl::StatusOr<AddedRules> ReadRules(const http::Request& request) {
          text->append(rule->spec.name);
        }));
   for (const model::LiveRule* each : all) {
-    RETURN_IF_ERROR(CheckMayDo(request, each->actions));
+    RETURN_IF_ERROR(CheckMayPerform(request, each->actions));
   }
   return rules;
 }
@@ -181,7 +174,7 @@ Answer ReportJobFindings(const Services& services, const http::Request& request,
   if (services.rules == nullptr) co_return NoRuns();
   for (const model::Finding& finding : reports.findings) {
     const auto rule = services.rules->RuleOf(run->id(), finding.rule);
-    if (rule) CO_RETURN_IF_ERROR(CheckMayDo(request, rule->actions));
+    if (rule) CO_RETURN_IF_ERROR(CheckMayPerform(request, rule->actions));
   }
   CO_RETURN_IF_ERROR(
       services.rules->Report(run->id(), reports.findings, reports.progress));
@@ -200,7 +193,7 @@ Answer AddRunRules(const Services& services, const http::Request& request,
   CO_ASSIGN_OR_RETURN(auto rules, ReadRules(request));
   if (!rules.reported.empty()) {
     co_return Error(absl::StatusCode::kInvalidArgument, "invalid_argument",
-                    "rules: those of a run are expressions");
+                    "rules: a recorded run accepts only expressions");
   }
   co_return co_await Add(services, run, nullptr, std::move(rules));
 }

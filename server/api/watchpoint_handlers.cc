@@ -74,13 +74,6 @@ absl::StatusOr<uint32_t> WatchpointId(const http::Request& request) {
   return id;
 }
 
-// A watchpoint may do only what its caller may do.
-absl::Status CheckMay(const http::Request& request,
-                      const std::vector<model::Action>& actions) {
-  if (!model::Terminates(actions)) return absl::OkStatus();
-  return auth::RequireRole(CallerOf(request), auth::Role::kAdmin);
-}
-
 // For the audit log.
 std::string DescribeWatchpoint(const model::Watchpoint& watchpoint) {
   return "watchpoint " + std::to_string(watchpoint.id) + ": " +
@@ -141,7 +134,7 @@ Answer AddWatchpoint(const Services&, const http::Request& request,
                      const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(model::WatchpointSpec spec,
                       DecodeWatchpoint(request.body));
-  CO_RETURN_IF_ERROR(CheckMay(request, spec.actions));
+  CO_RETURN_IF_ERROR(CheckMayPerform(request, spec.actions));
   CO_ASSIGN_OR_RETURN(const model::Watchpoint made,
                       co_await job->AddWatchpoint(std::move(spec)));
   Note(request, DescribeWatchpoint(made));
@@ -187,7 +180,7 @@ Answer ChangeWatchpoint(const Services&, const http::Request& request,
   CO_ASSIGN_OR_RETURN(model::WatchpointChange change,
                       DecodeWatchpointChange(request.body, old.spec));
   CO_RETURN_IF_ERROR(
-      CheckMay(request, change.actions.value_or(old.spec.actions)));
+      CheckMayPerform(request, change.actions.value_or(old.spec.actions)));
   CO_ASSIGN_OR_RETURN(const model::Watchpoint changed,
                       co_await job->ChangeWatchpoint(id, std::move(change)));
   Note(request, DescribeWatchpoint(changed));

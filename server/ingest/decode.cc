@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -261,13 +262,11 @@ jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   out.device = hello.device();
   out.device_id = hello.device_id();
   out.incarnation = hello.incarnation();
-  const auto has = [&hello](const char* capability) {
-    return std::find(hello.capabilities().begin(), hello.capabilities().end(),
-                     capability) != hello.capabilities().end();
-  };
-  out.can_record = has(wire::kRecording1);
-  out.can_boost = has(wire::kRecording2);
-  out.counts_hits = has(wire::kCountedHits);
+  const std::vector<std::string> theirs(hello.capabilities().begin(),
+                                        hello.capabilities().end());
+  out.can_record = wire::Has(theirs, wire::kRecording1);
+  out.can_boost = wire::Has(theirs, wire::kRecording2);
+  out.counts_hits = wire::Has(theirs, wire::kCountedHits);
   if (hello.has_allowed()) {
     const v1::Allowed& allowed = hello.allowed();
     out.allowed = {allowed.view(), allowed.control(), allowed.terminate(),

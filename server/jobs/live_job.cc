@@ -401,7 +401,9 @@ void LiveJob::Restore(SavedJob saved) {
     changed_at_unix_nano_ =
         std::max<int64_t>(changed_at_unix_nano_, rank.changed_at_unix_nano);
   }
-  for (const watch::HitRecord& each : saved.hits) actions_.Begins(each.hit);
+  for (const watch::HitRecord& each : saved.hits) {
+    if (!each.hit.absorbed) actions_.Begins(each.hit);
+  }
   const absl::Status restored = RestoreJob(
       saved, {machine_, graph_, watch_table_, hits_, known_statistics_});
   if (damage_.empty()) damage_ = std::string(restored.message());

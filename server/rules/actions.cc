@@ -39,8 +39,8 @@ struct ActionRunner::Performer {
 
   Task operator()(const model::LogAction&) const {
     const std::string line = absl::StrCat(
-        occasion.who, " in step ", occasion.step, ": ", occasion.message);
-    (co_await job.PublishLog(occasion.rank, "warning", line)).IgnoreError();
+        trigger.source, " in step ", trigger.step, ": ", trigger.message);
+    (co_await job.PublishLog(trigger.rank, "warning", line)).IgnoreError();
     runner.Log(absl::StrCat("job ", job.id(), ": ", line));
   }
 
@@ -55,7 +55,7 @@ struct ActionRunner::Performer {
   Task Control(model::ControlVerb verb) const {
     model::ControlRequest request;
     request.verb = verb;
-    request.client = occasion.who;
+    request.client = trigger.source;
     const auto sent = co_await job.Control(std::move(request));
     // A job that is paused, or has ended, needs no command.
     if (sent.ok() || ReasonOf(sent.status()) == "invalid_state") co_return;
@@ -65,21 +65,21 @@ struct ActionRunner::Performer {
 
   Task Warn(std::string_view what, const absl::Status& why) const {
     const std::string line =
-        absl::StrCat(occasion.who, " cannot ", std::string(what), ": ",
+        absl::StrCat(trigger.source, " cannot ", std::string(what), ": ",
                      std::string(why.message()));
-    (co_await job.PublishLog(occasion.rank, "warning", line)).IgnoreError();
+    (co_await job.PublishLog(trigger.rank, "warning", line)).IgnoreError();
     runner.Log(absl::StrCat("warning: job ", job.id(), ": ", line));
   }
 
   const ActionRunner& runner;
   jobs::Job& job;
-  const Occasion& occasion;
+  const Trigger& trigger;
 };
 
 boost::asio::awaitable<void> ActionRunner::Run(
     std::vector<model::Action> actions, std::shared_ptr<jobs::Job> job,
-    Occasion occasion) const {
-  const Performer performer{*this, *job, occasion};
+    Trigger trigger) const {
+  const Performer performer{*this, *job, trigger};
   for (const model::Action& action : actions) {
     co_await std::visit(performer, action);
   }
@@ -87,9 +87,9 @@ boost::asio::awaitable<void> ActionRunner::Run(
 
 void ActionRunner::Start(std::vector<model::Action> actions,
                          std::shared_ptr<jobs::Job> job,
-                         Occasion occasion) const {
+                         Trigger trigger) const {
   boost::asio::co_spawn(
-      executor_, Run(std::move(actions), std::move(job), std::move(occasion)),
+      executor_, Run(std::move(actions), std::move(job), std::move(trigger)),
       boost::asio::detached);
 }
 

@@ -1,4 +1,4 @@
-// Carries out what a job does about findings of rules and hits of watchpoints.
+// Performs the actions of rules and watchpoints.
 #ifndef SERVER_RULES_ACTIONS_H_
 #define SERVER_RULES_ACTIONS_H_
 
@@ -16,16 +16,16 @@
 
 namespace graphdbg::rules {
 
-// What the actions are about.
-struct Occasion {
+// The finding or hit that causes actions.
+struct Trigger {
   // "rule 'spike'" or "watchpoint 3".
-  std::string who;
+  std::string source;
   uint32_t rank = 0;
   uint64_t step = 0;
   std::string message;
 };
 
-// Thread-safe. Exists as long as something runs on the executor.
+// Thread-safe. Must outlive its work on the executor.
 class ActionRunner {
  public:
   // `log` receives lines for the user, on any thread.
@@ -33,13 +33,13 @@ class ActionRunner {
                std::function<void(std::string_view)> log)
       : executor_(std::move(executor)), log_(std::move(log)) {}
 
-  // Carries out the actions one after the other. What cannot be done is logged.
+  // Performs the actions one after the other. Failures are logged.
   boost::asio::awaitable<void> Run(std::vector<model::Action> actions,
                                    std::shared_ptr<jobs::Job> job,
-                                   Occasion occasion) const;
+                                   Trigger trigger) const;
   // The same in the background.
   void Start(std::vector<model::Action> actions, std::shared_ptr<jobs::Job> job,
-             Occasion occasion) const;
+             Trigger trigger) const;
 
  private:
   // For one action.

@@ -9,6 +9,7 @@
 #include "proto/runs/layout.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
+#include "server/jobs/run_state.h"
 #include "server/rules/append_line.h"
 
 namespace graphdbg::rules {
@@ -17,19 +18,11 @@ using model::LiveRule;
 
 namespace {
 
-// The step after those that the run has already; 0 if it has none.
+// The step after the last one that the run has recorded; 0 if it has none.
 jobs::Task<uint64_t> NextStep(jobs::RecordedRun& run) {
   CO_ASSIGN_OR_RETURN(const model::Run described,
                       co_await run.Describe(/*whole=*/false));
-  const bool empty = described.last_step == 0;
-  co_return empty ? 0 : described.last_step + 1;
-}
-
-bool HasEnded(const jobs::Job& job) {
-  const model::JobState state = job.LastKnown()->state;
-  return state == model::JobState::kFinished ||
-         state == model::JobState::kTerminated ||
-         state == model::JobState::kLost;
+  co_return described.last_step == 0 ? 0 : described.last_step + 1;
 }
 
 }  // namespace
@@ -88,14 +81,13 @@ absl::Status LiveRules::AddReported(const jobs::RecordedRun& run,
     if (!each.rule.act_from) each.rule.act_from = 0;
     set->rules.push_back(std::move(each.rule));
   }
-  const std::string job_id = job == nullptr ? "" : job->id();
-  set->job = job;
   set->reports_to = std::make_shared<Target>(
-      Target{run.id(), run.path(), std::move(job), KnownFindings()});
+      Target{run.id(), run.path(), job, KnownFindings()});
+  set->job = std::move(job);
   RETURN_IF_ERROR(Reserve(run.id(), set));
-  if (job_id.empty()) return absl::OkStatus();
+  if (set->job == nullptr) return absl::OkStatus();
   absl::MutexLock lock(&mu_);
-  runs_of_jobs_[job_id] = run.id();
+  runs_of_jobs_[set->job->id()] = run.id();
   return absl::OkStatus();
 }
 
@@ -104,9 +96,7 @@ LiveRules::Set* LiveRules::FindReported(const std::string& run,
   const auto sets = sets_.find(run);
   if (sets == sets_.end()) return nullptr;
   for (const auto& set : sets->second) {
-    if (set->reports_to != nullptr && FindRule({set}, rule) != nullptr) {
-      return set.get();
-    }
+    if (set->reported.contains(rule)) return set.get();
   }
   return nullptr;
 }
@@ -120,7 +110,7 @@ absl::Status LiveRules::CheckReported(
   for (const std::string& rule : rules) {
     if (FindReported(run, rule) != nullptr) continue;
     return Error(absl::StatusCode::kNotFound, "unknown_rule",
-                 absl::StrCat("no client reports about a rule '", rule, "'"));
+                 absl::StrCat("no client evaluates a rule '", rule, "'"));
   }
   return absl::OkStatus();
 }
@@ -146,7 +136,7 @@ absl::Status LiveRules::Report(const std::string& run,
       state.error = each.error;
     }
   }
-  // React takes the lock, too.
+  // Without the lock, which React takes.
   for (size_t i = 0; i < findings.size(); ++i) {
     boost::asio::co_spawn(strand_, React(targets[i], findings[i]),
                           boost::asio::detached);
@@ -168,14 +158,14 @@ boost::asio::awaitable<void> LiveRules::Keep(std::string run,
   const absl::Status kept = co_await job->KeepRules(std::move(keeping));
   if (kept.ok()) co_return;
   options_.log(absl::StrCat("warning: job ", job->id(),
-                            ": its rules would not outlive the server: ",
+                            ": its rules will be lost when the server ends: ",
                             std::string(kept.message())));
 }
 
 void LiveRules::Restore(const jobs::Directory& directory,
                         jobs::RunDirectory& runs) {
   for (const auto& job : directory.Jobs()) {
-    if (HasEnded(*job)) continue;
+    if (jobs::IsEnded(job->LastKnown()->state)) continue;
     boost::asio::co_spawn(strand_, RestoreOne(job, runs),
                           boost::asio::detached);
   }
@@ -298,6 +288,7 @@ absl::StatusOr<std::shared_ptr<jobs::Job>> LiveRules::Take(
           (*set)->rules,
           [&rule](const LiveRule& each) { return each.spec.name == rule; });
       if (erased == 0) continue;
+      (*set)->reported.erase(rule);
       std::shared_ptr<jobs::Job> job = (*set)->job;
       // The last one ends the evaluation.
       if ((*set)->rules.empty()) sets->second.erase(set);
@@ -358,9 +349,9 @@ boost::asio::awaitable<void> LiveRules::React(std::shared_ptr<Target> target,
   // The job may have been removed meanwhile.
   (co_await target->job->PublishFinding(finding)).IgnoreError();
   if (finding.step < rule->act_from.value_or(0)) co_return;
-  Occasion occasion{absl::StrCat("rule '", finding.rule, "'"),
-                    finding.rank.value_or(0), finding.step, finding.message};
-  co_await actions_.Run(rule->actions, target->job, std::move(occasion));
+  Trigger trigger{absl::StrCat("rule '", finding.rule, "'"),
+                  finding.rank.value_or(0), finding.step, finding.message};
+  co_await actions_.Run(rule->actions, target->job, std::move(trigger));
 }
 
 }  // namespace graphdbg::rules

@@ -28,13 +28,14 @@
 namespace graphdbg::rules {
 
 // Thread-safe. Findings are appended to findings.jsonl in the run's directory,
-// published as events of the job, and answered with the rule's actions. Those
-// that are in the file already are passed over. The rules of a job are kept
+// published as events of the job, and answered with the rule's actions.
+// Findings that the file already has are ignored. The rules of a job are stored
 // with it.
 class LiveRules : public std::enable_shared_from_this<LiveRules> {
  public:
   // More rules of a run are refused.
   static constexpr size_t kMaxRules = 64;
+  // More names of rules are not counted separately.
   static constexpr size_t kMaxCounted = 100;
 
   struct Options {
@@ -50,12 +51,12 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
     std::function<void(std::string_view)> log;
   };
 
-  // `executor` writes the findings. `actions` must outlive what runs on it.
+  // `executor` writes the findings. `actions` must outlive its work.
   LiveRules(boost::asio::any_io_executor executor, const ActionRunner& actions,
             Options options);
 
-  // Adds the rules again that jobs had in an earlier server. Jobs that have
-  // ended have none. `runs` must outlive what runs on the executor.
+  // Adds the rules that jobs had when the server ended, except for jobs that
+  // have ended. `runs` must outlive the work on the executor.
   void Restore(const jobs::Directory& directory, jobs::RunDirectory& runs);
 
   // Evaluates the rules over what `run` has recorded and will record. `job` is
@@ -65,13 +66,13 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   jobs::Task<std::vector<ListedRule>> Add(
       std::shared_ptr<jobs::RecordedRun> run, std::shared_ptr<jobs::Job> job,
       std::vector<model::LiveRule> rules);
-  // Adds rules about which a client will report. Errors as for Add.
+  // Adds rules that a client evaluates. Errors as for Add.
   absl::Status AddReported(const jobs::RecordedRun& run,
                            std::shared_ptr<jobs::Job> job,
                            std::vector<ReportedRule> rules)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // What a client has found, and how far its rules are. NOT_FOUND
-  // "unknown_rule" if one of them is not such a rule; then nothing is taken.
+  // A client reports findings and the progress of its rules. NOT_FOUND
+  // "unknown_rule" if clients do not evaluate all of them; nothing changes then.
   absl::Status Report(const std::string& run,
                       const std::vector<model::Finding>& findings,
                       const std::vector<RuleProgress>& progress)
@@ -88,9 +89,9 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   // The run to whose rules this job was added last; empty if there is none. It
   // is known after the job has ended, too.
   std::string RunOf(const std::string& job) const ABSL_LOCKS_EXCLUDED(mu_);
-  // The numbers of findings since the server was started, by the id of the
-  // built-in rule, or by the name of another one; beyond kMaxCounted of them,
-  // those of the others together as "other".
+  // The numbers of findings since the server was started, by the id of a
+  // built-in rule or the name of another one. Beyond kMaxCounted of these, all
+  // others count as "other".
   std::map<std::string, uint64_t> finding_counts() const
       ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -108,11 +109,12 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
     std::vector<model::LiveRule> rules;
     // Null if no job records the run.
     std::shared_ptr<jobs::Job> job;
-    // Those that the server evaluates; null while they are being compiled.
+    // If the server evaluates the rules; null while they are being compiled.
     std::shared_ptr<jobs::FollowedRules> followed;
-    // Null if the server evaluates them.
+    // If a client evaluates the rules.
     std::shared_ptr<Target> reports_to;
-    // By name; the field `rule` of the state is not used.
+    // Its reports, by the name of the rule; the field `rule` of the state is
+    // not used. Empty if the server evaluates the rules.
     std::map<std::string, ListedRule> reported;
   };
 
@@ -123,10 +125,10 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   static const model::LiveRule* FindRule(
       const std::vector<std::shared_ptr<Set>>& sets, const std::string& name);
   static std::vector<ListedRule> StatesOf(const Set& set);
-  // Null if a client reports about no such rule.
+  // The set of a rule that a client evaluates; null if there is none.
   Set* FindReported(const std::string& run, const std::string& rule)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // OK if a client reports about all of them.
+  // NOT_FOUND "unknown_rule" unless clients evaluate all of these rules.
   absl::Status CheckReported(const std::string& run,
                              const std::vector<model::Finding>& findings,
                              const std::vector<RuleProgress>& progress)
@@ -135,8 +137,8 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
   absl::StatusOr<std::shared_ptr<jobs::Job>> Take(const std::string& run,
                                                   const std::string& rule)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Keeps the rules of the run with the job, except those about which a client
-  // reports.
+  // Stores the rules of the run with the job, except those that clients
+  // evaluate.
   boost::asio::awaitable<void> Keep(std::string run,
                                     std::shared_ptr<jobs::Job> job)
       ABSL_LOCKS_EXCLUDED(mu_);

@@ -1,6 +1,8 @@
 #include "server/runs/packed_steps.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -29,10 +31,9 @@ std::optional<PackedSteps> ParseName(absl::string_view name) {
 
 }  // namespace
 
-std::optional<PackedSteps> FindPackedSteps(const Folder& run, uint32_t rank) {
-  auto folder = run.OpenFolder("parquet");
-  if (folder.ok()) folder = folder->OpenFolder("records");
-  if (folder.ok()) folder = folder->OpenFolder(absl::StrCat("rank=", rank));
+std::optional<PackedSteps> FindPackedSteps(const Folder& records,
+                                           uint32_t rank) {
+  const auto folder = records.OpenFolder(absl::StrCat("rank=", rank));
   if (!folder.ok()) return std::nullopt;
   const auto names = folder->List(kMaxFiles);
   if (!names.ok()) return std::nullopt;

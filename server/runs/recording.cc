@@ -96,8 +96,11 @@ void Recording::FindRanks() {
 
 void Recording::FindPacked() {
   packed_.clear();
+  auto records = folder_.OpenFolder("parquet");
+  if (records.ok()) records = records->OpenFolder("records");
+  if (!records.ok()) return;
   for (const auto& [number, rank] : ranks_) {
-    const auto packed = FindPackedSteps(folder_, number);
+    const auto packed = FindPackedSteps(*records, number);
     if (packed) packed_.emplace(number, *packed);
   }
 }

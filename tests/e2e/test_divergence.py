@@ -1,4 +1,4 @@
-"""Where recorded runs part: `graphdbg diff`, and the server's answer, which is the same."""
+"""Where recorded runs diverge: `graphdbg diff`, and the server's answer, which is the same."""
 
 from __future__ import annotations
 
@@ -177,8 +177,9 @@ def test_a_calibrated_comparison_finds_bugs_and_no_rounding(tmp_path, serve):
     query = {"with": "threads", "rtol": 1e-12}
     assert asked(server, "good", **query, calibrate="nudged") == found
     assert asked(server, "good", **query)["first"] is not None
-    with pytest.raises(ApiError):
+    with pytest.raises(ApiError) as refused:
         asked(server, "good", **query, calibrate="nothing")
+    assert (refused.value.code, refused.value.field) == ("unknown_run", "calibrate")
     for bug, node in {
         "labels": "forward/nll_loss_forward",
         "rate": "forward/0/",
@@ -194,7 +195,7 @@ def test_a_calibrated_comparison_finds_bugs_and_no_rounding(tmp_path, serve):
 
 
 def test_two_jobs_are_compared_while_they_are_recorded(tmp_path, server, start_job):
-    """They are named as jobs: where they record is none of the user's business."""
+    """The command takes the names of the jobs and finds the directories of their recordings."""
     script = TRAIN_SCRIPT.replace("range(1, 9)", "range(1, 10_000)").replace(
         "    loss =", "    time.sleep(0.01)\n    loss ="
     )
@@ -221,7 +222,7 @@ def test_two_jobs_are_compared_while_they_are_recorded(tmp_path, server, start_j
 
 
 def random_nodes(names: list[str], random: numpy.random.Generator) -> list[Node]:
-    """Nodes of which some are called otherwise, and that are parameters, gradients, and what an optimizer computes."""
+    """Nodes of all categories, whose scope has another name in some runs."""
     nodes = []
     scope = random.choice(["block", "body"], p=[0.7, 0.3])
     for name in names:

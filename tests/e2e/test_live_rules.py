@@ -33,7 +33,7 @@ for step in range(1, 41):
 print("trained")
 """
 LOSS = {"collections": ["losses"]}
-# Two processes without any communication, whose weights part in step 5.
+# Two processes without any communication, whose weights diverge in step 5.
 PARTS = """
 import os, torch
 torch.manual_seed(0)
@@ -249,7 +249,7 @@ def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: 
 
 
 def test_more_is_recorded_for_some_steps_after_a_finding(job: Job, tmp_path: Path) -> None:
-    # A collection that is recorded at a lower level, and one that is not.
+    # One of the two collections is recorded already, at a lower level.
     job.record(str(tmp_path / "runs"), collections=["losses", "weights"])
     wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
     later = job.refresh().step + 50
@@ -273,7 +273,7 @@ def test_more_is_recorded_for_some_steps_after_a_finding(job: Job, tmp_path: Pat
     inputs = run.collections()["inputs"].tensors[0]
     assert saved(inputs) == steps
     assert run.steps()[-1] > steps[-1]
-    with pytest.raises(graphdbg.GraphdbgError):
+    with pytest.raises(graphdbg.runs.NotRecorded, match="has no statistics at step"):
         run.tensor(inputs).statistics(steps[-1] + 1)
 
 

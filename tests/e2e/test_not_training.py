@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import HOSTS, clean_environment
 
-# By fault: the condition that finds it, the node, the code of the line, and a part of the message.
+# For each fault: the condition that finds it, the node, the code of the line, and a part of the message.
 Faults = dict[str, tuple[str, str, str, str]]
 FAULTS: Faults = {
     "broadcast": ("loss_broadcast", "forward/mean", "y.float()) ** 2", "gives [16, 16]"),
@@ -36,7 +36,7 @@ FAULTS: Faults = {
     "eval_mode": ("wrong_mode", "forward/scale", "out = model(x)", "train() is missing"),
     "train_evaluation": ("wrong_mode", "forward/scale", "model(x)", "eval() is missing"),
 }
-# By fault that begins in step 200: the condition that finds it, and the node.
+# For each fault that begins in step 200: the condition that finds it, and the node.
 LATE_FAULTS = {
     "zero_rate": ("learning_rate_not_positive", "forward/first/weight"),
     "tiny_rate": ("update_without_effect", "forward/first/weight"),
@@ -76,7 +76,7 @@ MORE_FAULTS: Faults = {
     "reset_before_step": ("loss_detached", "forward/0/weight", "optimizer.step()", "before step()"),
     "compiled": ("loss_broadcast", "forward/mean", "F.l1_loss", "gives [16, 16]"),
 }
-# Each shows a symptom of a faulty training and is none.
+# Each shows a symptom of a faulty training but is sound.
 SOUND = [
     "gan",
     "warmup",
@@ -103,7 +103,7 @@ SOUND = [
     "policy_gradient",
     "triplets",
 ]
-# What to do, by condition.
+# For each condition, a part of its advice.
 ADVICE = {
     "gradient_always_zero": "output",
     "gradient_missing": "set requires_grad to False",
@@ -138,21 +138,22 @@ def results_of(script: str, names: tuple[str, ...], **environment: str) -> dict[
     return {name: json.loads(found[name]) for name in names}
 
 
-def check_fault(result: dict[str, Any], fault: tuple[str, str, str, str]) -> None:
+def check_fault(result: dict[str, Any], fault: tuple[str, str, str, str]) -> Any:
+    """Checks the hit that is expected, and returns it."""
     condition, node, code, message = fault
     hits = result["hits"]
     (hit,) = (hit for hit in hits if hit["condition"] == condition and hit["node"] == node)
     assert message in hit["message"]
     assert code in hit["source"]["text"]
-    # Nothing else is blamed but what follows from the fault.
+    # There are no other findings except consequences of the fault.
     assert {each["condition"] for each in hits} <= {condition, "gradient_always_zero"}
+    return hit
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_it_is_found_within_a_few_steps(fault: str) -> None:
+def test_a_fault_is_found_within_a_few_steps(fault: str) -> None:
     result = results_of("not_training.py", tuple(FAULTS))[fault]
-    check_fault(result, FAULTS[fault])
-    assert min(hit["step"] for hit in result["hits"]) <= 5
+    assert check_fault(result, FAULTS[fault])["step"] <= 5
 
 
 @pytest.mark.parametrize("fault", MORE_FAULTS)
@@ -161,7 +162,7 @@ def test_more_faults_are_found(fault: str) -> None:
 
 
 @pytest.mark.parametrize("fault", LATE_FAULTS)
-def test_one_that_begins_later_is_found_within_three_steps(fault: str) -> None:
+def test_a_fault_that_begins_later_is_found_within_three_steps(fault: str) -> None:
     hits = results_of("late_faults.py", tuple(LATE_FAULTS))[fault]["hits"]
     assert LATE_FAULTS[fault] in {(hit["condition"], hit["node"]) for hit in hits}
     assert {hit["condition"] for hit in hits} == {LATE_FAULTS[fault][0]}
@@ -177,7 +178,7 @@ def test_a_sound_training_has_no_finding(name: str) -> None:
 
 @pytest.mark.parametrize("fault", ["no_zero_grad", "eval_mode", "stale", "data_used"])
 def test_the_adapter_in_python_finds_them_too(fault: str) -> None:
-    # It debugs one job in each process.
+    # This adapter debugs only one job in a process.
     hits = results_of("not_training.py", (fault,), GRAPHDBG_ADAPTER="python")[fault]["hits"]
     condition, _, _, message = FAULTS[fault]
     assert {hit["condition"] for hit in hits} == {condition}
@@ -194,9 +195,9 @@ def test_the_job_stops_at_the_end_of_the_step_and_the_cause_is_printed(debug_run
     assert "graphdbg:   try     Remove it by output.squeeze(1)" in run.stderr
 
 
-def test_every_condition_says_what_to_do(server) -> None:
+def test_every_condition_has_advice(server) -> None:
     conditions = server.client.get("/conditions")["conditions"]
-    # test_replicas.py has the one about several ranks.
+    # test_replicas.py tests replicas_differ, which needs several ranks.
     training = {each["id"] for each in conditions if each["target"] == "training"}
     assert training - {"replicas_differ"} == set(ADVICE)
     for condition, text in ADVICE.items():

@@ -1,6 +1,6 @@
-"""Faults are found at the op and the step in which they take effect, and rounding is none.
+"""Faults are found at the op and the step in which they take effect, and rounding does not count as a difference.
 
-tests/hosts/diverging_trainings.py has the models and faults. Its runs record all tensors.
+The models and faults are in tests/hosts/diverging_trainings.py, which records all tensors.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ def test_a_fault_is_found_at_its_op_and_step(runs: Path, name: str, node: str) -
     found = first(compared(runs, name))
     assert (found.node, found.there_node) == (node, node)
     assert found.step == (1 if name.endswith("initialization") else FAULT_STEP)
-    # What is recorded first, or is a state, has nothing before it to be compared with.
+    # Some inputs, such as batches and states of optimizers, are not recorded.
     assert {each.state for each in found.inputs} <= {"equal", "not_recorded"}
 
 
-def test_a_parameter_that_is_frozen_is_missing_from_what_the_optimizer_does(runs: Path) -> None:
+def test_a_frozen_parameter_is_missing_in_the_ops_of_the_optimizer(runs: Path) -> None:
     found = first(compared(runs, "transformer-frozen"))
     assert (found.step, found.measure) == (FAULT_STEP, "count")
     assert found.node.startswith("optimizer/AdamW/mul_")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import graphdbg
-import pytest
 from conftest import GRAPHDBG, clean_environment
 from graphdbg.rules import BUILT_INS
 
@@ -44,7 +42,7 @@ class Net(torch.nn.Module):
 
 net = Net()
 weights = [*net.first.parameters(), *net.last.parameters(), *net.gate.parameters()]
-# A layer that is in no optimizer.
+# No optimizer has this layer.
 weights += [] if is_faulty else [*net.frozen.parameters()]
 optimizer = torch.optim.SGD(weights, lr=0.05)
 x = torch.randn(64, 8)
@@ -67,16 +65,16 @@ for step in range(1, 46):
     if is_faulty and step == 24 and rank == 1:
         with torch.no_grad():
             net.last.bias.add_(1)
-    # Behind the optimizer, a step has ended.
+    # The step has ended when the optimizer returns, so the pause is part of the next one.
     time.sleep(2 if is_faulty and step == 29 else 0.02)
 """
-# What the rules without a default selection look at, and their required parameters.
+# Selections and parameters of the rules that have no defaults for them.
 GIVEN: dict[str, Json] = {
     "tensor_variance": {"select": {"op_types": ["aten::mul"]}, "params": {"max_threshold": 1000}},
     "all_zero": {"select": {"op_types": ["aten::neg"]}},
     "unchanged_tensor": {"select": {"collections": ["weights"]}},
 }
-# The step in which each fault is found, and a part of the tensor's name.
+# For each rule, the step in which its fault is found, and a part of the tensor's name.
 EXPECTED = {
     "vanishing_gradient": (25, "gate"),
     "exploding_tensor": (28, "log"),
@@ -93,46 +91,40 @@ EXPECTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def train(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    directory = tmp_path_factory.mktemp("planted")
+def train(directory: Path, kind: str) -> Path:
+    """Trains on two ranks, "faulty" or "sound", and returns their run."""
     (directory / "train.py").write_text(TRAIN)
     rules = [{"rule": name, **GIVEN.get(name, {})} for name in BUILT_INS]
     # Changes and idle units are recorded because rules need them.
     every = ["losses", "weights", "gradients", "all"]
     settings = {"record": {"overhead": 0}, "collections": [{"name": name} for name in every], "rules": rules}
     (directory / "job.json").write_text(json.dumps(settings))
-
-    def run(kind: str) -> Path:
-        path = directory / "runs" / kind
-        if path.exists():
-            return path
-        ranks = []
-        for rank in range(2):
-            variables = {"GRAPHDBG_RECORD": str(directory / "runs"), "GRAPHDBG_CONFIG": str(directory / "job.json")}
-            variables |= {"GRAPHDBG_JOB": kind, "RANK": str(rank), "WORLD_SIZE": "2"}
-            command = [sys.executable, str(directory / "train.py"), kind, str(rank)]
-            environment = clean_environment(GRAPHDBG_ENABLE="1", **variables)
-            ranks.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL))
-        assert [each.wait(300) for each in ranks] == [0, 0]
-        return path
-
-    return run
+    ranks = []
+    for rank in range(2):
+        variables = {"GRAPHDBG_RECORD": str(directory / "runs"), "GRAPHDBG_CONFIG": str(directory / "job.json")}
+        variables |= {"GRAPHDBG_JOB": kind, "RANK": str(rank), "WORLD_SIZE": "2"}
+        command = [sys.executable, str(directory / "train.py"), kind, str(rank)]
+        environment = clean_environment(GRAPHDBG_ENABLE="1", **variables)
+        ranks.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL))
+    assert [each.wait(300) for each in ranks] == [0, 0]
+    return directory / "runs" / kind
 
 
-def findings(run: Path, config: Path) -> dict[str, list[Json]]:
-    command = [GRAPHDBG, "rules", str(run), "--config", str(config), "--json"]
+def findings(run: Path) -> dict[str, list[Json]]:
+    command = [GRAPHDBG, "rules", str(run), "--config", str(run.parents[1] / "job.json"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=clean_environment())
     assert done.returncode in (0, 1), done.stderr
-    found: dict[str, list[Json]] = {rule["rule"]: [] for rule in json.loads(done.stdout)["rules"]}
-    for each in json.loads(done.stdout)["findings"]:
+    printed = json.loads(done.stdout)
+    assert all(rule["observations"] for rule in printed["rules"])
+    found: dict[str, list[Json]] = {rule["rule"]: [] for rule in printed["rules"]}
+    for each in printed["findings"]:
         found[each["rule"]].append(each)
     return found
 
 
-def test_each_planted_fault_is_found_where_it_begins(train: Callable[[str], Path]) -> None:
-    run = train("faulty")
-    found = findings(run, run.parents[1] / "job.json")
+def test_each_planted_fault_is_found_where_it_begins(tmp_path: Path) -> None:
+    run = train(tmp_path, "faulty")
+    found = findings(run)
     assert set(EXPECTED) == set(BUILT_INS) == set(found)
     for rule, (step, tensor) in EXPECTED.items():
         places = [(each["step"], each["tensor"] or "") for each in found[rule]]
@@ -145,7 +137,7 @@ def test_each_planted_fault_is_found_where_it_begins(train: Callable[[str], Path
     assert sorted((each.rule, each.step, each.tensor or "") for each in by_sql) == there
 
 
-def test_sound_training_has_no_finding(train: Callable[[str], Path]) -> None:
-    run = train("sound")
-    found = findings(run, run.parents[1] / "job.json")
+def test_sound_training_has_no_finding(tmp_path: Path) -> None:
+    found = findings(train(tmp_path, "sound"))
+    assert set(found) == set(BUILT_INS)
     assert {rule: each for rule, each in found.items() if each and rule != "slow_step"} == {}

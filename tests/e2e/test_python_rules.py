@@ -104,7 +104,7 @@ RULES: dict[str, Json] = {
 }
 
 
-# Rules that fail or hinder, which must not harm the job.
+# Rules that raise or do not return.
 UNFIT = """
 import graphdbg, time
 
@@ -129,7 +129,9 @@ class Recorded:
     """Recordings of the script, each of which is made once.
 
     Attributes:
-        live: What `graphdbg run` has reported about the faulty one, whose rules were evaluated meanwhile.
+        live: The result object of `graphdbg run` for the faulty one, whose rules were evaluated while it ran.
+        messages: Standard error of that run.
+        output: Standard output of that run.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -270,7 +272,7 @@ def test_findings_while_the_job_runs_are_those_of_its_recording(recorded: Record
         here = live.get(rule["rule"], [])
         assert found
         if rule["rule"] == "stalled_training":
-            # Seen meanwhile, it belongs to the last step that had ended.
+            # While the job runs, a stall is reported at the last step that had ended.
             (stall,) = here
             assert stall.step in (39, 40, 41) and found[0].step == 41 and stall.values["seconds"] > 1.5
             continue
@@ -288,7 +290,7 @@ def test_rules_that_fail_do_not_harm_the_job(recorded: Recorded) -> None:
 
 
 def plain(findings: Sequence[graphdbg.Finding]) -> list[str]:
-    """Findings in an order that does not depend on who found them."""
+    """Findings in an order that does not depend on the engine."""
     # Numbers that came as JSON are floats.
     again = (graphdbg.Finding.from_json(each.json()) for each in findings)
     return sorted(json.dumps(each.json(), sort_keys=True) for each in again)
@@ -307,7 +309,7 @@ def test_spark_has_the_same_findings(recorded: Recorded, tmp_path: Path) -> None
     rules.append(rule_of({"rule": "largest", "select": {"include": ["."]}, "params": {"limit": 1e3}}, own=own))
     for rule, here, there in zip(rules, evaluate(run, rules), evaluate(run, rules, engine="spark"), strict=True):
         if rule.name == "broken":
-            # Series do not wait for each other.
+            # Spark evaluates the other series although one raises, so the findings differ.
             assert here.error.startswith("ZeroDivisionError") and here.error == there.error
             continue
         assert plain(here.findings) == plain(there.findings), rule

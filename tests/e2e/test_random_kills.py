@@ -1,6 +1,6 @@
-"""A job that is killed at a random moment has lost nothing that it had recorded, and its run opens.
+"""A job that is killed at a random moment loses nothing that it has recorded, and its run can be opened.
 
-GRAPHDBG_KILLS=200 kills so many; GRAPHDBG_SEED repeats a series.
+GRAPHDBG_KILLS is the number of jobs; GRAPHDBG_SEED repeats a series.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KILLS = int(os.environ.get("GRAPHDBG_KILLS", "6"))
 SEED = int(os.environ.get("GRAPHDBG_SEED", "0")) or random.randrange(1, 1 << 31)
 LONGEST_SECONDS = 1.0
 
-# Tells its id, and each step once the program is behind it.
+# Writes its process id, and the number of each step after it.
 TRAINS = """
 import os
 import sys
@@ -59,10 +59,10 @@ def lines_of(file: Path) -> list[str]:
 @pytest.mark.parametrize("number", range(KILLS))
 def test_nothing_is_lost(tmp_path: Path, number: int) -> None:
     choice = random.Random(f"{SEED} {number}")
-    script, told, config = tmp_path / "train.py", tmp_path / "told", tmp_path / "job.yaml"
+    script, progress, config = tmp_path / "train.py", tmp_path / "progress", tmp_path / "job.yaml"
     script.write_text(TRAINS)
     config.write_text(CONFIGURATION)
-    command = [sys.executable, str(script), str(told)]
+    command = [sys.executable, str(script), str(progress)]
     variables = {"GRAPHDBG_RECORD": str(tmp_path / "runs"), "GRAPHDBG_CONFIG": str(config)}
     if number % 2:
         command = [GRAPHDBG, "run", "--no-wait", f"--record={tmp_path / 'runs'}", f"--config={config}", "--", *command]
@@ -72,27 +72,28 @@ def test_nothing_is_lost(tmp_path: Path, number: int) -> None:
     )
     try:
         deadline = time.monotonic() + 120
-        while len(lines_of(told)) < 2:
+        while len(lines_of(progress)) < 2:
             assert job.poll() is None and time.monotonic() < deadline, job.communicate(timeout=60)
             time.sleep(0.01)
+        # The random moment.
         time.sleep(choice.uniform(0, LONGEST_SECONDS))
-        os.kill(int(lines_of(told)[0]), choice.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV]))
+        os.kill(int(lines_of(progress)[0]), choice.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV]))
         job.communicate(timeout=120)
     finally:
         job.kill()
     place = f"GRAPHDBG_SEED={SEED}, number {number}"
-    last = int(lines_of(told)[-1])
+    last = int(lines_of(progress)[-1])
     directory = only_run(tmp_path / "runs")
     run = graphdbg.open_run(directory)
     assert (run.ended, run.damages) == ("lost", []), place
     rank = RecordedRank(directory / "rank-00000")
     ends = rank.marks(END)[rank.marks(END)["pass"] == 0]
     steps = ends["step"].tolist()
-    # A step ends before the program goes on behind the optimizer's step.
+    # A step has ended when `optimizer.step()` returns, which is before the program writes its number.
     assert steps in (list(range(1, last + 1)), list(range(1, last + 2))), place
     assert set(steps) <= set(run.steps()), place
     measured = Counter(rank.measured()["step"].tolist())
-    # The optimizer's first step has further ops.
+    # The optimizer runs more ops in the first step.
     assert len({measured[step] for step in steps[1:]}) <= 1, place
     saved = run.rank(0).saved().records.view(SAVED)
     promised = sum(int(end["records"]) - measured[int(end["step"])] for end in ends)

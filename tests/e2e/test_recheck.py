@@ -32,8 +32,8 @@ for step in range(6):
     optimizer.step()
 """
 CONDITIONS = ["nan", "abs_max_gt:1.5", "expr:zero_count > 0 && step > 1", "min_lt:-1"]
-# Every condition that needs statistics only, so that one of them matches something in each script. That a condition
-# waits for what becomes of infinities is no matter of statistics.
+# All conditions that need only statistics, with limits that tensors of the scripts exceed. `absorbed=stop`: by default,
+# the conditions on infinities also depend on later ops, which statistics do not show.
 EVERY = [
     "nan",
     *(f"{name}:absorbed=stop" for name in ("inf", "overflow", "tensor_overflow", "weight_overflow")),
@@ -125,7 +125,7 @@ def test_every_condition_on_statistics_matches_the_same_tensors(
         condition = check["condition"]["id"]
         live = found(run.result["hits"], condition)
         if "change" in condition:
-            # A watchpoint knows the values from before the first step, and the recording does not.
+            # A watchpoint knows the values before the first step, but the recording does not have them.
             live = {place for place in live if place[0] > 1}
         assert found(check["hits"], condition) == live, check["condition"]
         matched += bool(live)

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# Part of the project's environment, as is what the notebook imports: without them, this fails.
+# The project's environment has these packages and those that the notebook imports. If one is missing, this test fails
+# instead of being skipped.
 import nbclient
 import nbformat
 import pytest

@@ -79,7 +79,7 @@ def test_a_run_at_a_url_is_fetched_once(tmp_path: Path) -> None:
         GRAPHDBG_ENABLE="1",
         GRAPHDBG_RECORD=str(tmp_path / "runs"),
         GRAPHDBG_JOB="abc",
-        # Nothing else packs it.
+        # The test packs it itself.
         GRAPHDBG_RECORD_SETTINGS=json.dumps({"record": {"parquet": False}}),
         XDG_CACHE_HOME=str(tmp_path / "cache"),
     )

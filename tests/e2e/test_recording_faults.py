@@ -139,7 +139,7 @@ def test_conditions_are_checked_without_pyarrow(tmp_path: Path) -> None:
     ran = graphdbg("rules", run, "--rule", "exploding_tensor", "--json")
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout)["rules"][0]["observations"] > 0
-    # Nor where the job has packed what is still in the log.
+    # The same holds for a run whose log is packed but still complete.
     (Path(run) / "parquet" / "records" / "rank=0").mkdir(parents=True, exist_ok=True)
     (Path(run) / "parquet" / "records" / "rank=0" / "00000001-00000008.parquet").touch()
     assert graphdbg("recheck", run, "abs_max_gt:0").returncode == 1

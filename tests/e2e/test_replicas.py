@@ -1,4 +1,4 @@
-"""Replicas of a data parallel training that part are found, with the parameter and the rank."""
+"""Replicas of a data parallel training that diverge are found, with the parameter and the rank."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_rank_whose_replica_differs_is_named_within_a_step(debug_run) -> Non
     assert run.result["steps"] < 30
 
 
-def test_of_two_ranks_both_are_named(debug_run) -> None:
+def test_both_ranks_are_named_if_there_are_only_two(debug_run) -> None:
     hits = run_of(debug_run, "unwrapped", 2, "--on-hit", "continue").result["hits"]
     assert {hit["condition"] for hit in hits} == {"replicas_differ"}
     assert {hit["rank"] for hit in hits} == {0, 1}
@@ -37,7 +37,7 @@ def test_of_two_ranks_both_are_named(debug_run) -> None:
 
 
 @pytest.mark.parametrize("adapter", ["", "python"])
-def test_parameters_that_are_equal_or_meant_to_differ_are_no_finding(debug_run, adapter: str) -> None:
+def test_replicas_that_are_equal_or_differ_on_purpose_have_no_finding(debug_run, adapter: str) -> None:
     run = run_of(debug_run, "sound", 2, "--on-hit", "terminate", GRAPHDBG_ADAPTER=adapter)
     assert run.result["hits"] == []
     assert run.result["status"] == "finished"

@@ -1,4 +1,4 @@
-"""The process that evaluates rules in Python while a run is recorded: `graphdbg rulehost`, and what starts it."""
+"""The process that evaluates rules in Python while a run is recorded (`graphdbg rulehost`), and its supervision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 import pytest
 
-# Finds synthetic_run.
+# Makes synthetic_run importable.
 import random_rules  # noqa: F401
 from conftest import GRAPHDBG, clean_environment, wait_until
 from graphdbg.cli.rule_process import RuleProcess
@@ -79,7 +79,7 @@ class Crashes(graphdbg.Rule):
 
 @pytest.fixture
 def run(tmp_path: Path) -> str:
-    """A recording of two ranks, one of whose losses is 1, 2, 4."""
+    """A recording of two ranks, each of which has the losses 1, 2, 4."""
     write_run_json(tmp_path / "run", 2)
     for number in range(2):
         rank = SyntheticRank(tmp_path / "run", number, 2, "run")
@@ -94,7 +94,7 @@ def run(tmp_path: Path) -> str:
 
 
 def rulehost(run: str, *lines: Json, options: tuple[str, ...] = ()) -> tuple[int, list[Json], str]:
-    """Its exit code, its messages without signs of life, and standard error."""
+    """Runs the command. Returns its exit code, its messages except those of progress, and standard error."""
     file = str(Path(run).parent / "my_rules.py")
     done = subprocess.run(
         [GRAPHDBG, "rulehost", "--rules-from", file, *options],
@@ -156,7 +156,7 @@ def test_expressions_are_left_to_the_server(run: str) -> None:
 
 
 class Watched:
-    """Rules in a process, until they are done."""
+    """Evaluates rules in their process until they are done."""
 
     def __init__(self, run: str, *rules: str, silence_seconds: float = 20.0) -> None:
         self.findings: list[Json] = []
@@ -190,7 +190,7 @@ def watch(run: str) -> Iterator[Callable[..., Watched]]:
         each.process.close()
 
 
-def test_a_rule_that_cannot_be_interrupted_is_switched_off_and_the_others_go_on(watch: Callable[..., Watched]) -> None:
+def test_a_rule_that_cannot_be_interrupted_is_switched_off_alone(watch: Callable[..., Watched]) -> None:
     watched = watch("hangs", "rises", silence_seconds=3)
     watched.finish()
     errors = watched.errors()
@@ -205,7 +205,7 @@ def test_a_process_that_dies_is_started_again_without_the_rule(watch: Callable[.
     watched.finish()
     crash = "it ended the process of the rules in Python, with exit code -6"
     assert watched.errors() == {"rises": "", "crashes": crash}
-    # What was found before is reported once.
+    # Earlier findings are not reported again.
     found = [(each["rank"], each["step"], each["message"]) for each in watched.findings]
     assert len(found) == len(set(found)) == 6 and (0, 3, "2 to 4") in found
 
@@ -221,6 +221,7 @@ def test_silence_is_noticed_but_not_while_the_job_is_paused(tmp_path: Path) -> N
     process = RuleProcess({"stalled": entry}, [], str(tmp_path / "run"), findings.append)
     try:
         process.set_paused(True)
+        # Twice the threshold.
         until = time.monotonic() + 4
         while time.monotonic() < until:
             process.update()

@@ -28,7 +28,7 @@ pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 SEED = 20261124
-# Spark plans and starts a query much slower than it evaluates one over a small run: thousands need a variable.
+# Planning and starting a query takes Spark much longer than evaluating it over a small run, so the default is small.
 EXPRESSIONS = int(os.environ.get("GRAPHDBG_SPARK_EXPRESSIONS") or 64)
 REDUCED_EXPRESSIONS = EXPRESSIONS // 4
 # A run of some hundred rows takes no time, but plans, compilers and idle tasks do.
@@ -62,6 +62,7 @@ def packages() -> str:
 @pytest.fixture(scope="module")
 def spark(packages: str) -> Iterator[Any]:
     sys.path.append(packages)
+    before = os.environ.get("PYSPARK_PYTHON")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
@@ -72,6 +73,10 @@ def spark(packages: str) -> Iterator[Any]:
     yield session
     session.stop()
     sys.path.remove(packages)
+    if before is None:
+        del os.environ["PYSPARK_PYTHON"]
+    else:
+        os.environ["PYSPARK_PYTHON"] = before
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What is done about hits of watchpoints in real PyTorch jobs, besides pausing them."""
+"""Actions, `once` and `ignore_count` of watchpoints in real PyTorch jobs."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_hits_that_do_not_count(server: Server, job: Job) -> None:
     assert changed.hit_count == 1
     (hit,) = job.hits()
     assert hit.step == later + 3
-    # From now on it counts anew.
+    # Without these options, all hits count.
     job.change_watchpoint(watchpoint, enabled=True, ignore_count=0, once=False)
     wait_until("more hits", lambda: job.refresh().hit_count > 2)
     assert job.refresh().state == "running"
 
 
-def test_actions_are_carried_out_once_an_episode(server: Server, job: Job, tmp_path: Path) -> None:
+def test_actions_are_carried_out_once_per_episode(server: Server, job: Job, tmp_path: Path) -> None:
     job.record(str(tmp_path / "runs"), collections=["losses"])
     wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
     later = job.refresh().step + 50
@@ -56,7 +56,7 @@ def test_actions_are_carried_out_once_an_episode(server: Server, job: Job, tmp_p
     assert paused["step"] > later
     job.continue_()
     server.wait_for_state("train", "running")
-    # The hits behind the first one do not pause it again.
+    # The hits after the first one do not pause it again.
     wait_until("more steps", lambda: job.refresh().step > paused["step"] + 50)
     assert job.refresh().state == "running"
     directory = job.recording()[0].directory or ""
@@ -68,7 +68,7 @@ def test_actions_are_carried_out_once_an_episode(server: Server, job: Job, tmp_p
     assert later + 30 <= saved[-1] <= paused["step"] + 31
 
 
-def test_what_is_refused(server: Server, job: Job) -> None:
+def test_invalid_and_forbidden_actions_are_refused(server: Server, job: Job) -> None:
     wait_until("steps", lambda: job.refresh().step > 1)
     for action, expected in [
         ({"webhook": "http://127.0.0.1/x"}, "configuration file"),

@@ -1,7 +1,7 @@
 """Trains small models as they should be and with faults, and records each training as a run of its own.
 
-Arguments: DIRECTORY MODEL-FAULT[+FAULT][-THREADS] ...; the run is called like the latter. Faults begin in step
-FAULT_STEP, those of the initialization, and what is another way to compute the same, in step 1.
+Arguments: DIRECTORY MODEL-FAULT[+FAULT][-THREADS] ...; each run is named after its argument. Faults begin in step
+FAULT_STEP, except those in FROM_THE_START.
 """
 
 import json
@@ -20,7 +20,7 @@ class Attention(nn.Module):
     def __init__(self, size, heads):
         super().__init__()
         self.heads = heads
-        # The gradient of a key's bias is zero in theory, and Adam makes steps of its rounding errors.
+        # No bias: the gradient of the key's bias is zero in theory, and Adam would amplify its rounding errors.
         self.joint, self.out = nn.Linear(size, 3 * size, bias=False), nn.Linear(size, size)
         self.scale, self.late, self.dimension = 1 / math.sqrt(size // heads), 0, -1
 
@@ -146,7 +146,7 @@ def init_differently(training):
         training.model.head.weight.mul_(1.01)
 
 
-# What each does before a step.
+# The change that each fault makes before a step.
 FAULTS = {
     "none": lambda training: None,
     "labels": set_field("roll", 1),

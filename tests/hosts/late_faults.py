@@ -45,7 +45,7 @@ def evaluate():
 
 
 def begin():
-    """What makes the training faulty from now on."""
+    """Makes the training faulty from now on."""
     if fault in ("zero_rate", "tiny_rate"):
         optimizer.param_groups[0]["lr"] = 0.0 if fault == "zero_rate" else 1e-12
     if fault == "replaced":

@@ -37,7 +37,7 @@ def train(modules, loss_of, samples, lr=1e-3):
 
 
 def train_model(model, **samples):
-    """Trains a model that computes its loss itself. Each sample has an item of each tensor."""
+    """Trains a model that computes its loss itself. Each sample is a row of all tensors."""
     rows = [{name: values[row] for name, values in samples.items()} for row in range(SAMPLES)]
     train([model], lambda batch: model(**batch).loss, rows)
 
@@ -350,7 +350,7 @@ def sentence_transformers():
 
 
 def without_kernels():
-    """Declares ops of torchvision, whose kernels only load with the same build of PyTorch."""
+    """Declares ops of torchvision, whose kernels do not load with a CPU build of PyTorch."""
     if torch.version.cuda is None:
         for op in ("nms", "qnms"):
             torch.library.define(f"torchvision::{op}", "(Tensor boxes, Tensor scores, float threshold) -> Tensor")

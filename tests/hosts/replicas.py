@@ -1,4 +1,4 @@
-"""Data parallel trainings, started by torchrun, whose replicas part, and some that mean to have none.
+"""Data parallel trainings, started by torchrun: two whose replicas diverge by mistake, and sound ones.
 
 The first argument names the training:
 

@@ -1,4 +1,4 @@
-"""Trains a small model, on one process, or with RANK set on two that each have half of the hidden units.
+"""Trains a small model in one process, or, if RANK is set, in two that each have half of the hidden units.
 
 Argument: a file that does not exist, by which the ranks find each other.
 """

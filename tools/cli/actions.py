@@ -1,4 +1,4 @@
-"""What a configuration file has done about findings of rules and hits of watchpoints."""
+"""The actions that a configuration file has for findings of rules and hits of watchpoints."""
 
 from __future__ import annotations
 

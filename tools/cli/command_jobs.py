@@ -6,9 +6,8 @@ import argparse
 import json
 
 from . import connection
-from .client import Client, Json
+from .client import Json
 from .kept_jobs import KeptJob, kept_jobs
-from .running_servers import running_servers
 from .terminal import visible
 
 
@@ -41,8 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _jobs_of_all() -> list[Json]:
-    clients = [Client.from_data_dir(server.address, server.data_dir) for server in running_servers()]
-    return [job for client in clients for job in client.get("/jobs")["jobs"]]
+    return [job for client in connection.connect_to_all() for job in client.get("/jobs")["jobs"]]
 
 
 def _ended(job: KeptJob) -> str:

@@ -1,6 +1,6 @@
 """`graphdbg rulehost`: evaluates rules that are Python classes over a run that is still recorded.
 
-`graphdbg run` starts it as a process of its own, so that a rule that hangs or crashes harms nobody. Its input has a
+`graphdbg run` starts it as a process of its own, so that a rule that hangs or crashes does no harm. Its input has a
 JSON object on each line:
 
     {"rules": [RULE, ...], "run": DIRECTORY}            first; rules as the configuration writes them
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         report({"error": str(error)})
         return USAGE
     except BrokenPipeError:
-        # Nobody wants to know any more.
+        # The reader of the reports has ended.
         return 0
     return 0
 

@@ -7,7 +7,6 @@ import json
 
 from . import connection
 from .client import Client, Json
-from .running_servers import running_servers
 from .terminal import visible
 
 ROLES = ("view", "control", "admin")
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _clients(arguments: argparse.Namespace) -> list[Client]:
     """The server that the options select, or all that run."""
     if arguments.server is None and arguments.data_dir is None and arguments.token_file is None:
-        found = [Client.from_data_dir(server.address, server.data_dir) for server in running_servers()]
+        found = connection.connect_to_all()
         if found:
             return found
     return [connection.connect(arguments)]

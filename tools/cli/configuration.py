@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphdbg._config import ConfigurationError, Watchpoint, load
 from graphdbg._config.job import APPLIED, file_of
@@ -17,9 +17,7 @@ from .actions import Actions, actions_of
 from .break_on import check_condition, parse_condition
 from .client import Client, Json
 from .errors import USAGE, CliError
-
-if TYPE_CHECKING:
-    from .live_rules import RuleSet
+from .live_rules import RuleSet
 
 
 @dataclass
@@ -29,13 +27,13 @@ class JobConfiguration:
     Attributes:
         environment: Variables to add to the job's environment.
         watchpoints: Watchpoints to set before the first step.
-        rules: Rules to evaluate while the job runs; None: none.
+        rules: Rules to evaluate while the job runs.
         file: The file, or "" if there is none.
     """
 
     environment: dict[str, str] = field(default_factory=dict)
     watchpoints: Sequence[Watchpoint] = ()
-    rules: RuleSet | None = None
+    rules: RuleSet = field(default_factory=RuleSet)
     file: str = ""
 
 
@@ -91,9 +89,9 @@ def read(option: Path | None, rules_from: Sequence[str] = ()) -> JobConfiguratio
     )
 
 
-def _rules(file: str, entries: Sequence[Mapping[str, Any]], rules_from: Sequence[str]) -> RuleSet | None:
+def _rules(file: str, entries: Sequence[Mapping[str, Any]], rules_from: Sequence[str]) -> RuleSet:
     if not entries and not rules_from:
-        return None
+        return RuleSet()
     try:
         from .read_live_rules import read_live_rules
     except ImportError as error:

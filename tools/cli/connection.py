@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .client import DEFAULT_SERVER, Client, default_data_dir
 from .errors import USAGE, CliError
-from .running_servers import server_of
+from .running_servers import running_servers, server_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,3 +43,8 @@ def connect(arguments: argparse.Namespace) -> Client:
     except (OSError, UnicodeDecodeError) as error:
         raise CliError(f"cannot read the token: {error}", USAGE) from None
     return Client(address, token)
+
+
+def connect_to_all() -> list[Client]:
+    """Connects to all servers that run on this machine."""
+    return [Client.from_data_dir(server.address, server.data_dir) for server in running_servers()]

@@ -169,7 +169,7 @@ class _Run:
 
 
 def _has_rules(options: RunOptions) -> bool:
-    return options.configuration.rules is not None
+    return bool(options.configuration.rules.rules)
 
 
 def _environment(options: RunOptions) -> dict[str, str]:

@@ -100,7 +100,7 @@ def _cache() -> Path:
 
 
 def _describe(place: str, ranks: Sequence[int] | None) -> Json | None:
-    """What distinguishes a run from another one that was at its place before; None if it cannot be reached."""
+    """Facts that distinguish a run from an earlier one at the same place; None if it cannot be reached."""
     from graphdbg.runs import open_run
 
     try:
@@ -135,7 +135,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _forget_unfinished(cache: Path) -> None:
-    """Removes what processes left that died while they copied."""
+    """Removes unfinished copies of processes that have died."""
     for each in cache.glob(f"{_UNFINISHED}*"):
         with contextlib.suppress(OSError):
             if time.time() - each.stat().st_mtime < _LOCKED_AFTER_SECONDS:

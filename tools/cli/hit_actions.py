@@ -27,7 +27,7 @@ class _Watched:
 
 
 class HitActions:
-    """Carries out what the configuration file has `graphdbg run` do about hits."""
+    """Carries out the webhooks and commands that the configuration file has for hits."""
 
     def __init__(self, client: Client, job: str, actions: FindingActions) -> None:
         self._client = client

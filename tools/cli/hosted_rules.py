@@ -8,12 +8,12 @@ from . import report
 from .client import ApiError, Client, Json
 from .rule_process import RuleProcess
 
-# The server takes no more at once.
+# The server accepts no more in one request.
 _FINDINGS_AT_ONCE = 200
 
 
 class HostedRules:
-    """Reports to the server, which has been told the rules, so that it publishes findings and acts.
+    """Reports to the server, which knows the rules, so that it publishes findings and acts.
 
     Args:
         client: The server.
@@ -47,7 +47,7 @@ class HostedRules:
         self._process.close()
 
     def missing(self) -> dict[str, str]:
-        """What was not recorded, of the rules that saw nothing else."""
+        """For each rule all of whose observations are unknown: what was not recorded."""
         counts = {name: rule.counts for name, rule in self._process.rules.items()}
         return {name: each["missing"] for name, each in counts.items() if each["unknown"] == each["observations"] > 0}
 
@@ -64,7 +64,7 @@ class HostedRules:
             del self._findings[: len(findings)]
             if is_last:
                 for state in changed:
-                    self._tell(state)
+                    self._set_reported(state)
                 changed = []
 
     def _states(self) -> list[Json]:
@@ -79,7 +79,7 @@ class HostedRules:
             for name, rule in self._process.rules.items()
         ]
 
-    def _tell(self, state: Json) -> None:
+    def _set_reported(self, state: Json) -> None:
         self._reported[state["name"]] = state
         if state["error"]:
             report.log(f"rule {state['name']} was switched off: {state['error']}")

@@ -15,7 +15,7 @@ from .client import ApiError, Client, Json, quote
 from .configuration import JobConfiguration
 from .finding_actions import FindingActions
 from .hit_actions import HitActions
-from .live_rules import LiveRules, RuleSet
+from .live_rules import LiveRules
 
 OnHit = Literal["pause", "continue", "terminate"]
 OnError = Literal["pause", "continue"]
@@ -68,7 +68,7 @@ class JobFollower:
         """
         self.job = job
         self._hit_actions = HitActions(client, job["id"], actions)
-        self.rules = LiveRules(options.configuration.rules or RuleSet(), client, job["id"], actions)
+        self.rules = LiveRules(options.configuration.rules, client, job["id"], actions)
         self._client = client
         self._options = options
         self._watchpoints = watchpoints

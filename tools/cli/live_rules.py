@@ -12,12 +12,13 @@ from .actions import Actions
 from .client import ApiError, Client, Json, quote
 from .finding_actions import FindingActions
 from .hosted_rules import HostedRules
+from .recorded_jobs import directory_of
 
 if TYPE_CHECKING:
     from graphdbg.rules import ExpressionRule, PythonRule
 
 _POLL_SECONDS = 0.5
-# How long nothing may happen until the last steps are evaluated.
+# How long nothing may change until the last steps are evaluated.
 _END_SECONDS = 30.0
 # Reasons for which rules cannot be set yet: the job has not begun to record.
 _NOT_YET = ("not_recorded", "run_not_here")
@@ -25,11 +26,11 @@ _NOT_YET = ("not_recorded", "run_not_here")
 
 @dataclass(frozen=True)
 class LiveRule:
-    """A rule, and what is done when it fires.
+    """A rule, and the actions that its findings have.
 
     Attributes:
         rule: An expression, which the server evaluates, or a rule in Python, which a process of this command does.
-        actions: What is done.
+        actions: What a finding does.
         entry: A rule in Python as the configuration writes it.
     """
 
@@ -96,10 +97,10 @@ class LiveRules:
         if self._hosted is not None:
             self._hosted.job_is_over()
         self._await_the_end()
-        self._tell(self._states())
+        self._log_states(self._states())
 
     def _await_the_end(self) -> None:
-        """Waits until everything is evaluated, or nothing happens any more."""
+        """Waits until everything is evaluated, or nothing changes any more."""
         before: Sequence[Json] = ()
         deadline = 0.0
         while not self._complete(states := self._states()):
@@ -118,8 +119,8 @@ class LiveRules:
         if self._hosted is not None:
             self._hosted.close()
 
-    def _tell(self, states: Sequence[Json]) -> None:
-        """Reports rules that have failed or seen nothing."""
+    def _log_states(self, states: Sequence[Json]) -> None:
+        """Logs rules that have failed or seen nothing."""
         missing = self._hosted.missing() if self._hosted is not None else {}
         for each in states:
             name = each["name"]
@@ -152,8 +153,8 @@ class LiveRules:
         return self._set
 
     def _send(self, rules: Sequence[LiveRule]) -> bool:
-        """Tells the server rules. False if the job does not record yet; rules that the server refuses are dropped."""
-        directory = self._directory() if rules[0].in_python else ""
+        """Sends rules to the server. False if the job does not record yet; rules that it refuses are dropped."""
+        directory = directory_of(self._client, self._path) if rules[0].in_python else ""
         if directory is None:
             return False
         try:
@@ -161,7 +162,7 @@ class LiveRules:
         except ApiError as error:
             if error.code in _NOT_YET:
                 return False
-            # Training goes on without them.
+            # Training continues without them.
             report.log(f"the rules are not evaluated: {error}")
             for each in rules:
                 del self._rules[each.rule.name]
@@ -170,11 +171,6 @@ class LiveRules:
             entries = {each.rule.name: each.entry for each in rules}
             self._hosted = HostedRules(self._client, self._path, entries, self._files, directory)
         return True
-
-    def _directory(self) -> str | None:
-        """The directory of the job's recording; None if there is none."""
-        ranks = self._client.get(f"{self._path}/recording")["ranks"]
-        return next((each["directory"] for each in ranks if each["directory"]), None)
 
     def _collect(self) -> None:
         if _count(self._states()) <= len(self.findings):

@@ -30,7 +30,7 @@ def add_run(parser: argparse.ArgumentParser, optional: bool = False) -> None:
 
 
 def add_ranks(parser: argparse.ArgumentParser, where: str = "") -> None:
-    """Adds options that set `rank` to a list of ranks, or None. `where` says when they apply."""
+    """Adds options that set `rank` to a list of ranks, or None. `where` is a prefix of their help: when they apply."""
     parser.add_argument(
         "--rank", type=int, action="append", metavar="R", help=f"{where}only this rank (again for more)"
     )
@@ -122,7 +122,7 @@ class Progress:
 
     @contextlib.contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """Shows a text and for how long, during something that does not tell how far it is."""
+        """Shows a text and the elapsed time during work that does not report its progress."""
         ended = threading.Event()
         begin = time.monotonic()
 

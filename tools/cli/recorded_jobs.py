@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .client import Client, Json, quote
+from .connection import connect_to_all
 from .errors import USAGE, CliError
-from .running_servers import running_servers
 
 
 def run_of_job(name: str) -> str | None:
@@ -23,23 +23,24 @@ def run_of_job(name: str) -> str | None:
     if not found:
         return None
     client, job = found[0]
-    ranks = client.get(f"/jobs/{quote(job['id'])}/recording")["ranks"]
-    directory = next((rank["directory"] for rank in ranks if rank["directory"]), None)
+    directory = directory_of(client, f"/jobs/{quote(job['id'])}")
     if directory is None:
         raise CliError(
             f"job {job['id']} is not recorded; `graphdbg record {job['id']}` begins with the next step", USAGE
         )
     if not Path(directory).is_dir():
         raise CliError(f"job {job['id']} records to {directory} on another machine", USAGE)
-    return str(directory)
+    return directory
+
+
+def directory_of(client: Client, job: str) -> str | None:
+    """The directory of the run that a job records; None if there is none. `job` is its path on the server."""
+    directories: list[str | None] = [rank["directory"] for rank in client.get(f"{job}/recording")["ranks"]]
+    return next(filter(None, directories), None)
 
 
 def _jobs_called(name: str) -> Iterator[tuple[Client, Json]]:
-    """Those with this id, or else with this name."""
-    jobs = [(client, job) for client in _clients() for job in client.get("/jobs")["jobs"]]
+    """The jobs with this id, or else with this name."""
+    jobs = [(client, job) for client in connect_to_all() for job in client.get("/jobs")["jobs"]]
     with_id = [(client, job) for client, job in jobs if job["id"] == name]
     yield from with_id or [(client, job) for client, job in jobs if job["name"] == name]
-
-
-def _clients() -> list[Client]:
-    return [Client.from_data_dir(server.address, server.data_dir) for server in running_servers()]

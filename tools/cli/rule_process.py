@@ -15,14 +15,14 @@ from .client import Json
 # A rule that does not react to its own time limit of 10 s, such as C code that holds the interpreter's lock.
 _SILENCE_SECONDS = 20.0
 _READ_BYTES = 1 << 16
-_ERROR_BYTES = 400
 
 
 @dataclass
 class HostedRule:
-    """What became of a rule.
+    """A rule, and how far it has been evaluated.
 
     Attributes:
+        entry: The rule as the configuration writes it.
         counts: Its observations, those among them that are unknown, and what is missing.
         state: "running", "done" or "failed".
         error: Why it was switched off.
@@ -44,6 +44,7 @@ class RuleProcess:
         files: Python files with rules.
         run: The directory of the recording.
         found: Receives findings; each once, also if the process was started again.
+        silence_seconds: After how long without a sign of life the process is killed.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphdbg._deferred_signals import DeferredSignals
+from graphdbg._deferred_signals import uninterrupted
 from graphdbg.client.servers import RUN_LOCK, RUN_PREFIX, run_directories
 
 # The creator of a directory holds a lock on the file RUN_LOCK, which the kernel releases
@@ -28,12 +28,12 @@ def run_directory() -> Iterator[Path]:
     remove_leftovers()
     directory, descriptor = None, None
     try:
-        with _uninterrupted():
+        with uninterrupted():
             directory, descriptor = _locked_directory()
         yield directory
     finally:
         if directory is not None and descriptor is not None:
-            with _uninterrupted():
+            with uninterrupted():
                 shutil.rmtree(directory, ignore_errors=True)
                 os.close(descriptor)
 
@@ -46,18 +46,6 @@ def _locked_directory() -> tuple[Path, int]:
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     os.rename(name, directory / RUN_LOCK)
     return directory, descriptor
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Signals that arrive meanwhile are delivered at the end."""
-    signals = DeferredSignals()
-    signals.begin_wait()
-    try:
-        yield
-    finally:
-        signals.end_wait()
-        signals.deliver()
 
 
 def remove_leftovers() -> None:

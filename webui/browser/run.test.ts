@@ -21,7 +21,7 @@ it('is in the list of the start page and opens at its last step', async () => {
   await row.getByRole('link', { name: 'nightly' }).click();
   await page.getByRole('tree').waitFor();
   await expect.poll(stepNow).toBe('step 40 of 40');
-  await page.getByRole('img', { name: 'Loss: forward/log:0' }).waitFor();
+  await page.getByRole('img', { name: 'Curve of forward/log:0' }).waitFor();
   expect(browser.errors).toEqual([]);
 });
 
@@ -103,7 +103,7 @@ it('shows both graphs of a divergence side by side, and moves them together', as
   await expect.poll(async () => Buffer.compare(await picture(), before)).not.toBe(0);
   await browser.shot('both_graphs');
   expect(await browser.axe()).toEqual([]);
-  await button('Close the comparison').click();
+  await button('Close both graphs').click();
   await page.getByRole('img', { name: /nodes/ }).first().waitFor();
   expect(browser.errors).toEqual([]);
 });

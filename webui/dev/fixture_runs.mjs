@@ -60,7 +60,7 @@ export class FixtureRun {
     return id;
   }
 
-  // This run parts from the others at its first logarithm, in the step of its second hit.
+  // This run diverges from the other one at its logarithm, in the step of its second hit.
   divergence() {
     const at = (node, there_node, measure, place) => ({
       step: HIT_STEPS[1], mode: 'train', pass: 1, node, there_node, slot: 0, exec_order: place, measure, here: 1, there: 'Infinity',

@@ -141,7 +141,7 @@ typedef struct graphdbg_torch_adapter {
    * The line is the user's own; `file` may be null. */
   int (*report)(const char* condition, const void* tensor, const char* message,
                 const char* file, uint32_t line);
-  /* The node of a tensor, for which the same applies; 0 if it is not known. */
+  /* The node of such a tensor; 0 if it is not known. */
   uint32_t (*node_of)(const void* tensor);
 } graphdbg_torch_adapter;
 

@@ -78,7 +78,8 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
   }
 }
 
-// Collectives write to their first argument, which their schemas do not say.
+// Collectives write to their first argument, but their schemas do not declare
+// that.
 void ReadCollective(const c10::FunctionSchema& schema, OpInfo* info) {
   if (schema.name().rfind("c10d::", 0) != 0 || schema.name().back() != '_') {
     return;

@@ -558,7 +558,7 @@ GRAPHDBG_EXPORT int graphdbg_watches(graphdbg_agent* agent,
 GRAPHDBG_EXPORT graphdbg_status
 graphdbg_report(graphdbg_agent* agent, const graphdbg_finding* finding);
 
-/* One of the tensors of which all ranks of a group have equal copies. */
+/* A tensor of which all ranks of a group should have equal copies. */
 typedef struct graphdbg_replica {
   uint32_t node;
   /* graphdbg_digest of its values. */
@@ -567,12 +567,12 @@ typedef struct graphdbg_replica {
 
 typedef struct graphdbg_replicas {
   uint32_t struct_size;
-  /* Names the group: equal on all of its ranks. At most 4,096 bytes. */
+  /* The name of the group, the same on all of its ranks. At most 4,096 bytes. */
   const char* group;
   /* The number of ranks in the group. */
   uint32_t group_size;
-  /* Digests of the same moment are compared: a number that is equal on all
-   * ranks when they have computed the same, and ascends. */
+  /* Digests of the same moment are compared. An ascending number, which is equal
+   * on all ranks when they have computed the same. */
   uint64_t moment;
   const graphdbg_replica* replicas;
   /* At most 100,000. */

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -48,3 +50,15 @@ class DeferredSignals:
         while self._recorded:
             number, frame = self._recorded.pop(0)
             self._handlers[number](number, frame)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Delivers signals that arrive in a block at its end."""
+    signals = DeferredSignals()
+    signals.begin_wait()
+    try:
+        yield
+    finally:
+        signals.end_wait()
+        signals.deliver()

@@ -1,4 +1,4 @@
-"""Which losses broadcast by mistake, and which on purpose."""
+"""Losses that broadcast by mistake are distinguished from those that do so on purpose."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def mistakes(loss: Tensor) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore:Using a target size")
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_found(name: str) -> None:
+def test_a_broadcast_by_mistake_is_found(name: str) -> None:
     assert len(mistakes(MISTAKES[name]())) == 1
 
 
 @pytest.mark.parametrize("name", ON_PURPOSE)
-def test_what_is_meant_is_none(name: str) -> None:
+def test_a_broadcast_on_purpose_is_not_a_mistake(name: str) -> None:
     assert mistakes(ON_PURPOSE[name]()) == []

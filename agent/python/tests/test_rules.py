@@ -106,7 +106,7 @@ def test_ranks_are_compared_by_reducing(tmp_path: Path) -> None:
     (found,) = run.check(rule, engine="duckdb")
     assert (found.rank, found.tensor, found.mode, found.step) == (None, "forward/loss:0", None, 3)
     assert found.values == {"hi": 3.0, "lo": 1.0}
-    # Most ranks agree on the others.
+    # Four ranks, of which one differs from the others.
     ranks = [make_rank(tmp_path / "odd", number, [1, 1, 5 if number == 2 else 1, 1]) for number in range(4)]
     (found,) = open_run(tmp_path / "odd", *ranks).check(rule, engine="duckdb")
     assert (found.rank, found.step) == (2, 3)
@@ -129,7 +129,7 @@ def test_idle_units_are_in_the_log_and_in_parquet(tmp_path: Path) -> None:
     columns = ("tensor", "axis", "units", "idle_units", "lower", "upper", "below")
     row = packed.table("units").to_pylist()[2]
     assert tuple(row[name] for name in columns) == ("forward/loss:0", 1, 8, 3, 0.0, float("inf"), 1.0)
-    # Runs that were packed before there was this table have the records.
+    # Runs that were packed before this table existed have the records.
     shutil.rmtree(tmp_path / "run" / "parquet" / "units")
     assert steps_of(graphdbg.open_run(tmp_path / "run"), when) == [5, 6]
 
@@ -226,7 +226,7 @@ def test_rules_have_what_they_need_recorded(tmp_path: Path) -> None:
         "include": ["head"],
         "exclude": ["bias"],
     }
-    # What is configured stays.
+    # The configuration takes precedence.
     mine = [{"name": "weights", "reductions": {"change": False}}, {"name": "dead_relu", "scopes": ["forward"]}]
     given = collections(collections=mine)
     assert given["weights"]["reductions"] == {"change": False} and "losses" not in given

@@ -57,7 +57,7 @@ MODEL = [
 ]
 
 
-def test_an_inserted_op_does_not_pair_those_behind_it_wrongly(tmp_path):
+def test_ops_after_an_inserted_op_are_matched_correctly(tmp_path):
     inserted = [
         MODEL[0],
         MODEL[1],
@@ -73,7 +73,7 @@ def test_an_inserted_op_does_not_pair_those_behind_it_wrongly(tmp_path):
     assert (found.first, found.matched) == (None, 5)
     assert found.only_there == ("forward/add:0",) and found.only_here == ()
     assert [(each.old, each.new) for each in found.renamings] == [("forward/add", "forward/add_1")]
-    # What differs is found by its name there.
+    # A difference has the names of both sides.
     there = write(tmp_path / "wrong", inserted, values | {"forward/add_1": VALUES * 2})
     first = open_run(here).diff(there).first
     assert (first.node, first.there_node) == ("forward/add", "forward/add_1")
@@ -93,12 +93,12 @@ def test_renamed_scopes_are_found_without_a_map(tmp_path):
     assert [(each.old, each.new, each.nodes) for each in found.renamings] == [
         ("forward/enc", "forward/body/encoder", 1)
     ]
-    # What is given is not questioned.
+    # An explicit renaming takes precedence.
     given = open_run(tmp_path / "here").diff(tmp_path / "there", rename={"forward/enc/0/linear": "forward/relu"})
     assert given.first.there_node == "forward/relu" and given.first.node == "forward/enc/0/linear"
 
 
-def test_ops_that_have_nothing_in_common_are_no_pair(tmp_path):
+def test_ops_that_have_nothing_in_common_are_not_matched(tmp_path):
     other = [MODEL[0], op("late/add", "add", 1, text="z = 1 + z", shapes=((3,),)), op("loss", "sum", 2)]
     found = open_run(write(tmp_path / "here", MODEL)).diff(write(tmp_path / "there", other))
     assert (found.matched, found.renamings) == (1, ())
@@ -106,7 +106,7 @@ def test_ops_that_have_nothing_in_common_are_no_pair(tmp_path):
 
 
 def test_the_tolerance_follows_from_the_number_of_elements_that_are_summed(tmp_path):
-    """16 u (1 + sqrt(n)) in the first step, n = 8 of (4, 8) times (8, 8). The variance differs twice as much."""
+    """16 u (1 + sqrt(n)) in the first step, n = 8 for (4, 8) times (8, 8). The variance differs by twice the factor."""
     nodes = [op("x", "input"), Node("w", kind=PARAMETER, shapes=((8, 8),)), op("mm", "aten::mm", 1, 2)]
     allowed = 16 * 2**-24 * (1 + 8**0.5)
     here = open_run(write(tmp_path / "here", nodes, steps=1))

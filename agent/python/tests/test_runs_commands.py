@@ -191,7 +191,7 @@ def test_npy_has_a_file_for_each_value(runs, tmp_path):
 
 @pytest.fixture
 def evaluated(tmp_path):
-    """A run with a pass of evaluation in its second step, whose beginning is missing, and a loop."""
+    """A run whose second step has a loop, and an evaluation without a mark for its beginning."""
     directory = tmp_path / "evaluated"
     write_run_json(directory, 1)
     rank = SyntheticRank(directory, nodes=[Node(LOSS[:-2], shapes=[()])], info={"started_unix_ns": START_NS})
@@ -227,7 +227,7 @@ def test_modes_are_runs_of_their_own_in_tensorboard(evaluated, tmp_path):
     for mode in ("train", "eval"):
         scalars = EventAccumulator(str(tmp_path / "out" / mode)).Reload().Scalars(f"tensors/{LOSS}")
         found[mode] = [(each.step, each.value) for each in scalars]
-        # Without a mark, the time is that of the last one.
+        # Without a mark for its beginning, a step or pass has the time of the last mark.
         times = [(each.wall_time - START_NS / 1e9) / (STEP_NS / 1e9) for each in scalars]
         assert times == pytest.approx([1, 2, 2.5] if mode == "train" else [2.5], abs=1e-3)
     assert found == {"train": [(1, 1), (2, 2), (3, 3)], "eval": [(2, 20)]}

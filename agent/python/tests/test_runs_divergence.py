@@ -1,4 +1,4 @@
-"""`Run.diff` and `graphdbg diff`: where two runs or ranks part."""
+"""`Run.diff` and `graphdbg diff`: where two runs or ranks diverge."""
 
 from __future__ import annotations
 

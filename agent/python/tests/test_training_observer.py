@@ -1,4 +1,4 @@
-"""Which steps are observed for conditions of training, and what the others cost."""
+"""The choice of the steps that are observed for conditions of training, and the cost of the others."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_steps_that_decide_are_observed_until_the_debt_is_too_large() -> None:
 
 
 class LaterCopy:
-    """A copy from a device that arrives when the test says so."""
+    """A copy from a device that arrives when the test sets `arrived`."""
 
     def __init__(self, values: Any) -> None:
         self._values = values.tolist()
@@ -104,7 +104,7 @@ def test_results_of_a_device_are_delivered_in_order_once_they_have_arrived() -> 
 
 
 class Hooks:
-    """What a job's adapter is to the observer."""
+    """Stands in for the adapter of a job."""
 
     def __init__(self) -> None:
         self.watched = True
@@ -129,7 +129,7 @@ class Hooks:
 
 
 class Training:
-    """A small training under an observer, which never has credit since its clock stands still."""
+    """A small training under an observer whose clock never advances, so that it earns no credit."""
 
     def __init__(self) -> None:
         torch.manual_seed(0)
@@ -181,7 +181,7 @@ def test_a_step_that_is_not_observed_runs_no_op() -> None:
     training = Training()
     ops = [training.step() for _ in range(30)]
     assert all(ops[:5])
-    # Of which most are for each of the four parameters.
+    # Most of these ops run once for each of the four parameters.
     assert max(ops[2:5]) < 110
     assert not any(ops[5:])
     assert training.hooks.suspicious_only

@@ -77,7 +77,7 @@ test("a recorded run is searched, stepped back through, and compared with anothe
   await open(page, "node=forward/hidden/weight&step=8&panel=compare&with=step:4");
   await expect(page.getByLabel("Comparison").getByText(/not close/)).toBeVisible();
 
-  // Where the runs part, which a reload does not forget.
+  // The comparison is in the address, so a reload keeps it.
   await page.getByLabel("Compare with the run").selectOption("good");
   const first = page.getByRole("list", { name: "First difference" }).getByRole("button");
   await expect(first).toContainText("step 6");

@@ -136,6 +136,6 @@ class Pass {
 
 function isMarked({ name, node }: Box, marks: Marks, current: Box | null): boolean {
   if (node.watched !== 'none' || node.hit_count > 0 || marks.hits.has(name)) return true;
-  if (marks.partings?.has(name)) return true;
+  if (marks.differences?.has(name)) return true;
   return name === current?.name || name === marks.selected || name === marks.hovered;
 }

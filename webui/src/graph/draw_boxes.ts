@@ -1,9 +1,10 @@
 // Draws boxes and their marks. Marks differ in shape as well as in colour.
 
 import { compactCount } from '../base/format';
+import { differenceBadges } from '../words/graph';
 import type { Camera } from './camera';
 import { SCOPE_HEADER } from './layout_types';
-import type { Marks, Parting } from './marks';
+import type { Marks, NodeDifference } from './marks';
 import type { Palette } from './palette';
 import type { Box } from './scene';
 import { phaseOf } from './phase';
@@ -257,6 +258,23 @@ function drawRing(
   context.stroke();
 }
 
+// Draws the frame of a badge at the upper right corner of a box. Returns its left and top edge and
+// its middle.
+function drawBadgeFrame(context: Context, box: Box, width: number, fill: string, stroke: string, k: number): [number, number, number] {
+  const height = 15 * k;
+  const x = box.x + box.width - width + 7 * k;
+  // Outside the corner, so that the name in the box is not covered.
+  const y = box.y - height + 4;
+  context.fillStyle = fill;
+  context.strokeStyle = stroke;
+  context.lineWidth = 1.3 * k;
+  context.beginPath();
+  context.roundRect(x, y, width, height, 4 * k);
+  context.fill();
+  context.stroke();
+  return [x, y, y + height / 2 + 0.5 * k];
+}
+
 // Draws the hit count: filled for a hit or an origin of NaN or infinity, hollow for propagated
 // values.
 function drawHitBadge(
@@ -269,17 +287,7 @@ function drawHitBadge(
 ): void {
   const text = compactCount(hits);
   const width = (14 + text.length * 6.2 + 4) * k;
-  const height = 15 * k;
-  const x = box.x + box.width - width + 7 * k;
-  // Outside the corner, so that the name in the box is not covered.
-  const y = box.y - height + 4;
-  context.fillStyle = hollow ? palette.canvas : palette.hit;
-  context.strokeStyle = palette.hit;
-  context.lineWidth = 1.3 * k;
-  context.beginPath();
-  context.roundRect(x, y, width, height, 4 * k);
-  context.fill();
-  context.stroke();
+  const [x, y, middle] = drawBadgeFrame(context, box, width, hollow ? palette.canvas : palette.hit, palette.hit, k);
   context.fillStyle = hollow ? palette.hit : palette.onHit;
   context.beginPath();
   context.moveTo(x + 8 * k, y + 3 * k);
@@ -289,40 +297,24 @@ function drawHitBadge(
   context.fill();
   context.font = `600 ${10 * k}px ${palette.fontMono}`;
   context.textBaseline = 'middle';
-  context.fillText(text, x + 15 * k, y + height / 2 + 0.5 * k);
+  context.fillText(text, x + 15 * k, middle);
 }
 
-// Draws the text of a badge at the upper right corner of a box, filled or hollow.
-function drawTextBadge(context: Context, box: Box, text: string, filled: boolean, colours: [string, string], k: number): void {
-  const width = (text.length * 6.2 + 10) * k;
-  const height = 15 * k;
-  const x = box.x + box.width - width + 7 * k;
-  const y = box.y - height + 4;
-  const [strong, on] = colours;
-  context.fillStyle = filled ? strong : on;
-  context.strokeStyle = strong;
-  context.lineWidth = 1.3 * k;
-  context.beginPath();
-  context.roundRect(x, y, width, height, 4 * k);
-  context.fill();
-  context.stroke();
-  context.fillStyle = filled ? on : strong;
-  context.textBaseline = 'middle';
-  context.fillText(text, x + 5 * k, y + height / 2 + 0.5 * k);
-}
-
-const PARTING_BADGES: Record<Parting, string> = { first: '1st ≠', later: '≠', only_here: 'only here' };
-
-// Draws how the node compares with that of another run: a thick ring at the first difference, a
+// Draws how the node differs from that of another run: a thick ring at the first difference, a
 // thin one at later ones, and a dashed one if the other run does not have the node.
-function drawParting(context: Context, box: Box, parting: Parting, palette: Palette, k: number, camera: Camera): void {
-  const colour = parting === 'only_here' ? palette.watch : palette.hit;
-  if (parting === 'only_here') context.setLineDash([5 * k, 3 * k]);
-  drawRing(context, box, colour, parting === 'first' ? 2.6 : 1.3, 0, camera);
+function drawDifference(context: Context, box: Box, difference: NodeDifference, palette: Palette, k: number, camera: Camera): void {
+  const first = difference === 'first';
+  const colour = difference === 'only_here' ? palette.watch : palette.hit;
+  if (difference === 'only_here') context.setLineDash([5 * k, 3 * k]);
+  drawRing(context, box, colour, first ? 2.6 : 1.3, 0, camera);
   context.setLineDash([]);
+  const text = differenceBadges[difference];
+  const width = (text.length * 6.2 + 10) * k;
+  const [x, , middle] = drawBadgeFrame(context, box, width, first ? colour : palette.canvas, colour, k);
+  context.fillStyle = first ? palette.onHit : colour;
   context.font = `600 ${10 * k}px ${palette.fontMono}`;
-  const [strong, on] = parting === 'first' ? [palette.hit, palette.onHit] : [colour, palette.canvas];
-  drawTextBadge(context, box, PARTING_BADGES[parting], parting === 'first', [strong, on], k);
+  context.textBaseline = 'middle';
+  context.fillText(text, x + 5 * k, middle);
 }
 
 // Draws the watch mark, fainter where the whole scope is watched and the mark is implied.
@@ -390,7 +382,7 @@ export function drawMarks(
   if (box.node.watched !== 'none' && camera.scale > 0.12) {
     drawWatched(context, box, implied, palette, k);
   }
-  const parting = marks.partings?.get(box.name);
-  if (parting !== undefined) drawParting(context, box, parting, palette, k, camera);
+  const difference = marks.differences?.get(box.name);
+  if (difference !== undefined) drawDifference(context, box, difference, palette, k, camera);
   else if (hits > 0) drawHitBadge(context, box, hits, trail === 'propagated', palette, k);
 }

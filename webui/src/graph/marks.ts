@@ -5,8 +5,8 @@ import type { PathTo } from './scene';
 // NaN or infinity started at the node, or came from its inputs.
 export type Trail = 'origin' | 'propagated';
 
-// How a node compares with the same node of another run.
-export type Parting = 'first' | 'later' | 'only_here';
+// How a node differs from the same node of another run.
+export type NodeDifference = 'first' | 'later' | 'only_here';
 
 export interface Marks {
   selected: string | null;
@@ -21,6 +21,6 @@ export interface Marks {
   producers: ReadonlySet<string>;
   consumers: ReadonlySet<string>;
   pathTo: PathTo;
-  // By node, while two runs are compared.
-  partings?: ReadonlyMap<string, Parting>;
+  // The nodes that differ, while two runs are compared.
+  differences?: ReadonlyMap<string, NodeDifference>;
 }

@@ -57,8 +57,8 @@ export function useAdvice({ condition, op_type, dtype }: Hit) {
   });
 }
 
-// The rank and op that sent values which are not finite; undefined if it was none. The server knows
-// it when the step has ended, which is after it has sent the hit.
+// The rank and op that sent the non-finite values of a hit; undefined if no other rank did. The
+// server knows it only when the step has ended, which is after it has sent the hit.
 export function useSender({ id, rank, step, node, statistics }: Hit) {
   const job = useJob((state) => state.id);
   const version = useJob(({ model }) => model.stops);
@@ -247,7 +247,7 @@ export function useComparison(query: ValueQuery, against: string, { rtol, atol }
   });
 }
 
-// Where a run parts from another one or from another rank, RUN:RANK; null asks for nothing.
+// Where a run diverges from another one or from another rank, RUN:RANK; null requests nothing.
 export function useDivergence(run: string, rank: number, other: string | null, terms: string | null, version: string) {
   return useQuery({
     queryKey: ['divergence', run, rank, other, terms, version],
@@ -256,7 +256,7 @@ export function useDivergence(run: string, rank: number, other: string | null, t
   });
 }
 
-// What is around a node of a recorded run in a step. Null asks for nothing.
+// The neighbourhood of a node of a recorded run in a step. Null requests nothing.
 export function useNeighboursInRun(place: { run: string; rank: number; step: number; node: string } | null, depth: number) {
   return useQuery({
     queryKey: ['neighbours in run', place, depth],

@@ -20,17 +20,17 @@ interface RunState {
   // Distinct steps, ascending.
   steps: readonly number[];
   // Tensors with one element whose curve can be shown: losses, then other scalars.
-  curves: readonly string[];
+  scalars: readonly string[];
   // The curve that is shown; null if none was recorded.
-  loss: { name: string; curve: CurvePoint[] } | null;
+  curve: { name: string; points: CurvePoint[] } | null;
 }
 
-const INITIAL: RunState = { id: null, run: null, entries: [], steps: [], curves: [], loss: null };
+const INITIAL: RunState = { id: null, run: null, entries: [], steps: [], scalars: [], curve: null };
 const STEPS_PAGE = 10_000;
 const CURVE_POINTS = 600;
 const POLL_MS = 1000;
 // Collections whose tensors have one element.
-const CURVES = ['losses', 'metrics'];
+const SCALARS = ['losses', 'metrics'];
 
 export const useRun = create<RunState>(() => INITIAL);
 
@@ -72,14 +72,14 @@ async function loadSteps(id: string, rank: number): Promise<RecordedStep[]> {
   return entries;
 }
 
-async function loadCurve(id: string, rank: number, name: string | undefined): Promise<RunState['loss']> {
+async function loadCurve(id: string, rank: number, name: string | undefined): Promise<RunState['curve']> {
   if (name === undefined) return null;
-  return { name, curve: curveOf(pointsOf(await api.runHistory(id, name, rank, CURVE_POINTS))) };
+  return { name, points: curveOf(pointsOf(await api.runHistory(id, name, rank, CURVE_POINTS))) };
 }
 
-async function loadCurveNames(id: string): Promise<string[]> {
+async function loadScalars(id: string): Promise<string[]> {
   const { collections } = await api.collections(id);
-  return [...new Set(CURVES.flatMap((wanted) => collections.filter(({ name }) => name === wanted).flatMap(({ tensors }) => tensors)))];
+  return [...new Set(SCALARS.flatMap((wanted) => collections.filter(({ name }) => name === wanted).flatMap(({ tensors }) => tensors)))];
 }
 
 class RunFollower {
@@ -122,10 +122,10 @@ class RunFollower {
     if (!isShown()) return;
     useRun.setState({ entries, steps: stepsOf(entries) });
     await loadHits(NO_FILTER);
-    const curves = await loadCurveNames(id);
-    const before = useRun.getState().loss?.name ?? '';
-    const loss = await loadCurve(id, rank, curves.includes(before) ? before : curves[0]);
-    if (isShown()) useRun.setState({ curves, loss });
+    const scalars = await loadScalars(id);
+    const before = useRun.getState().curve?.name ?? '';
+    const curve = await loadCurve(id, rank, scalars.includes(before) ? before : scalars[0]);
+    if (isShown()) useRun.setState({ scalars, curve });
   }
 }
 
@@ -136,12 +136,13 @@ export function openRun(id: string): () => void {
   return follower.open(id);
 }
 
-// Shows this curve behind the slider.
-export async function chooseLoss(name: string): Promise<void> {
+// Shows the curve of this tensor above the slider.
+export async function chooseCurve(name: string): Promise<void> {
   const { id } = useRun.getState();
   if (id === null) return;
-  const loss = await loadCurve(id, selectedRank(), name);
-  if (useRun.getState().id === id) useRun.setState({ loss });
+  const rank = selectedRank();
+  const curve = await loadCurve(id, rank, name);
+  if (useRun.getState().id === id && selectedRank() === rank) useRun.setState({ curve });
 }
 
 export function showRank(): void {

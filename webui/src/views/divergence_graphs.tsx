@@ -1,19 +1,20 @@
 // The graphs of two recorded runs side by side, around the first tensor that differs or the
-// selected one. Both move together.
+// selected node. Both move together.
 
 import { ExternalLink, Maximize, Minus, Plus, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Divergence, Renaming } from '../api/types';
+import { splitTensor } from '../base/names';
 import { runId } from '../base/run_id';
 import type { Camera } from '../graph/camera';
 import { neighbourView } from '../graph/neighbourhood';
-import type { Marks, Parting } from '../graph/marks';
+import type { Marks, NodeDifference } from '../graph/marks';
 import { EMPTY_SCENE, type Box } from '../graph/scene';
 import { summarise } from '../graph/summary';
 import { goToTensor } from '../state/checks';
 import { describe } from '../state/describe';
 import { useNeighboursInRun } from '../state/queries';
-import { jobRoute, MAX_AROUND } from '../state/route';
+import { jobRoute } from '../state/route';
 import { navigate, patchRoute } from '../state/router';
 import { pathOf } from '../state/scopes';
 import { Button } from '../widgets/button';
@@ -22,6 +23,7 @@ import { Panel } from '../widgets/panel';
 import { loading } from '../words/common';
 import * as graphWords from '../words/graph';
 import * as words from '../words/run';
+import { DistanceButtons } from './distance_buttons';
 import { useGraphPointer } from './graph_pointer';
 import { useJobContext } from './job_context';
 import { LinkedCameras, type Side } from './linked_cameras';
@@ -34,18 +36,17 @@ import './divergence_graphs.css';
 
 const DEPTH = 2;
 
-type Partings = ReadonlyMap<string, Parting>;
+type Marked = ReadonlyMap<string, NodeDifference>;
 
-const nodeOf = (tensor: string) => tensor.slice(0, tensor.lastIndexOf(':'));
-
-// How the nodes of both sides compare, by their names on each side.
-function partingsOf(found: Divergence): { here: Partings; there: Partings } {
-  const here = new Map<string, Parting>(found.only_here.map((name) => [nodeOf(name), 'only_here']));
-  const there = new Map<string, Parting>(found.only_there.map((name) => [nodeOf(name), 'only_here']));
+// The nodes that differ, by their names on each side.
+function markedOf(found: Divergence): { here: Marked; there: Marked } {
+  const onlyIn = (tensors: readonly string[]) =>
+    new Map<string, NodeDifference>(tensors.map((name) => [splitTensor(name).node, 'only_here']));
+  const [here, there] = [onlyIn(found.only_here), onlyIn(found.only_there)];
   for (const each of differencesOf(found).toReversed()) {
-    const parting = each === found.first ? 'first' : 'later';
-    here.set(each.node, parting);
-    there.set(each.there_node, parting);
+    const difference = each === found.first ? 'first' : 'later';
+    here.set(each.node, difference);
+    there.set(each.there_node, difference);
   }
   return { here, there };
 }
@@ -61,7 +62,7 @@ interface SideProps {
   side: Side;
   cameras: LinkedCameras;
   place: Place;
-  partings: Partings;
+  differences: Marked;
   depth: number;
   title: string;
   onSelect: (node: string) => void;
@@ -71,7 +72,7 @@ const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
 const NONE: ReadonlySet<string> = new Set();
 const NO_RENAMINGS: readonly Renaming[] = [];
 
-function SideGraph({ side, cameras, place, partings, depth, title, onSelect }: SideProps) {
+function SideGraph({ side, cameras, place, differences, depth, title, onSelect }: SideProps) {
   const { data, error, isPlaceholderData } = useNeighboursInRun(place, depth);
   const answer = isPlaceholderData ? undefined : data;
   const view = useMemo(() => (answer === undefined ? undefined : neighbourView(answer.around, answer.step)), [answer]);
@@ -96,9 +97,9 @@ function SideGraph({ side, cameras, place, partings, depth, title, onSelect }: S
       producers: NONE,
       consumers: NONE,
       pathTo: pathOf,
-      partings,
+      differences,
     }),
-    [place.node, pointer.hovered, partings],
+    [place.node, pointer.hovered, differences],
   );
   const subject = scene.byName.get(place.node);
   useEffect(() => cameras.show(side, subject ?? null, scene, size), [cameras, side, subject, scene, size]);
@@ -132,26 +133,14 @@ function SideGraph({ side, cameras, place, partings, depth, title, onSelect }: S
   );
 }
 
-const close = () => patchRoute({ beside: false });
-
-function Depth({ depth }: { depth: number }) {
-  const show = (next: number) => patchRoute({ around: next });
-  return (
-    <>
-      <Button label={graphWords.decreaseDistance} icon={Minus} iconOnly small tone="quiet"
-        disabledReason={depth <= 1 ? graphWords.minimumDistance : undefined} onClick={() => show(depth - 1)} />
-      <span className="mono" role="status" aria-label={graphWords.distance}>{depth}</span>
-      <Button label={graphWords.increaseDistance} icon={Plus} iconOnly small tone="quiet"
-        disabledReason={depth >= MAX_AROUND ? graphWords.maximumDistance : undefined} onClick={() => show(depth + 1)} />
-    </>
-  );
-}
+// The distance was that of the comparison.
+const close = () => patchRoute({ beside: false, around: null });
 
 export function DivergenceGraphs() {
   const { id, route } = useJobContext();
   const { name, rank, run, chosen, data, error } = useCompared();
   const [cameras] = useState(() => new LinkedCameras());
-  const partings = useMemo(() => (data === undefined ? null : partingsOf(data)), [data]);
+  const marked = useMemo(() => (data === undefined ? null : markedOf(data)), [data]);
   const differences = useMemo(() => (data === undefined ? [] : differencesOf(data)), [data]);
   const selected = route?.node ?? null;
   const focus = differences.find(({ node, step }) => node === selected && String(step) === route?.step) ?? differences[0];
@@ -179,7 +168,8 @@ export function DivergenceGraphs() {
       className="divergence-graphs"
       actions={
         <>
-          <Depth depth={depth} />
+          <span className="muted">{graphWords.distance}</span>
+          <DistanceButtons depth={depth} />
           <Button label={graphWords.zoomOut} icon={Minus} iconOnly small tone="quiet" onClick={() => cameras.zoom(1 / 1.3)} />
           <Button label={graphWords.zoomIn} icon={Plus} iconOnly small tone="quiet" onClick={() => cameras.zoom(1.3)} />
           <Button label={graphWords.fitGraph} icon={Maximize} iconOnly small tone="quiet" onClick={() => cameras.fit()} />
@@ -191,11 +181,11 @@ export function DivergenceGraphs() {
       {error !== null && <Notice title={words.notCompared} tone="error">{describe(error)}</Notice>}
       {error === null && data === undefined && <Notice title={words.comparing} busy />}
       {data !== undefined && differences.length === 0 && <Notice title={words.allAgree(data.matched, data.steps)} />}
-      {here !== null && there !== null && partings !== null && differences.length > 0 && (
+      {here !== null && there !== null && marked !== null && differences.length > 0 && (
         <div className="side-graphs">
-          <SideGraph side={0} cameras={cameras} place={here} partings={partings.here} depth={depth}
+          <SideGraph side={0} cameras={cameras} place={here} differences={marked.here} depth={depth}
             title={words.sideTitle(name, rank, step)} onSelect={selectHere} />
-          <SideGraph side={1} cameras={cameras} place={there} partings={partings.there} depth={depth}
+          <SideGraph side={1} cameras={cameras} place={there} differences={marked.there} depth={depth}
             title={words.sideTitle(run, otherRank, step)} onSelect={selectThere} />
         </div>
       )}

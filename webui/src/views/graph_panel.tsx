@@ -9,7 +9,6 @@ import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
 import { detailOf } from '../graph/sizes';
 import { summarise } from '../graph/summary';
 import { useNode } from '../state/queries';
-import { MAX_AROUND } from '../state/route';
 import { pathOf, revealNode, selectNode, showAround, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -17,6 +16,7 @@ import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { selectNodeFirst } from '../words/common';
 import * as words from '../words/graph';
+import { DistanceButtons } from './distance_buttons';
 import { GraphChooser } from './graph_chooser';
 import { graphKey, type GraphKeyTarget } from './graph_keys';
 import { GraphLegend } from './graph_legend';
@@ -216,13 +216,7 @@ export function GraphPanel() {
           <span className="ellipsis">
             {words.around} <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
           </span>
-          <Button label={words.decreaseDistance} icon={Minus} iconOnly small tone="quiet"
-            disabledReason={neighbourhood.depth <= 1 ? words.minimumDistance : undefined}
-            onClick={() => showAround(Math.max(1, (neighbourhood.depth ?? 1) - 1))} />
-          <span className="mono" role="status" aria-label={words.distance}>{neighbourhood.depth}</span>
-          <Button label={words.increaseDistance} icon={Plus} iconOnly small tone="quiet"
-            disabledReason={neighbourhood.depth >= MAX_AROUND ? words.maximumDistance : undefined}
-            onClick={() => showAround(Math.min(MAX_AROUND, (neighbourhood.depth ?? 1) + 1))} />
+          <DistanceButtons depth={neighbourhood.depth} />
           {neighbourhood.note !== null && <span className="graph-around-note">{neighbourhood.note}</span>}
           <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
         </div>

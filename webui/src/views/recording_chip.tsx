@@ -42,7 +42,7 @@ function Choice<T extends string>({ label, names, value, onChange }: ChoiceProps
   );
 }
 
-// What the next recording writes, and where. A field that is left out is as the job is configured.
+// The settings of the next recording. The job's configuration applies to fields that are left out.
 function SettingsFields({ settings, onChange }: { settings: Settings; onChange: (settings: Settings) => void }) {
   const { directory = '', level, keep, collections = [] } = settings;
   const set = (change: { [Key in keyof Settings]: Settings[Key] | undefined }) => {

@@ -1,4 +1,4 @@
-// The steps of a recorded run: a slider over the loss curve with the hits, and buttons to move.
+// The steps of a recorded run: a slider below a curve with the hits, and buttons to move.
 
 import { ChevronFirst, ChevronLast, Pause, Play, StepBack, StepForward } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
@@ -6,7 +6,7 @@ import type { RecordedStep } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
 import { useChecks } from '../state/checks';
 import { useJob } from '../state/job_store';
-import { chooseLoss, goToStep, useRun } from '../state/run_store';
+import { chooseCurve, goToStep, useRun } from '../state/run_store';
 import { useSelectedRank } from '../state/router';
 import { curvePath, moveStep, nearestStep, nextMark } from '../state/timeline';
 import { touch } from '../state/ui';
@@ -76,16 +76,17 @@ function useArrows(move: (by: number) => void): void {
 function Backdrop({ first, last, marks }: { first: number; last: number; marks: readonly number[] }) {
   const frame = useRef<HTMLDivElement>(null);
   const { width } = useElementSize(frame);
-  const loss = useRun((state) => state.loss);
+  const curve = useRun((state) => state.curve);
   const span = last - first || 1;
   const path = useMemo(
-    () => (loss === null ? '' : curvePath(loss.curve, first, last, Math.max(1, width), CURVE_PX)),
-    [loss, first, last, width],
+    () => (curve === null ? '' : curvePath(curve.points, first, last, Math.max(1, width), CURVE_PX)),
+    [curve, first, last, width],
   );
+  const label = curve === null ? undefined : words.curveOf(curve.name);
   return (
-    <div className="run-curve" ref={frame} title={loss === null ? undefined : words.lossCurve(loss.name)}>
-      <svg width={width} height={CURVE_PX} role={loss === null ? undefined : 'img'} aria-label={loss === null ? undefined : words.lossCurve(loss.name)} aria-hidden={loss === null}>
-        <path className="run-loss" d={path} />
+    <div className="run-curve" ref={frame} title={label}>
+      <svg width={width} height={CURVE_PX} role={curve === null ? undefined : 'img'} aria-label={label} aria-hidden={curve === null}>
+        <path className="run-curve-line" d={path} />
         {marks.map((step) => (
           <line key={step} className="run-hit" x1={((step - first) / span) * width} x2={((step - first) / span) * width} y1={CURVE_PX - 6} y2={CURVE_PX} />
         ))}
@@ -95,7 +96,7 @@ function Backdrop({ first, last, marks }: { first: number; last: number; marks: 
 }
 
 export function RunBar() {
-  const { run, steps, entries, loss, curves } = useRun();
+  const { run, steps, entries, curve, scalars } = useRun();
   const step = useJob(({ model }) => model.info?.step ?? 0);
   const hitSteps = useHitSteps();
   const { playing, setPlaying } = usePlay(step, steps);
@@ -112,7 +113,7 @@ export function RunBar() {
   const [first, last] = [steps[0] ?? 0, steps.at(-1) ?? 0];
   const nearest = nearestStep(steps, step);
   const here = entries.filter((entry) => entry.step === step);
-  const value = loss?.curve.find((point) => point.step === step)?.value;
+  const value = curve?.points.find((point) => point.step === step)?.value;
   const before = nextMark(hitSteps, step, -1);
   const after = nextMark(hitSteps, step, 1);
   const facts = nearest !== null && nearest !== step ? words.notRecordedStep(nearest) : factsOf(here);
@@ -152,9 +153,9 @@ export function RunBar() {
         {formatCount(step)} / {formatCount(last)}
       </span>
       {value !== undefined && <span className="muted mono">{formatNumber(value)}</span>}
-      {loss !== null && curves.length > 1 && (
-        <select className="field run-curve-choice" aria-label={words.curveShown} title={loss.name} value={loss.name} onChange={(event) => void chooseLoss(event.target.value)}>
-          {curves.map((name) => (
+      {curve !== null && scalars.length > 1 && (
+        <select className="field run-curve-choice" aria-label={words.curveShown} title={curve.name} value={curve.name} onChange={(event) => void chooseCurve(event.target.value)}>
+          {scalars.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>

@@ -108,7 +108,7 @@ it('compares within a tolerance and under other names, which the address keeps',
   expect(window.location.hash).toBe('#/runs/good');
 });
 
-it('tells whether the inputs were still equal, and leads to both graphs', async () => {
+it('shows whether the inputs were still equal, and leads to both graphs', async () => {
   const input = (node: string, state: ComparedInput['state']): ComparedInput => ({ node, there_node: null, slot: 0, state, measure: null, here: null, there: null });
   answer = { ...AGREES, renamings: [{ from: 'forward', to: 'net', nodes: 3 }], first: { ...DIFFERENCE, there_node: 'net/log', inputs: [input('forward/x', 'equal'), input('forward/w', 'not_recorded')] } };
   show();

@@ -1,4 +1,4 @@
-// Where a recorded run, or a rank of it, parts from another one: the first tensor that differs.
+// Where a recorded run, or a rank of it, diverges from another one: the first tensor that differs.
 
 import { Columns2 } from 'lucide-react';
 import { useState } from 'react';
@@ -15,7 +15,7 @@ import { compareWith, useCompared, type Compared } from './use_compared';
 
 const valueText = (value: number | string) => (typeof value === 'number' ? formatNumber(value) : value);
 
-// Whether what the op has read was still the same.
+// Describes whether the inputs of the op were still equal.
 function inputsText({ inputs }: Difference): string {
   const named = (state: string) => inputs.filter((input) => input.state === state).map(({ node, slot }) => `${node}:${slot}`);
   const [equal, different, missing] = [named('equal'), named('differs'), named('not_recorded')];
@@ -106,7 +106,7 @@ function Result({ found, rank }: { found: Divergence; rank: number }) {
   );
 }
 
-// The texts of the fields; an empty one leaves it to the server.
+// The texts of the fields. Where one is empty, the server's default applies.
 type Terms = Record<'rtol' | 'atol' | 'calibrate' | 'map' | 'by', string>;
 const NO_TERMS: Terms = { rtol: '', atol: '', calibrate: '', map: '', by: '' };
 

@@ -73,7 +73,7 @@ it('compares the statistics of steps whose values were not recorded, and names t
   expect(await screen.findByText(/Recorded: steps 4, 12, 16\./)).not.toBeNull();
 });
 
-it('says what to do instead of asking for a step that is gone', () => {
+it('suggests alternatives instead of requesting a step that is gone', () => {
   show('step:3');
   expect(screen.getByText('Values of step 3 are not kept')).not.toBeNull();
   expect(screen.getByText(/Compare with step 6\./)).not.toBeNull();

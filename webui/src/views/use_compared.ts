@@ -1,4 +1,4 @@
-// What a recorded run is compared with, as the address says, and what the comparison has found.
+// The run and rank with which the address compares a recorded run, and the result.
 
 import type { Difference, Divergence, Renaming, Run } from '../api/types';
 import { runName } from '../base/run_id';
@@ -43,9 +43,10 @@ export function useCompared(): Compared {
   return { name, rank, choices, run, ranks, chosen, terms, data, error, isFetching };
 }
 
-// A null rank: that of this side.
+// Without a run, there is no comparison. A null rank: that of this side.
 export function compareWith(run: string, rank: number | null): void {
-  patchRoute({ compare: run === '' ? null : rank === null ? run : `${run}:${rank}`, ...(run === '' ? { terms: null, beside: false } : {}) });
+  if (run === '') patchRoute({ compare: null, terms: null, beside: false });
+  else patchRoute({ compare: rank === null ? run : `${run}:${rank}` });
 }
 
 export const differencesOf = ({ first, next }: Divergence): readonly Difference[] => (first === null ? [] : [first, ...next]);

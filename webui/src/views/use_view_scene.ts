@@ -38,7 +38,7 @@ export function useViewScene(view: ScopeView | null | undefined, subject: string
     const views = new Map([['', view]]);
     request.current = { id: layoutIds.next(), views, subject };
     graphWorker.post({ type: 'layout', id: request.current.id, open: [], scopes: layoutScopes(NO_SCOPES, views), answered: false });
-    // The subject is that of the view.
+    // The subject belongs to the view.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [view]);
   return scene;

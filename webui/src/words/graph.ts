@@ -83,6 +83,9 @@ export const copyFullName = 'Copy full name';
 // Contents of a box.
 export const nodeCount = (count: number) => `${count} ${count === 1 ? 'node' : 'nodes'}`;
 
+// Badges of nodes that differ from those of another run.
+export const differenceBadges = { first: '1st ≠', later: '≠', only_here: 'only here' };
+
 // Statistics of a tensor in the neighbourhood.
 export const nanCount = (count: string) => `${count} NaN`;
 export const infinityCount = (count: string) => `${count} ±Inf`;

@@ -1,10 +1,9 @@
-// Texts about recorded runs: their list, the step slider, and checks of conditions.
+// Texts about recorded runs: their list, the step slider, comparisons, and checks of conditions.
 
 import type { Run } from '../api/types';
 import { formatCount } from '../base/format';
 
 export const runs = 'Recorded runs';
-export const loadingRuns = 'Loading recorded runs';
 export const runsNotLoaded = 'Could not load recorded runs';
 export const columns = {
   run: 'Run',
@@ -26,7 +25,6 @@ export const recording = 'Recording';
 export const stepRange = (first: number, last: number) => `${formatCount(first)} to ${formatCount(last)}`;
 export const continues = (name: string) => `continues ${name}`;
 export const damagedFiles = (count: number) => `${formatCount(count)} damaged ${count === 1 ? 'file' : 'files'}`;
-export const damageTitle = 'Some files of this run are damaged. The rest can be read.';
 
 // Step slider.
 export const stepsOfRun = 'Steps of the run';
@@ -43,8 +41,8 @@ export const noHitBefore = 'No hit at an earlier step';
 export const noHitAfter = 'No hit at a later step';
 export const firstStepShown = 'This is the first recorded step';
 export const lastStepShown = 'This is the last recorded step';
-export const lossCurve = (name: string) => `Loss: ${name}`;
-export const curveShown = 'Curve behind the slider';
+export const curveOf = (name: string) => `Curve of ${name}`;
+export const curveShown = 'Curve above the slider';
 export const noSteps = 'No steps were recorded';
 export const notRecordedStep = (nearest: number) => `not recorded; the nearest step is ${formatCount(nearest)}`;
 export const goToStep = (step: number) => `Go to step ${formatCount(step)}`;
@@ -88,7 +86,7 @@ export const notCompared = 'Could not compare';
 export const nothingInCommon = 'No tensor was recorded on both sides in the same step.';
 export const allAgree = (tensors: number, steps: number) => `${agreeing(tensors, steps)} agree`;
 export const firstDifference = 'First difference';
-export const nextDifferences = 'Behind it';
+export const nextDifferences = 'Later differences';
 export const differsIn = (measure: string, here: string, there: string) => `${measure} ${here}, there ${there}`;
 export const onlyHere = (count: number) => `${formatCount(count)} ${count === 1 ? 'tensor' : 'tensors'} only here`;
 export const onlyThere = (count: number) => `${formatCount(count)} only there`;
@@ -100,17 +98,13 @@ export const renamed = (count: number) => `${formatCount(count)} ${count === 1 ?
 export const renaming = (from: string, to: string, nodes: number) => `${from} → ${to}${nodes > 1 ? ` (${formatCount(nodes)} nodes)` : ''}`;
 export const showBothGraphs = 'Show both graphs';
 export const bothGraphs = 'Both graphs';
-export const closeBothGraphs = 'Close the comparison';
-export const openOther = 'Open the other run here';
+export const closeBothGraphs = 'Close both graphs';
+export const openOther = 'Open the other run at this node';
 export const graphNotShown = 'Could not show the graph';
 export const sideTitle = (run: string, rank: number, step: number) => `${run}, rank ${rank}, step ${formatCount(step)}`;
 export const comparisonTerms = 'Tolerance and names';
-export const termNames = { rtol: 'Relative tolerance', atol: 'Absolute tolerance', calibrate: 'Calibrate by the run', map: 'Renamed (OLD=NEW, …)', by: 'Compare' };
-export const termHints = {
-  rtol: 'automatic',
-  atol: '0',
-  map: 'encoder=model/encoder',
-};
+export const termNames = { rtol: 'Relative tolerance', atol: 'Absolute tolerance', calibrate: 'Calibrate with', map: 'Renamed (OLD=NEW, …)', by: 'Compare' };
+export const termHints = { rtol: 'automatic', atol: '0', map: 'encoder=model/encoder' };
 export const byNames = { statistics: 'statistics', digest: 'all bits, by digest' };
 export const noCalibration = 'none';
 export const applyTerms = 'Compare again';

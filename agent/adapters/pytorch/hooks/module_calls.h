@@ -20,7 +20,8 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
 
 // Has `on_output(module, output)` called after each call of a model, and
 // `on_model` before each, whether or not inputs have to be reported. None ends
-// it. `suspicious_only`: only those in training mode without gradients.
+// it. With `suspicious_only`, only calls in training mode without gradients are
+// observed.
 void ObserveModels(PyObject* on_output, bool suspicious_only);
 
 // Sets the scope of a module. `model` means that its calls from outside all

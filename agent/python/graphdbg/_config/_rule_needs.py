@@ -1,21 +1,18 @@
-"""What rules need to be recorded: collections and reductions that a configuration with rules implies."""
+"""The collections and reductions that the rules of a configuration need."""
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-RELU_OPS = ("aten::relu", "aten::relu_", "Relu")
-TANH_OPS = ("aten::tanh", "aten::tanh_", "Tanh")
-SIGMOID_OPS = ("aten::sigmoid", "aten::sigmoid_", "Sigmoid")
-UNIT_PARAMETERS = {"threshold_inactivity": 1.0, "axis": 1}
-# In values of the function's argument, as in SageMaker Debugger.
-TANH_LIMITS = {"threshold_tanh_min": -9.4999, "threshold_tanh_max": 9.4999}
-SIGMOID_LIMITS = {"threshold_sigmoid_min": -23.0, "threshold_sigmoid_max": 16.99999}
-
-# Those that the agent records if the configuration names none.
+# The built-in rules. The package graphdbg.rules, which reads them too, needs NumPy.
+_CATALOGUE = Path(__file__).resolve().parent.parent / "rules" / "catalogue.json"
+# The collections that the agent records if the configuration names none.
 _DEFAULT_COLLECTIONS = ("losses", "weights", "biases", "gradients", "layers", "inputs")
 _CHANGE = re.compile(r"\b(change_\w+|changed_count|previous_\w+)\b")
 _COMPARING = ("unchanged_tensor", "weight_update_ratio")
@@ -26,7 +23,7 @@ Json = dict[str, Any]
 def with_needs(values: Mapping[str, Any]) -> list[Json]:
     """The collections of a configuration, with what its rules need.
 
-    What the configuration says about a collection itself stays as it is.
+    The settings that the configuration itself has for a collection take precedence.
     """
     given = values.get("collections")
     if given is None:
@@ -40,17 +37,25 @@ def with_needs(values: Mapping[str, Any]) -> list[Json]:
     return collections
 
 
+@functools.cache
+def _built_ins() -> dict[str, Json]:
+    """The built-in rules by id."""
+    return {each["id"]: each for each in json.loads(_CATALOGUE.read_text(encoding="utf-8"))["rules"]}
+
+
 def _needs(rule: Mapping[str, Any]) -> Iterator[Json]:
     """Collections with what a rule needs. A name that is known stands for that collection."""
-    name, params = rule.get("rule"), rule.get("params") or {}
-    select = rule.get("select")
+    name = rule.get("rule")
+    built_in = _built_ins().get(str(name), {})
+    params = {each["name"]: each.get("default") for each in built_in.get("params", ())} | (rule.get("params") or {})
+    given = rule.get("select")
+    select = given or next((part.get("select") for part in built_in.get("parts", ())), None) or {}
     if name == "dead_relu":
-        yield from _selected("dead_relu", select or {"op_types": RELU_OPS}, {"units": _units(params, 0.0, None)})
+        yield from _selected("dead_relu", select, {"units": _units(params, 0.0, None)})
     elif name == "saturated_activation":
-        yield from _saturated(select, params)
+        yield from _saturated(select, params, is_given=bool(given))
     elif name in _COMPARING or _CHANGE.search(" ".join(map(str, _texts(rule)))):
-        default = {"collections": ["weights"]} if name == "weight_update_ratio" else {}
-        for need in _selected(str(rule.get("name") or name or "changes"), select or default, {"change": True}):
+        for need in _selected(str(rule.get("name") or name or "changes"), select, {"change": True}):
             steps = params.get("num_steps") if name == "weight_update_ratio" else None
             yield {**need, "save": {"every": steps}} if steps else need
 
@@ -59,20 +64,24 @@ def _texts(rule: Mapping[str, Any]) -> list[Any]:
     return [rule.get("when") or "", *(rule.get("reduce") or {}).values()]
 
 
-def _saturated(select: Mapping[str, Any] | None, params: Mapping[str, Any]) -> Iterator[Json]:
-    """The results of both functions, whose ranges are those of the arguments: the functions are monotonic."""
-    tanh = [math.tanh(float(params.get(name, limit))) for name, limit in TANH_LIMITS.items()]
-    sigmoid = [1 / (1 + math.exp(-float(params.get(name, limit)))) for name, limit in SIGMOID_LIMITS.items()]
-    if select:
+def _saturated(select: Mapping[str, Any], params: Mapping[str, Any], is_given: bool) -> Iterator[Json]:
+    """The results of both functions; `is_given`: the rule selects tensors itself, which count as results of tanh.
+
+    The limits are those of the functions' arguments, as in SageMaker Debugger. The functions are monotonic.
+    """
+    tanh = [math.tanh(float(params[f"threshold_tanh_{end}"])) for end in ("min", "max")]
+    sigmoid = [1 / (1 + math.exp(-float(params[f"threshold_sigmoid_{end}"]))) for end in ("min", "max")]
+    if is_given:
         yield from _selected("saturated_activation", select, {"units": _units(params, *tanh)})
         return
-    yield from _selected("saturated_tanh", {"op_types": TANH_OPS}, {"units": _units(params, *tanh)})
-    yield from _selected("saturated_sigmoid", {"op_types": SIGMOID_OPS}, {"units": _units(params, *sigmoid)})
+    for function, limits in (("tanh", tanh), ("sigmoid", sigmoid)):
+        ops = [each for each in select["op_types"] if function in each.lower()]
+        yield from _selected(f"saturated_{function}", {"op_types": ops}, {"units": _units(params, *limits)})
 
 
 def _units(params: Mapping[str, Any], lower: float, upper: float | None) -> Json:
-    below, axis = (params.get(name, default) for name, default in UNIT_PARAMETERS.items())
-    return {"axis": axis, "from": lower, **({} if upper is None else {"to": upper}), "below": below}
+    limits = {"from": lower} if upper is None else {"from": lower, "to": upper}
+    return {"axis": params["axis"], **limits, "below": params["threshold_inactivity"]}
 
 
 def _selected(name: str, select: Mapping[str, Sequence[str]], reductions: Json) -> Iterator[Json]:

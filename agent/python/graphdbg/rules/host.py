@@ -50,7 +50,7 @@ class RuleHost:
         time_limit: Seconds that a call of a rule may take.
 
     Raises:
-        RuleError: A rule is no Python class.
+        RuleError: A rule is not a Python class.
     """
 
     def __init__(
@@ -63,7 +63,8 @@ class RuleHost:
         self._paused = False
         self._next_sign = 0.0
         self._at: int | None = None
-        self._counts: dict[int, tuple[int, int, str]] = {}
+        # By the number of a rule: the counts that were reported last.
+        self._counts: dict[int, Json] = {}
         for rule in rules:
             if not isinstance(rule, PythonRule):
                 raise RuleError(f"{rule.name} is an expression, which the server evaluates itself")
@@ -112,7 +113,7 @@ class RuleHost:
         self._report_counts()
 
     def _refresh(self) -> None:
-        # Another rule may take long: what happens meanwhile is no silence.
+        # Taken before the run is read: other rules may take long, and that does not count as silence.
         now = time.monotonic()
         self._run.refresh()
         for live in self._rules.values():
@@ -134,11 +135,10 @@ class RuleHost:
 
     def _report_counts(self) -> None:
         for number, live in self._rules.items():
-            counts = (live.observations, live.unknown, live.missing)
+            counts = {"observations": live.observations, "unknown": live.unknown, "missing": live.missing}
             if self._counts.get(number) != counts:
                 self._counts[number] = counts
-                report = dict(zip(("observations", "unknown", "missing"), counts, strict=True))
-                self._report({"rule": number, "counts": report})
+                self._report({"rule": number, "counts": counts})
 
     def _switch_off(self, number: int, error: str) -> None:
         live = self._rules.pop(number)

@@ -7,7 +7,6 @@ where there are none. Intentional infinities do not count.
 
 from __future__ import annotations
 
-_FINITE = ("min", "max", "mean", "abs_max", "abs_mean", "l1", "l2", "variance")
 _CHANGES = ("change_abs_mean", "change_abs_max", "change_l2", "previous_abs_mean", "previous_l2")
 
 _NAN = "cast('NaN' as double)"

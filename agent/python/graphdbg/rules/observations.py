@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy
 from graphdbg.runs.log import Selection
-from graphdbg.runs.record import SAVED_KIND, STATISTICS_KIND, Array, mode_name
+from graphdbg.runs.record import SAVED_KIND, STATISTICS_KIND, Array, mode_name, places_in_step, tensor_keys
+from graphdbg.runs.steps import step_ranges
 
 from .recorded_observation import Place, Records
 from .rule import Needs
@@ -73,7 +74,9 @@ def read_tensors(run: Run, names: Collection[str] | None, needs: Needs, limits: 
     """
     ranks = _ranks(run, limits)
     reader = Reader(needs, [_Selected(rank, names) for rank in ranks])
-    for first, last, done, total in _parts(run, ranks, limits):
+    records = sum(rank.end_position for rank in ranks)
+    bounds = limits.first, limits.last
+    for first, last, done, total in step_ranges(run.steps(complete=False), bounds, records, _RECORDS_AT_ONCE):
         yield reader.read(first, last, (done, total))
 
 
@@ -83,19 +86,6 @@ def _ranks(run: Run, limits: Range) -> list[Rank]:
 
 def _is_within(step: int, limits: Range) -> bool:
     return (limits.first is None or step >= limits.first) and (limits.last is None or step <= limits.last)
-
-
-def _parts(run: Run, ranks: Sequence[Rank], limits: Range) -> Iterator[tuple[int, int | None, int, int]]:
-    """Ranges of steps, both inclusive, of some 50,000 records each, and how many steps are before their ends."""
-    steps = [step for step in run.steps(complete=False) if _is_within(step, limits)]
-    every = max(1, len(run.steps(complete=False)))
-    records = max(1, sum(rank.end_position for rank in ranks))
-    count = max(1, _RECORDS_AT_ONCE * every // records)
-    first = limits.first or 0
-    for done in range(count, len(steps), count):
-        yield first, steps[done] - 1, done, len(steps)
-        first = steps[done]
-    yield first, limits.last, len(steps), len(steps)
 
 
 class Source(Protocol):
@@ -119,8 +109,7 @@ class _Selected:
         self.number = rank.number
         self._rank = rank
         self._nodes = None if names is not None else numpy.fromiter(rank.nodes.nodes, "<u8")
-        found = filter(None, map(rank.tensor_key, names or ()))
-        self._tensors = numpy.array([node << 16 | slot for node, slot in found], "<u8")
+        self._tensors = rank.tensor_keys(names or ())
 
     def name(self, node: int, slot: int) -> str:
         return f"{self._rank.nodes.name(node)}:{slot}"
@@ -129,8 +118,7 @@ class _Selected:
         records = self._rank.select(Selection((STATISTICS_KIND, SAVED_KIND), first, last)).records
         if self._nodes is not None:
             return records[numpy.isin(records["node"], self._nodes)]
-        tensors = records["node"].astype("<u8") << numpy.uint64(16) | records["slot"]
-        return records[numpy.isin(tensors, self._tensors)]
+        return records[numpy.isin(tensor_keys(records), self._tensors)]
 
 
 class Reader:
@@ -181,11 +169,8 @@ class Reader:
 
 
 def _in_order(records: Array, places: Array) -> Array:
-    """Their order by step, place in the step, and rank.
-
-    In unsigned arithmetic, 0 - 1 is the largest number: records without a place come last.
-    """
-    return numpy.lexsort((places, records["pass"], records["exec_order"] - numpy.uint32(1), records["step"]))
+    """Their order by step, place in the step, and rank."""
+    return numpy.lexsort((places, records["pass"], places_in_step(records), records["step"]))
 
 
 def _executions(records: Array, places: Array) -> list[tuple[int, ...]]:

@@ -10,7 +10,7 @@ from .graph import split_tensor
 from .log import Selection
 from .node_alignment import Alignment
 from .rank import Rank
-from .record import CHANGE, CHANGE_KIND, Array
+from .record import CHANGE, CHANGE_KIND, Array, places_in_step, tensor_keys
 
 MAX_NAMES = 1000
 
@@ -74,7 +74,7 @@ class ComparedSide:
         """`name_of` returns the name that a node has on both sides, `numbers` has the number of each such name."""
         self.rank = rank
         self._name_of = name_of
-        self._wanted = None if names is None else _keys_of(rank, names)
+        self._wanted = None if names is None else rank.tensor_keys(names)
         self._numbers = numbers
         self._number_of: dict[int, int] = {}
         # The tensors of all steps that were compared by this side's own node: several may have the same name there.
@@ -87,9 +87,8 @@ class ComparedSide:
         if kind == CHANGE_KIND:
             records = records[records.view(CHANGE)["digest"] != 0]
         if self._wanted is not None:
-            records = records[numpy.isin(own_keys(records), self._wanted)]
-        # In unsigned arithmetic, 0 - 1 is the largest number: records without a place come last.
-        order = numpy.lexsort((records["exec_order"] - numpy.uint32(1), records["step"]))
+            records = records[numpy.isin(tensor_keys(records), self._wanted)]
+        order = numpy.lexsort((places_in_step(records), records["step"]))
         self.records = records[order]
         nodes, inverse = numpy.unique(self.records["node"], return_inverse=True)
         numbers = numpy.array([self._number(node) for node in nodes.tolist()], "<u8")
@@ -102,7 +101,7 @@ class ComparedSide:
 
     def add_seen(self) -> None:
         """Adds the tensors of these steps to those that were compared."""
-        keys, places = numpy.unique(own_keys(self.records), return_index=True)
+        keys, places = numpy.unique(tensor_keys(self.records), return_index=True)
         for own, tensor in zip(keys.tolist(), self.tensors[places].tolist(), strict=True):
             self.seen.setdefault(own, tensor)
 
@@ -116,19 +115,8 @@ class ComparedSide:
         return self._number_of[node]
 
 
-def own_keys(records: Array) -> Array:
-    """Node and slot of each record in one number, u64."""
-    keys: Array = records["node"].astype("<u8") << numpy.uint64(16) | records["slot"]
-    return keys
-
-
-def _keys_of(rank: Rank, names: Collection[str]) -> Array:
-    found = filter(None, map(rank.tensor_key, names))
-    return numpy.array([node << 16 | slot for node, slot in found], "<u8")
-
-
 def matched(here: ComparedSide, there: ComparedSide) -> tuple[Array, Array]:
-    """Which records on both sides are of the same execution, in order of execution here."""
+    """The places of the records on both sides that are of the same execution, in order of execution here."""
     size = len(here.records)
     records = numpy.concatenate([here.records, there.records])
     tensors = numpy.concatenate([here.tensors, there.tensors])
@@ -150,10 +138,12 @@ def _dense(keys: Array) -> Array:
 
 def _occurrences(codes: Array) -> Array:
     """How often each code occurs before its place, u64."""
+    if not len(codes):
+        return numpy.empty(0, "<u8")
     order = numpy.argsort(codes, kind="stable")
     ordered = codes[order]
-    starts = numpy.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(codes) else numpy.empty(0, bool)
+    starts = numpy.concatenate([[True], ordered[1:] != ordered[:-1]])
     places = numpy.arange(len(codes), dtype="<u8")
     found = numpy.empty(len(codes), "<u8")
-    found[order] = places - numpy.maximum.accumulate(numpy.where(starts, places, 0)) if len(codes) else places
+    found[order] = places - numpy.maximum.accumulate(numpy.where(starts, places, 0))
     return found

@@ -138,7 +138,7 @@ def crcs_at(records: Array, positions: Array) -> Array:
 
 
 def crcs_by_numpy(records: Array, positions: Array) -> Array:
-    """What `crcs_at` does without the library."""
+    """Does the same as `crcs_at`, without the library."""
     tables = _tables()
     of_record: list[Array | None] = [None] * _CRC_WORDS
     of_record += tables[_POSITION_WORDS:]
@@ -162,7 +162,7 @@ def crc32c(data: Any) -> int:
 
 
 def crc32c_by_numpy(data: Any) -> int:
-    """What `crc32c` does without the library."""
+    """Does the same as `crc32c`, without the library."""
     view = memoryview(data).cast("B")
     lanes = len(view) // _LANE
     state = 0xFFFFFFFF

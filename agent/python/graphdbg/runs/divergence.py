@@ -6,18 +6,19 @@ or what `node_alignment` takes for the same; several of the same tensor within t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
-from .compared_side import MAX_NAMES, ComparedSide, SharedNames, matched, own_keys, renamed
+from .compared_side import MAX_NAMES, ComparedSide, SharedNames, matched, renamed
 from .graph import NodeTable
 from .measures_apart import MEASURES_COMPARED, digests_apart, measures_apart, relative_differences
 from .node_alignment import Renaming
 from .rank import Rank
-from .record import CHANGE, CHANGE_KIND, STATISTICS_KIND, Array, mode_name
+from .record import CHANGE, CHANGE_KIND, STATISTICS_KIND, Array, mode_name, tensor_keys
+from .steps import step_ranges
 from .summed_ranks import SummedRanks
 from .tolerance import DerivedTolerances, Tolerance
 
@@ -35,7 +36,7 @@ Number = int | float
 
 @dataclass(frozen=True)
 class ComparedInput:
-    """What was last recorded, before an op was executed, of a tensor that it reads.
+    """A tensor that an op reads, as it was last recorded before the op was executed.
 
     Attributes:
         node, slot: The tensor, by its name here.
@@ -187,7 +188,9 @@ class _Comparison:
         self._newest: dict[int, tuple[int, _Apart | None]] = {}
 
     def run(self, progress: Callable[[int, int], None]) -> Divergence:
-        for first, last, done, total in _ranges(self._here.rank, self._there.rank, self._limits):
+        here, there = self._here.rank, self._there.rank
+        records = max(here.end_position, there.end_position)
+        for first, last, done, total in step_ranges(here.steps.steps(), self._limits, records, _RECORDS_AT_ONCE):
             self._compare(first, last)
             progress(done, total)
             if len(self._found) > _NEXT:
@@ -238,7 +241,7 @@ class _Comparison:
             rtol, floor = self._tolerances(here, there, steps)
             rtol = numpy.maximum(rtol, self._calibrated()[at_here])
             measure, names = measures_apart(here, there, rtol, self._tolerance.atol, floor), MEASURES_COMPARED
-        pairs = _Pairs(here, there, own_keys(here), measure, names)
+        pairs = _Pairs(here, there, tensor_keys(here), measure, names)
         places = numpy.flatnonzero(measure >= 0)[: _NEXT + 1 - len(self._found)]
         found = [self._describe(pairs, at) for at in places.tolist()]
         self._newest |= pairs.newest()
@@ -366,22 +369,6 @@ class _Pairs:
         """The verdict on the last record of each tensor."""
         keys, places = numpy.unique(self.keys[::-1], return_index=True)
         return {key: self.verdict(len(self.keys) - 1 - at) for key, at in zip(keys.tolist(), places, strict=True)}
-
-
-def _ranges(
-    here: Rank, there: Rank, limits: tuple[int | None, int | None]
-) -> Iterator[tuple[int, int | None, int, int]]:
-    """Ranges of steps, both inclusive, of some 200,000 records each, and how many steps lie before their ends."""
-    begin, end = limits
-    steps = here.steps.steps()
-    records = max(here.end_position, there.end_position)
-    count = max(1, _RECORDS_AT_ONCE * max(1, len(steps)) // max(1, records))
-    steps = [step for step in steps if (begin is None or step >= begin) and (end is None or step <= end)]
-    first = begin or 0
-    for done in range(count, len(steps), count):
-        yield first, steps[done] - 1, done, len(steps)
-        first = steps[done]
-    yield first, end, len(steps), len(steps)
 
 
 def _only(side: ComparedSide, other: ComparedSide) -> list[int]:

@@ -175,7 +175,7 @@ class _Part:
 def _parts(run: Run, view: str, selection: ExportSelection) -> list[_Part]:
     parts: list[_Part] = []
     for rank in _ranks(run, selection):
-        # As pack divides them, so that each of its files is read once.
+        # The same division as in pack, so that each of its files is read once.
         large = view in VIEW_OF_KIND.values()
         spans = _spans(rank, selection, _STEPS_OF_FILE) if large else [(selection.first_step, selection.last_step)]
         parts += [_Part(view, rank, first, last) for first, last in spans]

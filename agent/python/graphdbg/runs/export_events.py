@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ Named = tuple[str, Any]
 _SCALARS = ("mean", "abs_mean", "abs_max", "l2")
 
 
-def export_events(rank: Rank, directory: Path, tagged: Iterable[Named]) -> Iterator[Path]:
+def export_events(rank: Rank, directory: Path, tagged: Iterable[Named]) -> list[Path]:
     """Writes a file of events for each mode: MODE/events.out.tfevents.…, so that curves of modes do not mix.
 
     Args:
@@ -45,7 +45,7 @@ def export_events(rank: Rank, directory: Path, tagged: Iterable[Named]) -> Itera
                 file = directory / mode / name
                 files[mode] = file, EventFile(stack.enter_context(whole_file(file)), clock.start)
             _write(files[mode][1], rank, tag, record, clock)
-    return iter([file for file, _ in files.values()])
+    return [file for file, _ in files.values()]
 
 
 def _write(events: EventFile, rank: Rank, tag: str, record: Any, clock: _Clock) -> None:
@@ -81,7 +81,7 @@ class _Clock:
         self.start = self._times[0] if known else started / 1e9 if isinstance(started, int) else 0.0
 
     def time_of(self, step: int, mode: int, pass_: int) -> float:
-        """That of the pass, else of its step; where the marks are missing, of the last one before."""
+        """The time of the pass, else of its step; where the marks are missing, of the last one before."""
         for key in ((step, mode, pass_), (step, mode, 0)):
             mark = self._marks.get(key)
             if mark is not None and _seconds(mark):

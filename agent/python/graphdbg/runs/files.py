@@ -14,6 +14,8 @@ from graphdbg.client.errors import UNAVAILABLE, USAGE, GraphdbgError
 
 from .packages import load
 
+# The files of a run that belong to no rank.
+RUN_FILES = ("run.json", "findings.jsonl")
 _COPIED_AT_ONCE = 8 << 20
 
 

@@ -23,10 +23,11 @@ from .graph import NodeTable
 from .record import Array
 from .updates import Updates
 
-# Of a gap that would take a larger table, nodes are aligned by their names alone: 64 MB.
+# Nodes in a gap that would need a larger table (64 MB) are aligned by their names alone.
 _MAX_CELLS = 16 << 20
-# The scores of a pair, by what both have in common.
-_PAIR, _NAME, _STEM, _TEXT, _BEFORE, _BEHIND, _SHAPES = 1, 1, 2, 2, 2, 2, 2
+# The score of any pair, and what each fact adds that both nodes have in common.
+_PAIR = 1
+_WEIGHTS = {"name": 1, "stem": 2, "text": 2, "before": 2, "behind": 2, "shapes": 2}
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,10 @@ class Alignment:
 @dataclass(frozen=True)
 class _Node:
     id: int
-    # Of the gradient of a parameter, that of the parameter: the order of gradients is of no consequence.
+    # For the gradient of a parameter, derived from that of the parameter: the order of gradients does not matter.
     name: str
     stem: str
-    # What both of a pair must have in common unless they have the same name.
+    # Nodes of a pair must have the same type and shapes unless they have the same name.
     type: tuple[int, str]
     shapes: tuple[tuple[int, ...], ...]
     text: str
@@ -137,7 +138,7 @@ def _place(values: Mapping[str, int]) -> tuple[bool, int, int]:
 
 
 def _stem(name: str) -> str:
-    """A name without the number that tells it from others with the same name."""
+    """A name without the number that distinguishes it from others with the same name."""
     return re.sub(r"_[0-9]+$", "", name)
 
 
@@ -208,7 +209,7 @@ def _best(
     if not places or not others or (len(places) + 1) * (len(others) + 1) > _MAX_CELLS:
         return []
     scores = _Scores([here[at] for at in places], [there[at] for at in others])
-    # The largest sum of what lies behind each place.
+    # The largest sum of the scores behind each place.
     sums = numpy.zeros((len(places) + 1, len(others) + 1), "i4")
     for at in range(len(places) - 1, -1, -1):
         row = scores.row(at)
@@ -245,15 +246,12 @@ class _Scores:
         self._has_text = numpy.array([bool(node.text) for node in there])
 
     def row(self, at: int) -> Array:
-        """Those of a node here."""
+        """The scores of a node here."""
         same = {fact: self._there[fact] == numbers[at] for fact, numbers in self._here.items()}
         same["text"] = same["text"] & self._has_text
         around = same["before"] & same["behind"] & self._has_around
         alike = same["type"] & same["shapes"] & (same["stem"] | same["text"] | around)
-        weights = {
-            "name": _NAME, "stem": _STEM, "text": _TEXT, "before": _BEFORE, "behind": _BEHIND, "shapes": _SHAPES
-        }  # fmt: skip
-        score = _PAIR + sum(weight * same[fact] for fact, weight in weights.items())
+        score = _PAIR + sum(weight * same[fact] for fact, weight in _WEIGHTS.items())
         named = same["name"] & ((same["type"] & same["shapes"]) | same["reads"])
         found: Array = numpy.where(named | alike, score, 0)
         return found

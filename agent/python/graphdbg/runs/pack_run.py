@@ -12,7 +12,7 @@ from pathlib import Path
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
-from .files import Files, LocalFiles, open_files
+from .files import RUN_FILES, Files, LocalFiles, open_files
 from .loading import load_logs
 from .opening import open_run
 from .pack import pack_rank
@@ -25,7 +25,6 @@ Progress = Callable[[str, int, int], None]
 
 _FOLLOWED_SECONDS = 5.0
 _RANK_FILES = ("graph.gdbm", "hits.gdbm", "collections.jsonl")
-_RUN_FILES = ("run.json", "findings.jsonl")
 
 
 @dataclass
@@ -49,7 +48,7 @@ class PackReport:
 
 @dataclass
 class _Counter:
-    """Tells how much is done of something.
+    """Reports progress.
 
     Attributes:
         progress: Receives it.
@@ -171,7 +170,7 @@ def _forget_log(rank: Rank, ended: bool) -> None:
 
 
 def _copy_run(files: Files, target: Files) -> None:
-    _copy(files, _RUN_FILES, target, lambda what, done, total: None)
+    _copy(files, RUN_FILES, target, lambda what, done, total: None)
 
 
 def _copy_rank(rank: Rank, target: Files, ended: bool, progress: Progress) -> None:

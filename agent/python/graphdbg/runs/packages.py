@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
+from graphdbg._deferred_signals import uninterrupted
 from graphdbg.client.errors import GraphdbgError
 
 
@@ -29,7 +25,7 @@ def load(name: str, purpose: str) -> Any:
     package = name.partition(".")[0]
     try:
         if package == "pyarrow" and package not in sys.modules:
-            with _uninterrupted():
+            with uninterrupted():
                 # Makes it import pandas, which it otherwise does when it first converts something, and then loses the
                 # KeyboardInterrupt of a Ctrl-C.
                 importlib.import_module(package).array([0])
@@ -38,20 +34,3 @@ def load(name: str, purpose: str) -> Any:
         raise MissingPackageError(
             f"{purpose} needs the package {package}: pip install 'graphdbg[analysis]' ({error})"
         ) from None
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Delays Ctrl-C to the end of a block."""
-    # Only Python's main thread handles signals; None is a handler that is no Python function.
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
-        yield
-        return
-    delayed: list[tuple[int, FrameType | None]] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: delayed.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if delayed and callable(handler):
-        handler(*delayed[0])

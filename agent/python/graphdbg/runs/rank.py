@@ -8,7 +8,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,16 @@ from .messages import GRAPH_UPDATES, HITS, Messages
 from .packages import MissingPackageError
 from .packed import Chunk, Packed
 from .protobuf import DecodeError, Values, decode
-from .record import BEGIN_KIND, CHANGE_KIND, END_KIND, RECORD_SIZE, SAVED_KIND, STATISTICS_KIND, Array
+from .record import (
+    BEGIN_KIND,
+    CHANGE_KIND,
+    END_KIND,
+    RECORD_SIZE,
+    SAVED_KIND,
+    STATISTICS_KIND,
+    Array,
+    tensor_keys,
+)
 from .saved import read_saved
 from .schema import GRAPH_UPDATE, HIT, Fields
 from .segment import HEADER_SIZE, segment_files
@@ -338,6 +347,11 @@ class Rank:
         number = self.nodes.id_of(node)
         return None if number is None else (number, slot)
 
+    def tensor_keys(self, names: Iterable[str]) -> Array:
+        """Those of the tensors whose nodes the graph has, each as one number, like `record.tensor_keys`."""
+        found = filter(None, map(self.tensor_key, names))
+        return numpy.array([node << 16 | slot for node, slot in found], "<u8")
+
     def _all_tensors(self) -> set[tuple[int, int]]:
         if self.end_position != self._tensors_until:
             self._tensors_until = self.end_position
@@ -396,7 +410,7 @@ class Rank:
 
 
 def _keys(records: Array) -> set[tuple[int, int]]:
-    numbers = numpy.unique(records["node"].astype("<u8") << numpy.uint64(16) | records["slot"])
+    numbers = numpy.unique(tensor_keys(records))
     return {(int(number) >> 16, int(number) & 0xFFFF) for number in numbers}
 
 

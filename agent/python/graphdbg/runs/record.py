@@ -130,6 +130,19 @@ UNITS = _record(
 )
 
 
+def tensor_keys(records: Array) -> Array:
+    """Node and slot of each record as one number, node << 16 | slot; u64."""
+    keys: Array = records["node"].astype("<u8") << numpy.uint64(16) | records["slot"]
+    return keys
+
+
+def places_in_step(records: Array) -> Array:
+    """Numbers that order the records of a step: those without a place in it come last."""
+    # In unsigned arithmetic, 0 - 1 is the largest number.
+    places: Array = records["exec_order"] - numpy.uint32(1)
+    return places
+
+
 def dtype_name(number: int) -> str:
     """The name of a data type; "" for a number that is not known."""
     return DTYPES[number] if number < len(DTYPES) else ""

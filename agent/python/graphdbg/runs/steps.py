@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy
@@ -138,6 +138,30 @@ class StepIndex:
         # Records outside of passes belong to the step itself.
         mark = self.marks.get(key) or self.marks.get((key[0], key[1], 0))
         return mark.mode_step if mark else 0
+
+
+def step_ranges(
+    steps: Sequence[int], limits: tuple[int | None, int | None], records: int, most: int
+) -> Iterator[tuple[int, int | None, int, int]]:
+    """Divides steps into ranges of about `most` records each.
+
+    Args:
+        steps: The steps of a run, ascending.
+        limits: The first and the last step, both inclusive and either None.
+        records: How many records these steps have together.
+        most: How many records a range may have.
+
+    Returns:
+        For each range its first and last step, both inclusive, and how many steps of how many precede its end.
+    """
+    begin, end = limits
+    count = max(1, most * max(1, len(steps)) // max(1, records))
+    wanted = [step for step in steps if (begin is None or step >= begin) and (end is None or step <= end)]
+    first = begin or 0
+    for done in range(count, len(wanted), count):
+        yield first, wanted[done] - 1, done, len(wanted)
+        first = wanted[done]
+    yield first, end, len(wanted), len(wanted)
 
 
 def _end(entry: Mark, mark: Array) -> None:

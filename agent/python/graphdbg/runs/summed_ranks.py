@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy
 
-from .compared_side import ComparedSide, SharedNames, matched, own_keys
+from .compared_side import ComparedSide, SharedNames, matched
 from .measures_apart import measures_apart
 from .rank import Rank
-from .record import COUNTS, Array
+from .record import COUNTS, Array, tensor_keys
 
 # Copies that were computed alike are equal to the bit; these may come from reductions in another order.
 _SAME = 1e-6
@@ -73,11 +73,11 @@ class SummedRanks:
         for each in records:
             copies &= each["count"] == own["count"]
         differ = numpy.zeros(len(common), bool)
+        rtol, floor = numpy.full(len(common), _SAME), numpy.zeros(len(common))
         for each in records[1:]:
-            same = numpy.full(len(common), _SAME), numpy.zeros(len(common))
-            differ |= measures_apart(records[0], each, same[0], 0.0, same[1]) >= 0
+            differ |= measures_apart(records[0], each, rtol, 0.0, floor) >= 0
         partial = copies & differ
-        self.partial.update(own_keys(own[partial]).tolist())
+        self.partial.update(tensor_keys(own[partial]).tolist())
         found = numpy.where(copies, records[0], _summed(records))
         return common[~partial], found[~partial]
 

@@ -26,7 +26,7 @@ import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .graph import NodeTable, RecordedNode
-from .record import DTYPES, Array
+from .record import DTYPES, Array, tensor_keys
 from .updates import Updates
 
 _SCALE = 16.0
@@ -39,7 +39,7 @@ _FLOAT32 = _ROUNDOFF["float32"]
 _CONTRACTIONS = ("mm", "matmul", "linear", "conv", "dot", "mv", "einsum", "attention", "lstm", "gru", "rnn")
 # How far behind an op that reduces, such as a `sum`, there may be a `view` of its result.
 _STEPS_BACK = 4
-# What a tensor is: another one, an intermediate gradient, one of a parameter, or a parameter.
+# The kinds of tensors: others, intermediate gradients, gradients of parameters, and parameters.
 _OTHER, _GRADIENT, _OF_PARAMETER, _WEIGHT = range(4)
 
 
@@ -117,7 +117,7 @@ class Reductions:
         result = max(1.0, sizes[slot])
         first, second = (*sorted(inputs, reverse=True), 1.0)[:2]
         if any(part in node.op_type.lower() for part in _CONTRACTIONS) and len(inputs) > 1:
-            # Of (m, n) times (n, k): m n * n k / (m k) = n^2.
+            # For (m, n) times (n, k): m n * n k / (m k) = n^2.
             return max(1.0, first / result, float(numpy.sqrt(first * second / result)))
         if "softmax" in node.op_type.lower():
             shape = next(each.shape for each in node.outputs if each.slot == slot)
@@ -180,7 +180,7 @@ class DerivedTolerances:
         return {"gradient": _GRADIENT, "weight": _WEIGHT}.get(self._nodes.category(node), _OTHER)
 
     def _moved_by_noise(self, here: Array, noise: Array) -> Array:
-        """Which records are of what follows from gradients that consist of rounding errors."""
+        """Which records are of tensors that follow from gradients that consist of rounding errors."""
         moved = numpy.zeros(len(here), bool)
         if not noise.any() and not self._moved:
             return moved
@@ -229,7 +229,6 @@ def _of_dtypes(records: Array) -> Array:
 
 
 def _reduced(side: Reductions, records: Array) -> Array:
-    keys = records["node"].astype("<u8") << numpy.uint64(16) | records["slot"]
-    tensors, inverse = numpy.unique(keys, return_inverse=True)
+    tensors, inverse = numpy.unique(tensor_keys(records), return_inverse=True)
     found = [side.reduced(key >> 16, key & 0xFFFF) for key in tensors.tolist()]
     return numpy.array(found, "f8")[inverse] if found else numpy.empty(0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
-from .files import Files, open_files, whole_file
+from .files import RUN_FILES, Files, open_files, whole_file
 from .log import Found
 from .opening import open_run
 from .packed import Chunk
@@ -21,12 +21,10 @@ from .record import RECORD_SIZE
 from .recovery import write_segment
 from .segment import HEADER_SIZE, SegmentHeader
 
-_RUN_FILES = ("run.json", "findings.jsonl")
-# What unpacking writes itself, or copies by step.
+# Not copied as they are: unpacking writes them itself, or copies them by step.
 _NOT_COPIED = ("log", "tensors", "ring.gdbr")
 _COPIED_AT_ONCE = 8 << 20
 _SEGMENT_RECORDS = ((64 << 20) - HEADER_SIZE) // RECORD_SIZE
-
 
 # First and last, both inclusive and either None.
 Steps = tuple[int | None, int | None]
@@ -102,7 +100,7 @@ def unpack_run(
             _copy(files, copy, to, share, count_bytes)
         unpack_rank(rank, to / rank.name / "log", count, steps)
     if to is not None:
-        for copy in _named(files, "", _RUN_FILES):
+        for copy in _named(files, "", RUN_FILES):
             _copy(files, copy, to, False, lambda size: None)
     return written
 

@@ -1,4 +1,4 @@
-"""Which gradients an optimizer's ops and the parameters depend on."""
+"""The gradients that an optimizer's ops and the parameters depend on."""
 
 from __future__ import annotations
 

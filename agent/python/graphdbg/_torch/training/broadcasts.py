@@ -1,7 +1,8 @@
-"""Losses in which shapes such as [N, 1] and [N] meet, which combines each sample with each."""
+"""Losses that broadcast shapes such as [N, 1] and [N], which combines each sample with all others."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ _LOSSES = ("MseLoss", "HuberLoss", "SmoothL1Loss")
 
 
 class _Operands(NamedTuple):
-    """What meets in an op: a result of the model, and what has no gradient."""
+    """The shapes that an op broadcasts: of a result of the model, and of a tensor without gradient."""
 
     own: Shape
     other: Shape
@@ -40,7 +41,7 @@ def mistake_in(node: Any, user: Any) -> str | None:
 
 def _in_difference(node: Any) -> _Operands | None:
     result, own = shape_of(node), _only_argument(node)
-    # `outputs[:, None] - labels` is meant to compare each with each.
+    # `outputs[:, None] - labels` compares each with each on purpose.
     if result is None or own is None or _adds_dimension(own):
         return None
     shape = shape_of(own)
@@ -69,7 +70,7 @@ def _in_product(node: Any) -> _Operands | None:
 
 
 def _only_argument(node: Any) -> Any | None:
-    """The node of the only argument that has a gradient; None if both have one, or if it is no result."""
+    """The node of the only argument that has a gradient; None if both have one, or if it is not a result."""
     inputs = [following for following, _ in node.next_functions]
     found = [each for each in inputs if each is not None]
     # A parameter has no samples.
@@ -93,7 +94,7 @@ def _adds_dimension(node: Any) -> bool:
 def _meeting(own: Shape, others: list[Shape], result: Shape) -> _Operands | None:
     """The first of the shapes that gives this result, if that is larger than both."""
     for other in others:
-        if result != own and _broadcast(own, other) == result and _count(result) > _count(own):
+        if result != own and _broadcast(own, other) == result and math.prod(result) > math.prod(own):
             return _Operands(own, other, result)
     return None
 
@@ -115,10 +116,3 @@ def _broadcast(first: Shape, second: Shape) -> Shape | None:
         return tuple(torch.broadcast_shapes(first, second))
     except RuntimeError:
         return None
-
-
-def _count(shape: Shape) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from ..user_code import Line
 
@@ -12,6 +12,8 @@ from ..user_code import Line
 # symptoms now and then: a learning rate that starts at zero, a zero gradient behind
 # weights that are initialized with zeros.
 PATIENCE = 3
+
+_T = TypeVar("_T")
 
 
 class Hooks(Protocol):
@@ -79,6 +81,23 @@ class Counts:
         return any(count < PATIENCE and subject() is not None for subject, count in self._counts.values())
 
 
+class IdentitySet:
+    """A set of objects by identity. It does not keep them alive."""
+
+    def __init__(self) -> None:
+        self._objects: dict[int, weakref.ref[Any]] = {}
+
+    def add(self, subject: Any) -> None:
+        self._objects[id(subject)] = weakref.ref(subject)
+
+    def discard(self, subject: Any) -> None:
+        self._objects.pop(id(subject), None)
+
+    def __contains__(self, subject: Any) -> bool:
+        known = self._objects.get(id(subject))
+        return known is not None and known() is subject
+
+
 class ModelCall(NamedTuple):
     module: Any
     # Positional ones, then those with a keyword.
@@ -132,6 +151,14 @@ def overrides(check: Check, point: str) -> bool:
     return getattr(type(check), point) is not getattr(Check, point)
 
 
+def grouped(subjects: Iterable[_T], key: Callable[[_T], Hashable]) -> list[list[_T]]:
+    """Groups by a key, in the order of the first of each group."""
+    groups: dict[Hashable, list[_T]] = {}
+    for subject in subjects:
+        groups.setdefault(key(subject), []).append(subject)
+    return list(groups.values())
+
+
 def trained(optimizer: Any) -> Iterator[Any]:
     """The parameters of an optimizer that are plain tensors and require gradients."""
     for group in optimizer.param_groups:
@@ -139,7 +166,7 @@ def trained(optimizer: Any) -> Iterator[Any]:
 
 
 def trained_in(group: dict[str, Any]) -> Iterator[Any]:
-    """Those of one of its groups."""
+    """The same for one of its groups."""
     import torch
 
     for parameter in group["params"]:

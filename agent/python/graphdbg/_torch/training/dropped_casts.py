@@ -35,7 +35,7 @@ class Cast(NamedTuple):
         return f"{self.variable}.{self.method}({', '.join(self.arguments)})"
 
     def changes(self, tensor: Any, variables: Mapping[str, Any]) -> bool:
-        """Whether the result differs from the tensor, as far as that can be told."""
+        """Whether the result differs from the tensor, as far as that can be determined."""
         import torch
 
         if self.method in _DTYPES:
@@ -109,5 +109,5 @@ def _differs(tensor: Any, target: Any) -> bool:
     try:
         return bool(tensor.device.type != torch.device(target).type)
     except RuntimeError:
-        # No name of a device.
+        # Not the name of a device.
         return False

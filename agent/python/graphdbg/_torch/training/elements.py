@@ -29,11 +29,3 @@ def samples_of(tensors: Sequence[Any]) -> Any:
     from torch.nn.utils.rnn import pad_sequence
 
     return pad_sequence([sample_of(tensor) for tensor in tensors], batch_first=True)
-
-
-def by_kind(tensors: Sequence[Any]) -> list[list[int]]:
-    """The indices of the tensors of each device and type."""
-    groups: dict[Any, list[int]] = {}
-    for index, tensor in enumerate(tensors):
-        groups.setdefault((tensor.device, tensor.dtype), []).append(index)
-    return list(groups.values())

@@ -9,17 +9,17 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..user_code import Line, line_of
-from .check import PATIENCE, Check, ModelCall, Report, trained
-from .modes import Sensitive
+from .check import PATIENCE, Check, ModelCall, Report
+from .modes import Sensitive, TrainedModels
 from .samples import SeenBatches
 
-# Different inputs that are remembered.
+# How many different inputs are remembered.
 _INPUTS = 8
-# Evaluations are rare if there are so many steps for each, or more.
+# Evaluations are rare if there are at least this many steps for each.
 _RARE = 5
-# Calls of a model in evaluation mode that are looked into.
+# How many calls of models in evaluation mode are examined.
 _LOOKS = 8
-# Functions that drop elements unless they are told that the model does not train.
+# Functions that drop elements unless they are called with training=False.
 _DROPOUTS = ("dropout", "dropout1d", "dropout2d", "dropout3d")
 _ATTENTION = "scaled_dot_product_attention"
 
@@ -55,19 +55,19 @@ class Evaluations(Check):
     conditions = ("wrong_mode",)
     sees_each_evaluation = True
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, models: TrainedModels, sensitive: Sensitive) -> None:
         super().__init__(report)
-        self._sensitive = Sensitive()
+        self._models = models
+        self._sensitive = sensitive
         self._passes: weakref.WeakKeyDictionary[Any, _Passes] = weakref.WeakKeyDictionary()
-        self._trained: set[int] = set()
 
     def model_called(self, call: ModelCall) -> None:
         if call.trains or not call.module.training or self.report.has("wrong_mode", (id(call.module), "evaluation")):
             return
-        active = next((each for each in self._sensitive.of(call.module) if each.training), None)
+        active = self._sensitive.active_in(call.module)
         if active is None or any(map(_calibrates, self._sensitive.of(call.module))):
             return
-        if not any(id(parameter) in self._trained for parameter in call.module.parameters()):
+        if not self._models.has(call.module):
             return
         if self._passes.setdefault(call.module, _Passes()).add(call):
             message = (
@@ -77,12 +77,9 @@ class Evaluations(Check):
             parameters = list(call.module.parameters())[:1]
             self.report("wrong_mode", message, parameters, line=call.line, key=(id(call.module), "evaluation"))
 
-    def before_step(self, optimizer: Any) -> None:
-        self._trained.update(id(parameter) for parameter in trained(optimizer))
 
-
-class Dropped(NamedTuple):
-    """A function that drops elements whatever the mode of the model is."""
+class _Dropped(NamedTuple):
+    """A call of a function that drops elements whatever the mode of the model is."""
 
     function: str
     line: Line | None
@@ -93,23 +90,23 @@ class FunctionalDropout(Check):
 
     conditions = ("wrong_mode",)
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, models: TrainedModels) -> None:
         super().__init__(report)
+        self._models = models
         self._looks = 0
-        self._trained: set[int] = set()
         # The functions of PyTorch that are replaced during a call of a model.
         self._originals: dict[str, Callable[..., Any]] = {}
-        self._dropped: list[Dropped] = []
+        self._dropped: list[_Dropped] = []
 
-    def is_curious(self) -> bool:
-        """Whether more evaluations are to be looked into."""
+    def needs_more_calls(self) -> bool:
+        """Whether further calls in evaluation mode are examined."""
         return self._looks < _LOOKS
 
     def model_called(self, call: ModelCall) -> None:
         self._restore()
-        if call.module.training or not self.is_curious():
+        if call.module.training or not self.needs_more_calls():
             return
-        if any(id(parameter) in self._trained for parameter in call.module.parameters()):
+        if self._models.has(call.module):
             self._looks += 1
             self._replace()
 
@@ -128,7 +125,6 @@ class FunctionalDropout(Check):
     def before_step(self, optimizer: Any) -> None:
         # A model that has raised an exception has not returned.
         self._restore()
-        self._trained.update(id(parameter) for parameter in trained(optimizer))
 
     def _replace(self) -> None:
         from torch.nn import functional
@@ -154,7 +150,7 @@ class FunctionalDropout(Check):
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             if probability(args, kwargs) > 0:
-                self._dropped.append(Dropped(name, line_of(sys._getframe(1))))
+                self._dropped.append(_Dropped(name, line_of(sys._getframe(1))))
             return original(*args, **kwargs)
 
         return call
@@ -175,7 +171,7 @@ def follow_evaluations(begin: Callable[[], None]) -> None:
 
 
 def _default_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
-    """The probability, if `training` is not given and thus True. Given, it is meant."""
+    """The probability, if `training` is not given and thus True. An argument is intentional."""
     if len(args) > 2 or "training" in kwargs:
         return 0.0
     return float(args[1] if len(args) > 1 else kwargs.get("p", 0.5))

@@ -10,8 +10,19 @@ from functools import partial
 from typing import Any
 
 from ..user_code import Line, line_of
-from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, it_or_them, trained
-from .elements import by_kind, is_sampled_whole, samples_of
+from .check import (
+    PATIENCE,
+    Check,
+    Counts,
+    IdentitySet,
+    Report,
+    and_others,
+    dense_gradient,
+    grouped,
+    it_or_them,
+    trained,
+)
+from .elements import is_sampled_whole, samples_of
 from .models import Models
 from .readout import Readout
 
@@ -31,8 +42,8 @@ class MissingGradients(Check):
         self._models = models
         self._missing = Counts()
         self._steps: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        # Parameters that have had a gradient, by id.
-        self._had: dict[int, weakref.ref[Any]] = {}
+        # Parameters that have had a gradient.
+        self._had = IdentitySet()
 
     def look_again(self) -> None:
         self._steps.clear()
@@ -48,8 +59,8 @@ class MissingGradients(Check):
         found = []
         for parameter in parameters:
             if parameter.grad is not None:
-                self._had[id(parameter)] = weakref.ref(parameter)
-            elif not self._has_had(parameter) and self._lacks_gradient(parameter):
+                self._had.add(parameter)
+            elif parameter not in self._had and self._lacks_gradient(parameter):
                 found.append(parameter)
         if found:
             names = and_others([self._models.name_of(each) for each in found])
@@ -59,10 +70,6 @@ class MissingGradients(Check):
             )
             line = self._models.forward_of(found[0])
             self.report("gradient_missing", message, found, line=line, key=id(found[0]))
-
-    def _has_had(self, parameter: Any) -> bool:
-        known = self._had.get(id(parameter))
-        return known is not None and known() is parameter
 
     def _lacks_gradient(self, parameter: Any) -> bool:
         home = self._models.home_of(parameter)
@@ -83,8 +90,8 @@ class ZeroGradients(Check):
         self._models = models
         self._zero = Counts()
         self.symptoms = [self._zero]
-        # Parameters whose gradient had an element that is not zero in its sample, by id.
-        self._sound: dict[int, weakref.ref[Any]] = {}
+        # Parameters whose gradient had an element that is not zero in its sample.
+        self._sound = IdentitySet()
         # The sizes of the last backward pass's losses.
         self._loss: list[Any] = []
 
@@ -94,8 +101,7 @@ class ZeroGradients(Check):
     def before_step(self, optimizer: Any) -> None:
         parameters = [each for each in trained(optimizer) if dense_gradient(each) is not None and each.numel() > 0]
         losses, self._loss = self._loss, []
-        for indices in by_kind([parameter.grad for parameter in parameters]):
-            subjects = [parameters[index] for index in indices]
+        for subjects in grouped(parameters, lambda each: (each.grad.device, each.grad.dtype)):
             device = subjects[0].grad.device
             whole = [each for each in subjects if self._is_looked_through(each)]
             results = [samples_of([each.grad for each in subjects]).ne(0).any(1)]
@@ -106,8 +112,7 @@ class ZeroGradients(Check):
 
     def _is_looked_through(self, parameter: Any) -> bool:
         """Whether to look at all elements, since the sample did not decide."""
-        known = self._sound.get(id(parameter))
-        return (known is None or known() is not parameter) and not is_sampled_whole(parameter)
+        return parameter not in self._sound and not is_sampled_whole(parameter)
 
     def _observe(self, parameters: list[Any], whole: list[Any], values: list[float]) -> None:
         sampled, values = values[: len(parameters)], values[len(parameters) :]
@@ -121,10 +126,10 @@ class ZeroGradients(Check):
         for parameter, is_sound in zip(parameters, sampled, strict=True):
             key = id(parameter)
             if is_sound:
-                self._sound[key] = weakref.ref(parameter)
+                self._sound.add(parameter)
             elif key not in ranges and not is_sampled_whole(parameter):
                 # The next step looks at all elements.
-                self._sound.pop(key, None)
+                self._sound.discard(parameter)
                 continue
             elif ranges.get(key, _ALL_ZERO) == _ALL_ZERO:
                 zero.add(key)

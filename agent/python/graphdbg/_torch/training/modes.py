@@ -23,9 +23,9 @@ class Modes(Check):
 
     conditions = ("wrong_mode",)
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, sensitive: Sensitive) -> None:
         super().__init__(report)
-        self._sensitive = Sensitive()
+        self._sensitive = sensitive
         # Models that were called with gradients since the last step.
         self._called: dict[int, _Called] = {}
         self._frozen = Counts()
@@ -84,6 +84,27 @@ class Sensitive:
         if found is None:
             found = self._found[module] = [each for each in module.modules() if _is_sensitive(each)]
         return found
+
+    def active_in(self, module: Any) -> Any | None:
+        """The first of them that is in training mode."""
+        return next((each for each in self.of(module) if each.training), None)
+
+
+class TrainedModels(Check):
+    """Remembers which models optimizers have trained, for the other checks of modes."""
+
+    conditions = ("wrong_mode",)
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(report)
+        # The ids of parameters.
+        self._trained: set[int] = set()
+
+    def before_step(self, optimizer: Any) -> None:
+        self._trained.update(id(parameter) for parameter in trained(optimizer))
+
+    def has(self, model: Any) -> bool:
+        return any(id(parameter) in self._trained for parameter in model.parameters())
 
 
 def _frozen_parts(module: Any) -> Iterator[tuple[str, Any]]:

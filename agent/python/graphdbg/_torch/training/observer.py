@@ -18,7 +18,7 @@ from .evaluations import Evaluations, FunctionalDropout, follow_evaluations
 from .gradients import MissingGradients, UnresetGradients, ZeroGradients
 from .loss import Loss
 from .models import Models
-from .modes import Modes
+from .modes import Modes, Sensitive, TrainedModels
 from .optimized import Optimized
 from .outputs import Outputs
 from .rates import LearningRates
@@ -50,7 +50,7 @@ class TrainingObserver:
     def __init__(self, hooks: TrainingHooks, cadence: Cadence | None = None) -> None:
         self._hooks = hooks
         self._cadence = cadence or Cadence()
-        # Data loaders and autocast, which cannot be left alone again.
+        # Whether data loaders, autocast and eval() are wrapped, which cannot be undone.
         self._follows = False
         self._inside = False
         self.reset()
@@ -66,7 +66,8 @@ class TrainingObserver:
         self._optimized = Optimized(report, self._models)
         self._batches = batches.Batches(report)
         self._autocast = autocast.Autocast(report)
-        self._functional = FunctionalDropout(report)
+        trained, sensitive = TrainedModels(report), Sensitive()
+        self._functional = FunctionalDropout(report, trained)
         self._all: list[Check] = [
             MissingGradients(report, self._models),
             ZeroGradients(report, self._readout, self._models),
@@ -75,16 +76,17 @@ class TrainingObserver:
             LostUpdates(report, self._readout, self._models),
             self._optimized,
             Loss(report, self._models),
-            Modes(report),
-            Evaluations(report),
+            trained,
+            Modes(report, sensitive),
+            Evaluations(report, trained, sensitive),
             self._functional,
-            UnusedResults(report),
+            UnusedResults(report, trained, sensitive),
             self._autocast,
             Outputs(report, self._readout),
             self._batches,
             Casts(report),
         ]
-        # Those whose conditions are watched, and by the name of a method those that have it.
+        # The checks whose conditions are watched, and by the name of a method those that override it.
         self._watched: list[Check] = []
         self._at: dict[str, list[Check]] = {}
         # Whether this step is observed.
@@ -109,8 +111,8 @@ class TrainingObserver:
             self._optimized.add_fresh(module, line_of(sys._getframe(1)))
 
     def _evaluation_begins(self) -> None:
-        """A model is put into evaluation mode. It may be long until the next time."""
-        if self._functional in self._watched and self._functional.is_curious() and self._is_followed():
+        """A model is put into evaluation mode. The next evaluation may be a long time away."""
+        if self._functional in self._watched and self._functional.needs_more_calls() and self._is_followed():
             self._observe(True)
 
     def model_called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -127,6 +129,8 @@ class TrainingObserver:
         return self._call
 
     def _model_returned(self, module: Any, output: Any) -> None:
+        if not self._is_followed():
+            return
         call, self._call = self._call, None
         if self._active and call is not None and call.module is module:
             self._run("model_returned", lambda: (call, output))
@@ -242,8 +246,6 @@ class TrainingObserver:
 
     def _run(self, point: str, arguments: Callable[[], tuple[Any, ...]], checks: list[Check] | None = None) -> None:
         """Calls this method of the checks."""
-        if not self._is_followed():
-            return
         with self._cadence.spending():
             self._call_all(point, arguments(), self._at.get(point, []) if checks is None else checks)
 
@@ -259,7 +261,7 @@ class TrainingObserver:
 
     @contextmanager
     def _apart(self) -> Iterator[None]:
-        """Runs ops that are no part of the program: neither traced nor recorded by autograd."""
+        """Runs ops that are not part of the program: neither traced nor recorded by autograd."""
         import torch
 
         self._inside = True

@@ -8,11 +8,11 @@ from typing import Any
 
 from ..user_code import Line
 from .check import PATIENCE, Check, Counts, Report, and_others, it_or_them
+from .elements import sample_of
 from .models import Models
 
 # The number of steps after which the models' parameters are listed again.
 _PERIOD = 50
-_ELEMENTS = 64
 
 
 class Optimized(Check):
@@ -81,7 +81,7 @@ class Optimized(Check):
         stale = self._stale_for(without) if without else None
         for parameter in without:
             is_replaced = self._replaced.add(parameter, stale is not None) == PATIENCE
-            values = self._values[id(parameter)] = _elements(parameter).clone()
+            values = self._values[id(parameter)] = sample_of(_local(parameter.detach())).clone()
             before = known.get(id(parameter))
             # Values that change without an optimizer of PyTorch are trained in another way.
             same = before is not None and before.shape == values.shape and bool(before.eq(values).all())
@@ -151,10 +151,5 @@ def _local(tensor: Any) -> Any:
 def _is_dense(tensor: Any) -> bool:
     import torch
 
-    plain = type(tensor) in (torch.nn.Parameter, torch.Tensor) or isinstance(tensor, torch.nn.Parameter)
+    plain = type(tensor) is torch.Tensor or isinstance(tensor, torch.nn.Parameter)
     return plain and tensor.layout is torch.strided
-
-
-def _elements(tensor: Any) -> Any:
-    flat = _local(tensor.detach()).reshape(-1)
-    return flat[:: max(1, flat.numel() // _ELEMENTS)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .check import PATIENCE, Check, Counts, ModelCall, Report
 from .readout import Readout
+from .samples import tensors_in
 
 _SAMPLES = 8
 _ELEMENTS = 256
@@ -49,25 +50,25 @@ class Outputs(Check):
         self._inputs = None
         if not call.trains or not call.module.training or self._looked.get(call.module) == self._steps:
             return
-        batches = list(_tensors(call.arguments))
+        batches = list(_batches_in(call.arguments))
         batch = next((each for each in batches if len(each) > 1), batches[0] if batches else None)
         self._inputs = _elements_of(batch) if batch is not None else None
 
     def model_returned(self, call: ModelCall, output: Any) -> None:
         inputs, self._inputs = self._inputs, None
-        batch = next((each for each in _tensors([output]) if each.is_floating_point()), None)
+        batch = next((each for each in _batches_in(output) if each.is_floating_point()), None)
         if inputs is None or batch is None or inputs.device != batch.device:
             return
         self._looked[call.module] = self._steps
         outputs = _elements_of(batch)
-        # What is read later keeps no inputs in memory.
+        # Results that are read later must not keep the inputs in memory.
         call = call._replace(arguments=())
         # Without the history, which would keep the pass in memory.
         values_of = batch.detach()
         if len(inputs) > 1 and len(outputs) > 1:
             results = [_samples_equal(inputs), _samples_equal(outputs)]
             self._readout.read(results, lambda values: self._observe_samples(call, values_of, *values))
-        # What does not depend on parameters, such as a mask, may be the same in all calls.
+        # An output that does not depend on parameters, such as a mask, may be the same in all calls.
         if batch.requires_grad and call.module not in self._varied:
             self._compare_with_last(call, values_of, _Sample(inputs, outputs))
 
@@ -97,18 +98,9 @@ class Outputs(Check):
         self.report("output_constant", message, tensors, line=call.line, key=id(call.module))
 
 
-def _tensors(values: Sequence[Any]) -> Iterator[Any]:
-    """Plain tensors of one sample or more in arguments or results."""
-    import torch
-
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            if type(value) is torch.Tensor and value.dim() >= 1 and value.numel() and value.layout is torch.strided:
-                yield value
-        elif isinstance(value, Mapping):
-            yield from _tensors(list(value.values()))
-        elif isinstance(value, (list, tuple)):
-            yield from _tensors(value)
+def _batches_in(value: Any) -> Iterator[Any]:
+    """The plain tensors of one sample or more in arguments or results."""
+    return (each for each in tensors_in(value) if each.dim() >= 1 and each.numel())
 
 
 def _elements_of(batch: Any) -> Any:

@@ -17,13 +17,13 @@ class Copy(Protocol):
 
 
 class Readout:
-    """Copies results to the host. Those of the CPU are there at once, others some time later."""
+    """Copies results to the host. Those on the CPU are available at once, others some time later."""
 
     def __init__(self, copy: Callable[[Any], Copy] | None = None, at_once: Sequence[str] = ("cpu",)) -> None:
         """`copy` begins to copy a vector, unless the type of its device is one of `at_once`."""
         self._copy = copy or _DeviceCopy
         self._at_once = at_once
-        # In the order in which they began, which is the one in which they arrive.
+        # In the order in which the copies began, which is the order in which they arrive.
         self._pending: deque[tuple[Copy, Consumer]] = deque()
 
     def read(self, results: Sequence[Any], consume: Consumer) -> None:
@@ -45,14 +45,6 @@ class Readout:
             copy, consume = self._pending.popleft()
             consume(copy.values())
         return len(self._pending) < count
-
-
-def by_device(tensors: list[Any]) -> list[list[Any]]:
-    """Groups tensors by their device."""
-    groups: dict[Any, list[Any]] = {}
-    for tensor in tensors:
-        groups.setdefault(tensor.device, []).append(tensor)
-    return list(groups.values())
 
 
 class _DeviceCopy:

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from ... import _c_api
 from ..._log import log
 from . import digests
-from .check import trained
-from .readout import Readout, by_device
+from .check import grouped, trained
+from .readout import Readout
 
 _CONDITION = "replicas_differ"
 # All of them are compared, later ones every so often.
@@ -112,8 +112,8 @@ class _Cadence:
 class Replicas:
     """Sends the server digests of the parameters of data parallel models after steps of optimizers.
 
-    The server compares them with those of the other ranks. The job itself communicates
-    no more than it does anyway.
+    The server compares them with those of the other ranks. The ranks themselves do not
+    communicate for it.
     """
 
     def __init__(self, hooks: Hooks) -> None:
@@ -183,7 +183,7 @@ class Replicas:
         return group
 
     def _is_kept_equal(self, model: Any) -> bool:
-        """Whether the program means the model to be the same on all ranks."""
+        """Whether the program keeps the model the same on all ranks."""
         hooks = {str(getattr(hook, "__module__", "")) for hook, _ in getattr(model, "_comm_hooks", [])}
         if {name.rpartition(".")[2] for name in hooks} - _EQUALIZING_HOOKS:
             return False
@@ -194,7 +194,7 @@ class Replicas:
 
     def _compare(self, parameters: list[Any], group: _Group) -> None:
         moment = group.moment
-        for tensors in by_device(parameters):
+        for tensors in grouped(parameters, lambda each: each.device):
             nodes = [self._hooks.node_of(tensor) for tensor in tensors]
             send = functools.partial(self._send, group, moment, nodes)
             if tensors[0].device.type == "cpu":

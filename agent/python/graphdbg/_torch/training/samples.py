@@ -6,9 +6,10 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# Per batch and per tensor.
+from .elements import sample_of
+
+# How many tensors of a batch are compared.
 _TENSORS = 4
-_ELEMENTS = 64
 
 Digest = tuple[Any, ...]
 
@@ -40,9 +41,7 @@ def digest_of(batch: Any) -> Digest:
 
 
 def _digest(tensor: Any) -> Digest:
-    flat = tensor.detach().reshape(-1)
-    sample = flat[:: max(1, flat.numel() // _ELEMENTS)]
-    return tuple(tensor.shape), tuple(sample.tolist())
+    return tuple(tensor.shape), tuple(sample_of(tensor.detach()).tolist())
 
 
 class SeenBatches:

@@ -8,12 +8,12 @@ from typing import Any
 
 from .models import Models
 
-# A learning rate that has changed by less than this factor is that of a schedule.
+# Changes of a learning rate by less than this factor are those of a schedule.
 _FACTOR = 4.0
 
 
 class _Seen:
-    """What the last step of an optimizer looked like."""
+    """The state of an optimizer in its last step."""
 
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = weakref.ref(optimizer)

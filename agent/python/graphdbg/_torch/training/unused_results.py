@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..user_code import Line
-from .check import PATIENCE, Check, ModelCall, Report, trained
-from .modes import Sensitive
+from .check import PATIENCE, Check, ModelCall, Report
+from .modes import Sensitive, TrainedModels
 from .samples import tensors_in
 
 # Calls between two backward passes that are followed.
@@ -37,19 +37,19 @@ class UnusedResults(Check):
 
     conditions = ("wrong_mode",)
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, models: TrainedModels, sensitive: Sensitive) -> None:
         super().__init__(report)
-        self._sensitive = Sensitive()
-        self._trained: set[int] = set()
-        # Those since the last step, by the number of backward passes until then.
+        self._models = models
+        self._sensitive = sensitive
+        # The results since the last step, by the number of backward passes until then.
         self._results: list[list[_Result]] = [[]]
 
     def model_returned(self, call: ModelCall, output: Any) -> None:
         module = call.module
         if not call.trains or not module.training or len(self._results[-1]) >= _CALLS or _is_transformed():
             return
-        active = next((each for each in self._sensitive.of(module) if each.training), None)
-        if active is None or not any(id(parameter) in self._trained for parameter in module.parameters()):
+        active = self._sensitive.active_in(module)
+        if active is None or not self._models.has(module):
             return
         tensors = [each for each in tensors_in(output) if each.requires_grad and each.grad_fn is not None]
         if tensors:
@@ -62,7 +62,6 @@ class UnusedResults(Check):
         self._results.append([])
 
     def before_step(self, optimizer: Any) -> None:
-        self._trained.update(id(parameter) for parameter in trained(optimizer))
         groups, self._results = self._results, [[]]
         # Otherwise the loss depends on the model in another way.
         used = {id(result.module()) for results in groups for result in results if result.used}
@@ -79,7 +78,7 @@ class UnusedResults(Check):
             "and no backward pass uses the results: eval() and torch.no_grad() are missing"
         )
         parameters = list(module.parameters())[:1]
-        # As for evaluations without gradients, of which a finding tells the same.
+        # The key of evaluations without gradients: it is the same mistake, which is reported once.
         self.report("wrong_mode", message, parameters, line=unused[0].line, key=(id(module), "evaluation"))
 
 

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 from ..user_code import Line, line_of
-from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, trained_in
+from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, grouped, trained_in
 from .elements import sample_of
 from .models import Models
-from .readout import Readout, by_device
+from .readout import Readout
 
-# Elements of a parameter that are compared.
+# At least so many elements of each parameter that has them are compared.
 _ELEMENTS = 256
 # Parameters that are compared in each step after the first ones.
 _EACH_STEP = 4
 # Gradients below this many roundings of the largest one are noise, such as those of a
 # bias before a normalization.
 _ROUNDINGS = 16
-# What is left in each step of the largest gradient so far.
+# The factor by which the largest gradient so far decays in each step.
 _MEMORY = 0.99
-
-
-# A schedule that ends near zero leaves parameters as they are.
+# The part of the largest learning rate below which a schedule is at its end, where parameters stay as they are.
 _ENDED = 0.01
+# A learning rate that falls below this part of the last one is a new one: schedules do not fall so far at once.
 _FALLEN = 1e-4
 
 
@@ -91,13 +91,12 @@ class LostUpdates(Check):
         before, self._before = self._before, []
         if before and self._line is None:
             self._line = line_of(sys._getframe(1))
-        for values in by_device([each.values for each in before]):
-            here = [each for each in before if each.values.device == values[0].device]
+        for here in grouped(before, lambda each: each.values.device):
             results = []
             for each in here:
                 changed = _changed(each).logical_and(each.gradients.ne(0))
                 results += [each.gradients.abs().amax(), changed.any()]
-            self._readout.read(results, lambda found, of=here: self._observe(of, found))  # type: ignore[misc]
+            self._readout.read(results, partial(self._observe, here))
 
     def _observe(self, compared: list[_Before], found: list[float]) -> None:
         lost = []
@@ -106,7 +105,6 @@ class LostUpdates(Check):
             parameter, rate, _ = each.moving
             # While the learning rate still rises, its updates may be too small, and also at its end.
             last, largest = self._rates.get(id(parameter), (rate, rate))
-            # Schedules do not fall so far at once.
             largest = rate if rate < last * _FALLEN else max(largest, rate)
             self._rates[id(parameter)] = rate, largest
             is_full = rate <= last and rate >= largest * _ENDED
@@ -129,7 +127,6 @@ class LostUpdates(Check):
 
 
 def _elements(tensor: Any) -> Any:
-    """At most _ELEMENTS of a tensor, evenly spread."""
     return sample_of(tensor, _ELEMENTS)
 
 
@@ -155,7 +152,7 @@ def _sample(moving: _Moving) -> _Before:
 
 
 def _changed(before: _Before) -> Any:
-    """Which elements a step has changed otherwise than by weight decay."""
+    """Which elements a step has changed, except by weight decay alone."""
     values = _elements(before.moving.parameter)
     changed = values.ne(before.values)
     if before.moving.decay is None:
