@@ -49,7 +49,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       watch_(&nodes_, identity_.reports),
       requested_(&nodes_),
       recordings_({{&host_, &devices_, &nodes_, &bindings_, &counter_,
-                    config_.tensor_budget_bytes,
+                    config_.tensor_budget_bytes, &overview_,
                     [this](const std::string& line) {
                       LogToStderr(line);
                       outbox_.PutLog(v1::Log::LEVEL_WARNING, line);

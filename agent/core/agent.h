@@ -51,6 +51,7 @@
 #include "agent/core/node_interest.h"
 #include "agent/core/node_table.h"
 #include "agent/core/outbox.h"
+#include "agent/core/overview.h"
 #include "agent/core/rechecker.h"
 #include "agent/core/recording.h"
 #include "agent/core/recording_control.h"
@@ -187,6 +188,7 @@ class Agent final {
   Bindings bindings_;
   RequestedNodes requested_;
   Outbox outbox_;
+  Overview overview_{&outbox_};
   Metrics metrics_;
   StatisticsRecorder statistics_;
   ExecutionCounter counter_;

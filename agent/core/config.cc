@@ -436,6 +436,7 @@ Config ReadConfig(const Environment& environment,
               ParseBool, &config.partial_memory);
   reader.Read({"GRAPHDBG_TENSOR_BUDGET"}, "a size in bytes, such as 2GiB",
               ParseBytes, &config.tensor_budget_bytes);
+  reader.Read({"GRAPHDBG_OVERVIEW"}, "0 or 1", ParseBool, &config.overview);
   reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);
   reader.Read({"GRAPHDBG_STEPS"}, "a number of steps", ParseCount,
               &config.step_limit);

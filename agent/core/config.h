@@ -48,6 +48,8 @@ struct Config {
   Allowed allowed;
 
   RecordSettings record;
+  // The server gets the overview of the job.
+  bool overview = true;
   // There is no server: the job is only recorded.
   bool serverless = false;
 

@@ -67,6 +67,18 @@ void Outbox::PutOrigin(v1::NonFiniteOrigin origin) {
   Put(std::move(message));
 }
 
+void Outbox::PutOverview(v1::OverviewStep overview) {
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive || !peer_.takes_overviews ||
+      overviews_ >= kMaxOverviews) {
+    return;
+  }
+  ++overviews_;
+  v1::AgentMessage message;
+  *message.mutable_overview() = std::move(overview);
+  Put(std::move(message));
+}
+
 void Outbox::PutLog(v1::Log::Level level, std::string text) {
   MutexLock lock(&mu_);
   if (logs_ >= kMaxLogs) return;
@@ -180,6 +192,7 @@ void Outbox::EndStream() {
   tensor_bytes_ = 0;
   statistics_ = 0;
   replicas_ = 0;
+  overviews_ = 0;
   filled_.NotifyAll();
   drained_.NotifyAll();
 }
@@ -226,6 +239,7 @@ void Outbox::CountTaken(const v1::AgentMessage& message) {
   if (message.has_log()) --logs_;
   if (message.has_statistics()) --statistics_;
   if (message.has_replicas()) --replicas_;
+  if (message.has_overview()) --overviews_;
   if (message.has_tensor()) {
     tensor_bytes_ -= static_cast<int64_t>(message.tensor().data().size());
     drained_.NotifyAll();

@@ -27,6 +27,7 @@ class Outbox {
   static constexpr size_t kMaxLogs = 100;
   static constexpr size_t kMaxStatistics = 4;
   static constexpr size_t kMaxReplicas = 16;
+  static constexpr size_t kMaxOverviews = 4;
   static constexpr int64_t kMaxTensorBytes = 8 << 20;
 
   void PutHit(v1::Hit hit);
@@ -35,6 +36,8 @@ class Outbox {
   // These are also dropped if the server does not understand them.
   void PutReplicas(v1::ReplicaDigests replicas);
   void PutOrigin(v1::NonFiniteOrigin origin);
+  // Also dropped if earlier ones still wait.
+  void PutOverview(v1::OverviewStep overview);
   void PutLog(v1::Log::Level level, std::string message);
   void PutState(const v1::StateUpdate& state);
   void PutCommandResult(uint64_t command_id, const absl::Status& status);
@@ -69,6 +72,7 @@ class Outbox {
     bool takes_recordings = false;
     bool compares_replicas = false;
     bool takes_origins = false;
+    bool takes_overviews = false;
   };
   // The server accepted the stream: messages added from now on are sent.
   void BeginStream(const Peer& peer);
@@ -118,6 +122,7 @@ class Outbox {
   size_t hits_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t logs_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t statistics_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  size_t overviews_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t replicas_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   int64_t tensor_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   uint64_t dropped_hits_ GRAPHDBG_GUARDED_BY(mu_) = 0;

@@ -72,6 +72,21 @@ std::vector<std::string> DefaultCollections(bool black_box) {
   return {"losses", "weights", "biases", "gradients", "layers", "inputs"};
 }
 
+RecordSettings OverviewSettings() {
+  RecordSettings settings;
+  settings.overhead = 0.01;
+  // Measured on a small perceptron and a transformer.
+  settings.op_cost_ns = 700;
+  settings.samples = true;
+  for (const char* name : {"losses", "layers", "gradients", "weights"}) {
+    CollectionSettings& collection = settings.collections.emplace_back();
+    collection.name = name;
+    collection.by_default = true;
+    collection.change = collection.name == "weights";
+  }
+  return settings;
+}
+
 RecordSettings ReadRecordSettings(
     const std::function<const char*(const char*)>& environment,
     std::vector<std::string>* problems) {

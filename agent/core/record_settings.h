@@ -88,6 +88,10 @@ struct RecordSettings {
   std::string ring_directory;
   // Share of the program's time that measuring may take; 0: no limit.
   double overhead = 0.05;
+  // What reporting an op costs the host, which counts as measuring.
+  uint64_t op_cost_ns = 0;
+  // Large tensors are measured in parts.
+  bool samples = false;
   // Wait for room rather than drop records.
   bool block = false;
   // Steps after a hit in which everything is recorded, and steps from one such
@@ -138,6 +142,9 @@ absl::StatusOr<std::vector<CollectionSettings>> ReadBoostJson(
 RecordSettings ReadRecordSettings(
     const std::function<const char*(const char*)>& environment,
     std::vector<std::string>* problems);
+
+// What is measured for the overview of a job that is not recorded.
+RecordSettings OverviewSettings();
 
 // The settings as rank.json has them, with defaults filled in: a JSON object.
 std::string EffectiveJson(const RecordSettings& settings);

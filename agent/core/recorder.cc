@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/core/nearest_names.h"
+#include "agent/core/no_recording.h"
 #include "agent/core/source_text.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/status_macros.h"
@@ -47,6 +48,14 @@ std::string NearestTo(const CollectionSettings& collection,
   return text;
 }
 
+v1::OverviewRole RoleOfCollection(absl::string_view name) {
+  if (name == "losses") return v1::OVERVIEW_ROLE_LOSS;
+  if (name == "gradients") return v1::OVERVIEW_ROLE_GRADIENT;
+  if (name == "weights" || name == "biases") return v1::OVERVIEW_ROLE_WEIGHT;
+  if (name == "layers") return v1::OVERVIEW_ROLE_ACTIVATION;
+  return v1::OVERVIEW_ROLE_UNSPECIFIED;
+}
+
 uint64_t UnixNow() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<nanoseconds>(
@@ -71,6 +80,10 @@ Recorder::Recorder(const Parts& parts, RecordSettings settings,
   changes_ = schedule_.changes();
   units_ = schedule_.units();
   tensors_ = schedule_.tensors() | kSavedTensors;
+  for (size_t i = 0; i < settings_.collections.size(); ++i) {
+    const auto role = RoleOfCollection(settings_.collections[i].name);
+    roles_[static_cast<size_t>(role)] |= CollectionMask{1} << i;
+  }
 }
 
 Recorder::~Recorder() {
@@ -116,13 +129,20 @@ absl::Status Recorder::Open(const OpenRecordingFunction& open,
   return absl::OkStatus();
 }
 
+void Recorder::OpenWithoutFiles() {
+  recording_ = std::make_unique<NoRecording>();
+  has_files_ = false;
+}
+
 void Recorder::Begin(uint64_t step) {
   {
     MutexLock lock(&mu_);
     since_ = Clock::now();
   }
   on_ = true;
-  parts_.log(absl::StrCat("recording to ", recording_->directory()));
+  if (has_files_) {
+    parts_.log(absl::StrCat("recording to ", recording_->directory()));
+  }
   BeginStep(step);
 }
 
@@ -205,7 +225,7 @@ void Recorder::AddSaved(uint32_t node, absl::string_view collection) {
 }
 
 void Recorder::BeginOp(uint32_t node) {
-  if (!on()) return;
+  if (!on() || !has_files_) return;
   const NodeFacts* const facts = parts_.nodes->Facts(node);
   if (facts == nullptr || !facts->has(kAnyNode)) return;
   StartedOp op;
@@ -222,7 +242,7 @@ void Recorder::BeginOp(uint32_t node) {
 }
 
 void Recorder::EndOp() {
-  if (on()) recording_->EndOp();
+  if (on() && has_files_) recording_->EndOp();
 }
 
 RecordKey Recorder::KeyOf(const Phase& phase) const {
@@ -374,9 +394,20 @@ void Recorder::EndStep(uint64_t step) {
   ++steps_;
   MutexLock lock(&mu_);
   End(step_phase_);
-  schedule_.EndStep(nanoseconds(measuring_ns_ - step_phase_.measuring_ns),
-                    Clock::now());
+  const Clock::time_point now = Clock::now();
+  uint64_t measuring = measuring_ns_ - step_phase_.measuring_ns;
+  if (due_ != 0) measuring += FollowingTime();
+  schedule_.EndStep(nanoseconds(measuring), now);
+  if (parts_.overview != nullptr) {
+    parts_.overview->EndStep({step, step_phase_.mode, step_since_unix_ns_,
+                              Nanoseconds(now) - Nanoseconds(step_since_),
+                              measuring});
+  }
   LogProblems(step);
+}
+
+uint64_t Recorder::FollowingTime() const {
+  return parts_.counter->expected_order() * settings_.op_cost_ns;
 }
 
 // --- The user.
@@ -407,7 +438,7 @@ void Recorder::LogProblems(uint64_t step) {
 }
 
 void Recorder::Hit(const v1::Hit& hit) {
-  if (!on()) return;
+  if (!on() || !has_files_) return;
   RecordKey key;
   key.step = hit.step();
   key.mode = mode_;

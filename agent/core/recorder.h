@@ -24,6 +24,7 @@
 #include "agent/core/execution_counter.h"
 #include "agent/core/host.h"
 #include "agent/core/node_table.h"
+#include "agent/core/overview.h"
 #include "agent/core/previous_values.h"
 #include "agent/core/record_schedule.h"
 #include "agent/core/record_settings.h"
@@ -48,6 +49,8 @@ class Recorder {
     ExecutionCounter* counter;
     // For copies of tensors that later ones are compared with.
     int64_t budget_bytes;
+    // Receives what is measured; may be null.
+    Overview* overview;
     // A line for the user. Any thread.
     std::function<void(const std::string&)> log;
   };
@@ -93,6 +96,10 @@ class Recorder {
   // Creates the files. Called once, before anything else.
   absl::Status Open(const OpenRecordingFunction& open, const v1::Hello& hello,
                     const std::string& program, const std::string& default_run);
+  // Instead of Open: nothing is kept, and the overview alone receives what is
+  // measured.
+  void OpenWithoutFiles();
+  bool has_files() const { return has_files_; }
   // The program has executed steps already: which nodes collections contain is
   // found out in the first step, in which all nodes are of interest.
   void LearnGraph() { learns_ = true; }
@@ -153,6 +160,9 @@ class Recorder {
     std::optional<RecordedChange> change;
     // One for each way in which its collections count units.
     std::vector<RecordedUnits> units;
+    // For the overview.
+    uint64_t count = 0;
+    std::optional<Quantiles> quantiles;
   };
   // Measured before it was known whether a collection contains it.
   struct Provisional {
@@ -195,6 +205,9 @@ class Recorder {
   void AppendLater(const RecordKey& key, const Measured& measured,
                    CollectionMask collections)
       GRAPHDBG_EXCLUDES(provisional_mu_);
+  // What tensors of these collections stand for in the overview.
+  v1::OverviewRole RoleOf(CollectionMask collections) const;
+  void AddToOverview(const RecordKey& key, const Measured& measured);
   // Records an output in the form that the key's flags select.
   bool Measure(const graphdbg_tensor& tensor, double grad_scale,
                CollectionMask selected, RecordKey* key, Measured* to);
@@ -249,6 +262,8 @@ class Recorder {
   // back.
   void WaitUntil(absl::FunctionRef<bool()> has_room);
   RecordKey KeyOf(const Phase& phase) const;
+  // An estimate of what it has cost the host to report this step's ops.
+  uint64_t FollowingTime() const;
   Dropped DroppedNow() const;
 
   void BeginStepAs(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);
@@ -280,6 +295,8 @@ class Recorder {
   CollectionMask changes_ = 0;
   CollectionMask units_ = 0;
   std::atomic<CollectionMask> tensors_{0};
+  // By role in the overview.
+  std::array<CollectionMask, v1::OverviewRole_ARRAYSIZE> roles_{};
   // Collections that AddBoost has added, and those whose boost is in progress.
   std::atomic<CollectionMask> boosts_{0};
   std::atomic<CollectionMask> boosted_{0};
@@ -290,6 +307,7 @@ class Recorder {
   CollectionMask applied_boosts_ = 0;
   // Set once, before `on_`.
   std::unique_ptr<Recording> recording_;
+  bool has_files_ = true;
   std::atomic<bool> closed_{false};
   std::atomic<bool> learns_{false};
   std::atomic<uint64_t> steps_{0};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/core/recorder.h"
+#include "agent/core/sampled_tensor.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/kernels/cpu/sketch.h"
 #include "agent/tensor/complex_parts.h"
@@ -31,6 +32,10 @@ bool MeasureLight(const TensorView& view, Statistics* statistics) {
   statistics->min = sketch->min;
   statistics->max = sketch->max;
   return true;
+}
+
+uint64_t CountOf(const graphdbg_tensor& tensor) {
+  return static_cast<uint64_t>(ViewOf(tensor).element_count().value_or(0));
 }
 
 bool ComputeAll(const TensorView& given, const StatisticsBackend* backend,
@@ -82,7 +87,8 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
     key.slot = slot;
     key.dtype = static_cast<uint8_t>(execution.outputs[slot].dtype);
     key.flags = FlagsOf(execution, execution.outputs[slot], point.step);
-    const graphdbg_tensor& tensor = execution.outputs[slot];
+    const SampledTensor sampled(execution.outputs[slot], settings_.samples);
+    const graphdbg_tensor& tensor = sampled.tensor();
     const CollectionMask chosen = provisional != 0 ? undecided : selected;
     Measured measured;
     const bool compares = Compares(tensor, selected, key, /*bound=*/false);
@@ -90,6 +96,7 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
          !MeasureLater(tensor, execution.grad_scale, chosen, provisional,
                        &key)) &&
         Measure(tensor, execution.grad_scale, chosen, &key, &measured)) {
+      measured.count = CountOf(execution.outputs[slot]);
       if (compares) Compare(tensor, key, /*bound=*/false, &measured);
       if (provisional != 0) {
         AppendLater(key, measured, provisional);
@@ -142,7 +149,8 @@ void Recorder::FinishDevices(bool waits) {
 }
 
 void Recorder::Take(const DeviceRecords::Result& result) {
-  const Measured measured = {result.statistics, result.grad_scale, {}, {}};
+  const Measured measured = {
+      result.statistics, result.grad_scale, {}, {}, 0, std::nullopt};
   if (result.provisional != 0) {
     AppendLater(result.key, measured, result.provisional);
   } else {
@@ -168,6 +176,9 @@ bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
   if (light) key->flags |= runs::kFlagLight;
   if (grad_scale != 1) to->statistics.DivideBy(grad_scale);
   to->grad_scale = grad_scale;
+  if (parts_.overview != nullptr && RoleOf(selected) != 0) {
+    to->quantiles = QuantilesOf(tensor);
+  }
   Reduce(tensor, access.backend(), selected, to);
   return true;
 }
@@ -188,6 +199,32 @@ void Recorder::Append(const RecordKey& key, const Measured& measured) {
   for (const RecordedUnits& units : measured.units) {
     if (recording_->AppendUnits(key, units)) ++records_;
   }
+  if (parts_.overview != nullptr) AddToOverview(key, measured);
+}
+
+v1::OverviewRole Recorder::RoleOf(CollectionMask collections) const {
+  // A loss that is also the result of a module is a loss.
+  for (const auto role :
+       {v1::OVERVIEW_ROLE_LOSS, v1::OVERVIEW_ROLE_GRADIENT,
+        v1::OVERVIEW_ROLE_WEIGHT, v1::OVERVIEW_ROLE_ACTIVATION}) {
+    if ((collections & roles_[static_cast<size_t>(role)]) != 0) return role;
+  }
+  return v1::OVERVIEW_ROLE_UNSPECIFIED;
+}
+
+void Recorder::AddToOverview(const RecordKey& key, const Measured& measured) {
+  // Evaluations within a step have other inputs, and would hide those of the
+  // step.
+  if (in_pass_) return;
+  Overview::Tensor tensor;
+  tensor.role = RoleOf(collections_.Of(key.node, key.slot));
+  if (tensor.role == v1::OVERVIEW_ROLE_UNSPECIFIED) return;
+  tensor.node = key.node;
+  tensor.count = std::max(measured.count, measured.statistics.count);
+  tensor.statistics = measured.statistics;
+  tensor.change = measured.change;
+  tensor.quantiles = measured.quantiles;
+  parts_.overview->Add(tensor);
 }
 
 void Recorder::WaitUntil(absl::FunctionRef<bool()> has_room) {
@@ -215,22 +252,25 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
         !ResolveBound(*parts_.host, handle, &bound)) {
       continue;
     }
+    const SampledTensor sampled(bound.tensor, settings_.samples);
+    const graphdbg_tensor& tensor = sampled.tensor();
     RecordKey key = KeyOf(phase);
     key.step = step;
     key.pass = 1;
     key.node = node;
     key.exec_order = parts_.counter->NextOrder();
-    key.dtype = static_cast<uint8_t>(bound.tensor.dtype);
-    if (bound.tensor.device != GRAPHDBG_CPU) key.flags |= runs::kFlagDevice;
+    key.dtype = static_cast<uint8_t>(tensor.dtype);
+    if (tensor.device != GRAPHDBG_CPU) key.flags |= runs::kFlagDevice;
     Measured measured;
-    const bool compares = Compares(bound.tensor, selected, key, /*bound=*/true);
-    if ((compares || !MeasureLater(bound.tensor, 1, selected,
+    const bool compares = Compares(tensor, selected, key, /*bound=*/true);
+    if ((compares || !MeasureLater(tensor, 1, selected,
                                    /*provisional=*/0, &key)) &&
-        Measure(bound.tensor, 1, selected, &key, &measured)) {
-      if (compares) Compare(bound.tensor, key, /*bound=*/true, &measured);
+        Measure(tensor, 1, selected, &key, &measured)) {
+      measured.count = CountOf(bound.tensor);
+      if (compares) Compare(tensor, key, /*bound=*/true, &measured);
       AppendOrWait(key, measured);
     }
-    SaveValues(bound.tensor, 1, selected, /*undecided=*/0, key);
+    SaveValues(tensor, 1, selected, /*undecided=*/0, key);
   }
   measuring_ns_ += static_cast<uint64_t>(
       std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());

@@ -54,6 +54,28 @@ void RecordingControl::AddNodes(Recorder* recorder, const NodeTable& nodes,
   }
 }
 
+std::shared_ptr<Recorder> RecordingControl::WithFiles() const {
+  std::shared_ptr<Recorder> current = recorders_.current();
+  return current != nullptr && current->has_files() ? current : nullptr;
+}
+
+void RecordingControl::SwitchOverview(uint64_t step) {
+  const auto current = recorders_.current();
+  if (!wants_overview_) {
+    if (current != nullptr && !current->has_files()) recorders_.Set(nullptr);
+    return;
+  }
+  if (current != nullptr || parts_.recorder.overview == nullptr) return;
+  std::vector<std::string> problems;
+  auto recorder = std::make_shared<Recorder>(parts_.recorder,
+                                             OverviewSettings(), &problems);
+  recorder->OpenWithoutFiles();
+  AddNodes(recorder.get(), *parts_.recorder.nodes, 0);
+  if (step > 1) recorder->LearnGraph();
+  recorders_.Set(recorder);
+  recorder->Begin(step);
+}
+
 void RecordingControl::Switch(uint64_t step) {
   std::shared_ptr<Recorder> next;
   std::vector<PendingBoost> boosts;
@@ -62,7 +84,7 @@ void RecordingControl::Switch(uint64_t step) {
     MutexLock lock(&mu_);
     changes_ = false;
     if (std::exchange(stopping_, false)) {
-      stopped_ = recorders_.current();
+      stopped_ = WithFiles();
       recorders_.Set(nullptr);
     }
     next = std::exchange(next_, nullptr);
@@ -74,6 +96,7 @@ void RecordingControl::Switch(uint64_t step) {
     AddNodes(next.get(), *parts_.recorder.nodes, known);
     next->Begin(step);
   }
+  SwitchOverview(step);
   for (const PendingBoost& each : boosts) {
     if (each.recorder != recorders_.current()) continue;
     each.recorder->Boost(each.collections, step, each.steps);
@@ -103,7 +126,7 @@ void RecordingControl::Work() {
 }
 
 absl::Status RecordingControl::Boost(const v1::RecordingBoost& boost) {
-  std::shared_ptr<Recorder> recorder = recorders_.current();
+  std::shared_ptr<Recorder> recorder = WithFiles();
   if (recorder == nullptr) return Refused("the job is not recorded");
   const auto collections = recorder->AddBoost(boost.settings());
   if (!collections.ok()) return Refused(collections.status().message());
@@ -129,7 +152,7 @@ bool RecordingControl::Serve(const v1::SetRecording& order) {
     if (stopped_ != nullptr) return false;
     stopping = stopping_;
   }
-  if (recorders_.current() == nullptr) {
+  if (WithFiles() == nullptr) {
     Report(order.id(), Open(order));
     return true;
   }
@@ -147,7 +170,7 @@ void RecordingControl::StopCurrent() {
   {
     MutexLock lock(&mu_);
     never_begun = std::exchange(next_, nullptr);
-    if (recorders_.current() != nullptr) {
+    if (WithFiles() != nullptr) {
       stopping_ = true;
       changes_ = true;
     }
@@ -220,7 +243,7 @@ void RecordingControl::CloseStopped() {
 }
 
 void RecordingControl::ReportIfDue() {
-  if (recorders_.current() == nullptr ||
+  if (WithFiles() == nullptr ||
       Clock::now() - reported_at_ < kReportPeriod) {
     return;
   }
@@ -236,7 +259,7 @@ void RecordingControl::Refuse(const v1::SetRecording& order,
 void RecordingControl::Report(uint64_t order, const absl::Status& error) {
   v1::RecordingStatus message;
   message.set_id(order);
-  std::shared_ptr<Recorder> recorder = recorders_.current();
+  std::shared_ptr<Recorder> recorder = WithFiles();
   {
     MutexLock lock(&mu_);
     using State = v1::RecordingStatus;

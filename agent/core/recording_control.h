@@ -63,6 +63,12 @@ class RecordingControl {
 
   // --- Any thread.
 
+  // Whether somebody shows the overview. While nothing is recorded, a recorder
+  // without files measures for it.
+  void SetOverview(bool wanted) {
+    wants_overview_ = wanted;
+    changes_ = true;
+  }
   // The answer is a RecordingStatus, once it is known whether it can be done.
   void Set(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
   // Answers an order that the job's owner does not allow.
@@ -82,6 +88,10 @@ class RecordingControl {
   using Clock = std::chrono::steady_clock;
 
   void Switch(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
+  // Begins or ends measuring for the overview, if nothing is recorded.
+  void SwitchOverview(uint64_t step);
+  // The recorder that writes files; null if there is none.
+  std::shared_ptr<Recorder> WithFiles() const;
   // Has nodes that were declared before recorded. Those up to `known` were.
   static void AddNodes(Recorder* recorder, const NodeTable& nodes,
                        uint32_t known);
@@ -102,6 +112,7 @@ class RecordingControl {
   RecorderSwitch recorders_;
   // Something is to be switched between steps.
   std::atomic<bool> changes_{false};
+  std::atomic<bool> wants_overview_{false};
 
   // The name of the first run, which later ones continue. The worker only, once
   // the program has started.

@@ -14,6 +14,12 @@
 #include "proto/wire/validate.h"
 
 namespace graphdbg::agent {
+namespace {
+
+// The ranks that report an overview: the first ones stand for all.
+constexpr uint32_t kOverviewRanks = 8;
+
+}  // namespace
 
 v1::AgentMessage ServerLink::OpenStream() {
   parts_.outbox->OpenStream();
@@ -139,7 +145,11 @@ void ServerLink::OnWelcome(const v1::Welcome& welcome) {
                               wire::Has(theirs, wire::kHitsAbsorbed),
                               wire::Has(theirs, wire::kRecording1),
                               wire::Has(theirs, wire::kReplicas1),
-                              wire::Has(theirs, wire::kOrigins1)});
+                              wire::Has(theirs, wire::kOrigins1),
+                              wire::Has(theirs, wire::kOverview1)});
+  parts_.recordings->SetOverview(
+      parts_.config->overview && parts_.config->rank < kOverviewRanks &&
+      wire::Has(theirs, wire::kOverview1));
   parts_.gate->SetConnected(true);
   parts_.gate->ReportState(/*always=*/true);
   // Last: it lets the program start.
@@ -202,6 +212,7 @@ void ServerLink::OnReceivingEnded() { parts_.outbox->EndStream(); }
 std::optional<std::chrono::milliseconds> ServerLink::OnStreamEnded(
     const absl::Status& status) {
   parts_.outbox->EndStream();
+  parts_.recordings->SetOverview(false);
   parts_.tensor_requests->DropAll();
   parts_.rechecker->DropAll();
   parts_.gate->SetConnected(false);

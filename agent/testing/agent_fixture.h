@@ -23,6 +23,8 @@ class AgentFixture : public testing::Test {
     config_.enabled = true;
     config_.job = "job";
     config_.wait = false;
+    // It is interested in nodes that tests expect to be left alone.
+    config_.overview = false;
   }
 
   // Opens the agent and connects it. The server announces `watchpoints`.

@@ -32,6 +32,8 @@ inline constexpr char kRecording1[] = "recording/1";
 inline constexpr char kReplicas1[] = "replicas/1";
 // NonFiniteOrigin.
 inline constexpr char kOrigins1[] = "origins/1";
+// OverviewStep.
+inline constexpr char kOverview1[] = "overview/1";
 // SetRecording.boost.
 inline constexpr char kRecording2[] = "recording/2";
 // SetWatchpoint.ignore_count and .once.

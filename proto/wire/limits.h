@@ -26,6 +26,8 @@ constexpr int kMaxNodeEdges = 10000;
 constexpr int kMaxDimensions = 64;
 // Tensors in one StatisticsReport.
 constexpr int kMaxReportedTensors = 10000;
+// Tensors in one OverviewStep.
+constexpr int kMaxOverviewTensors = 10000;
 // Tensors in one ReplicaDigests.
 constexpr int kMaxReplicas = 100000;
 // The largest node id. Ids are dense, so this also bounds allocations.

@@ -206,6 +206,18 @@ absl::Status Check(const v1::ReplicaDigests& replicas) {
            [](uint32_t id) { return NodeId("replicas.node_ids", id); }));
 }
 
+absl::Status Check(const v1::OverviewStep& overview) {
+  return First(
+      Text("overview.mode", overview.mode()),
+      Each("overview.tensors", overview.tensors(), kMaxOverviewTensors,
+           [](const v1::OverviewTensor& tensor) {
+             return First(
+                 NodeId("overview.tensors.node_id", tensor.node_id()),
+                 AtMost("number of overview.tensors.quantiles",
+                        static_cast<uint64_t>(tensor.quantiles_size()), 5));
+           }));
+}
+
 absl::Status Check(const v1::NonFiniteOrigin& origin) {
   return First(NodeId("non_finite_origin.node_id", origin.node_id()),
                AtMost("non_finite_origin.slot", origin.slot(), kMaxNodeEdges));
@@ -346,6 +358,8 @@ absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes) {
       return Check(message.replicas());
     case Case::kNonFiniteOrigin:
       return Check(message.non_finite_origin());
+    case Case::kOverview:
+      return Check(message.overview());
     case Case::MESSAGE_NOT_SET:
       return Invalid("message", "is missing");
   }

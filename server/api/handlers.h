@@ -93,6 +93,9 @@ Answer GetTensorStatistics(const Services&, const http::Request&,
                            const JobPtr&);
 Answer GetTensorHistogram(const Services&, const http::Request&, const JobPtr&);
 Answer DownloadTensor(const Services&, const http::Request&, const JobPtr&);
+Answer GetOverview(const Services&, const http::Request&, const JobPtr&);
+Answer GetOverviewValues(const Services&, const http::Request&, const JobPtr&);
+Answer GetOverviewModule(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorHistory(const Services&, const http::Request&, const JobPtr&);
 Answer CompareTensors(const Services&, const http::Request&, const JobPtr&);
 

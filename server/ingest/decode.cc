@@ -206,6 +206,47 @@ AgentReport Decode(const v1::NonFiniteOrigin& origin) {
                             origin.order(), origin.received()};
 }
 
+jobs::OverviewRole Decode(v1::OverviewRole role) {
+  switch (role) {
+    case v1::OVERVIEW_ROLE_GRADIENT:
+      return jobs::OverviewRole::kGradient;
+    case v1::OVERVIEW_ROLE_WEIGHT:
+      return jobs::OverviewRole::kWeight;
+    case v1::OVERVIEW_ROLE_LOSS:
+      return jobs::OverviewRole::kLoss;
+    default:
+      return jobs::OverviewRole::kActivation;
+  }
+}
+
+AgentReport Decode(const v1::OverviewStep& overview) {
+  jobs::OverviewReport report;
+  report.step = {overview.step(),        overview.mode(),
+                 overview.unix_ns(),     overview.duration_ns(),
+                 overview.measuring_ns(), std::nullopt};
+  report.tensors.reserve(static_cast<size_t>(overview.tensors_size()));
+  for (const v1::OverviewTensor& from : overview.tensors()) {
+    jobs::OverviewReport::Tensor& to = report.tensors.emplace_back();
+    to.node_id = from.node_id();
+    to.tensor = {Decode(from.role()),
+                 from.count(),
+                 from.measured(),
+                 from.nan_count(),
+                 from.inf_count(),
+                 from.zero_count(),
+                 from.mean(),
+                 from.abs_mean(),
+                 from.min(),
+                 from.max(),
+                 from.deviation(),
+                 from.l2(),
+                 std::nullopt,
+                 {from.quantiles().begin(), from.quantiles().end()}};
+    if (from.has_change()) to.tensor.change = from.change();
+  }
+  return report;
+}
+
 AgentReport Decode(const v1::RecordingStatus& status) {
   jobs::RecordingReport report;
   report.order = status.id();
@@ -298,6 +339,8 @@ jobs::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data) {
       return Decode(message.replicas());
     case Case::kNonFiniteOrigin:
       return Decode(message.non_finite_origin());
+    case Case::kOverview:
+      return Decode(message.overview());
     case Case::kLog:
       return Decode(message.log());
     default:

@@ -19,8 +19,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
 #include "server/graph/node_record.h"
+#include "server/jobs/overview_tensor.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
+#include "server/model/overview.h"
 #include "server/model/recording.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
@@ -130,6 +132,16 @@ struct OriginReport {
   bool received = false;
 };
 
+// What the tensors at the borders of modules were like in a step.
+struct OverviewReport {
+  struct Tensor {
+    uint32_t node_id = 0;
+    OverviewTensor tensor;
+  };
+  model::OverviewStep step;
+  std::vector<Tensor> tensors;
+};
+
 // Describes the tensor whose bytes follow.
 struct TensorHeader {
   model::TensorType type;
@@ -196,7 +208,8 @@ struct ExitReport {
 using AgentReport = std::variant<graph::GraphPatch, RunReport, HitReport,
                                  TensorChunk, CommandOutcome, WatchpointReport,
                                  StatisticsReport, ReplicaReport, OriginReport,
-                                 RecordingReport, LogReport, ExitReport>;
+                                 OverviewReport, RecordingReport, LogReport,
+                                 ExitReport>;
 
 // --- To the agent ---------------------------------------------------------
 

@@ -23,6 +23,7 @@
 #include "server/model/graph.h"
 #include "server/model/job.h"
 #include "server/model/neighbours.h"
+#include "server/model/overview.h"
 #include "server/model/recording.h"
 #include "server/model/rules.h"
 #include "server/model/tensor.h"
@@ -101,6 +102,15 @@ class Job {
   // Makes the node's outputs available at the first stop after the node has
   // executed again. UNAVAILABLE "job_gone" if the rank is not connected.
   virtual StatusTask CatchTensors(std::string node, uint32_t rank) = 0;
+
+  // What the tensors at the borders of modules were like over the steps. Empty
+  // if the rank has reported nothing: its overview may be switched off.
+  virtual Task<model::OverviewSummary> Overview(model::OverviewQuery query) = 0;
+  virtual Task<model::OverviewMatrix> OverviewValues(
+      model::OverviewQuery query, model::OverviewMeasure measure) = 0;
+  // All steps of one module. NOT_FOUND "unknown_module".
+  virtual Task<std::vector<model::OverviewPoint>> OverviewOf(
+      uint32_t rank, std::string module) = 0;
 
   // The current recording of each rank. FAILED_PRECONDITION "invalid_state" if
   // this is a recorded run.

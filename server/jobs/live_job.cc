@@ -307,6 +307,41 @@ StatusTask LiveJob::CatchTensors(std::string node, uint32_t rank) {
   });
 }
 
+Task<model::OverviewSummary> LiveJob::Overview(model::OverviewQuery query) {
+  using Result = absl::StatusOr<model::OverviewSummary>;
+  return OnStrand<Result>([this, query]() -> Result {
+    model::OverviewSummary summary;
+    if (const auto table = overviews_.find(query.rank);
+        table != overviews_.end()) {
+      summary = table->second.Summary(query.after);
+    }
+    summary.rank = query.rank;
+    for (const auto& [rank, table] : overviews_) summary.ranks.push_back(rank);
+    return summary;
+  });
+}
+
+Task<model::OverviewMatrix> LiveJob::OverviewValues(
+    model::OverviewQuery query, model::OverviewMeasure measure) {
+  using Result = absl::StatusOr<model::OverviewMatrix>;
+  return OnStrand<Result>([this, query, measure]() -> Result {
+    const auto table = overviews_.find(query.rank);
+    if (table == overviews_.end()) return model::OverviewMatrix();
+    return table->second.Matrix(measure, query.after);
+  });
+}
+
+Task<std::vector<model::OverviewPoint>> LiveJob::OverviewOf(
+    uint32_t rank, std::string module) {
+  using Result = absl::StatusOr<std::vector<model::OverviewPoint>>;
+  return OnStrand<Result>([this, rank, module = std::move(module)]() -> Result {
+    const auto table = overviews_.find(rank);
+    static const OverviewTable* const kEmpty = new OverviewTable();
+    return (table == overviews_.end() ? *kEmpty : table->second)
+        .PointsOf(module, rank);
+  });
+}
+
 Task<model::JobRecording> LiveJob::GetRecording() {
   return OnStrand<absl::StatusOr<model::JobRecording>>(
       [this] { return recordings_.List(); });
@@ -484,6 +519,7 @@ void LiveJob::UpdateMemoryUse() {
   constexpr uint64_t kBytesPerHit = 1'000;
   memory_bytes_ = graph_.bytes() + kBytesPerHit * hits_.kept() +
                   graph_files_.bytes() + known_statistics_.bytes();
+  for (const auto& [rank, table] : overviews_) memory_bytes_ += table.bytes();
   memory_.Set(memory_bytes_);
 }
 

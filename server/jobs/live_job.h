@@ -38,6 +38,7 @@
 #include "server/jobs/known_statistics.h"
 #include "server/jobs/live_tensors.h"
 #include "server/jobs/origin_table.h"
+#include "server/jobs/overview_table.h"
 #include "server/jobs/rank_group.h"
 #include "server/jobs/replica_table.h"
 #include "server/jobs/statistics_recorder.h"
@@ -102,6 +103,11 @@ class LiveJob final : public Job,
   Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                      uint32_t rank) override;
   StatusTask CatchTensors(std::string node, uint32_t rank) override;
+  Task<model::OverviewSummary> Overview(model::OverviewQuery query) override;
+  Task<model::OverviewMatrix> OverviewValues(
+      model::OverviewQuery query, model::OverviewMeasure measure) override;
+  Task<std::vector<model::OverviewPoint>> OverviewOf(
+      uint32_t rank, std::string module) override;
   Task<model::JobRecording> GetRecording() override;
   Task<model::JobRecording> SetRecording(model::RecordingSpec spec) override;
   StatusTask KeepRules(model::KeptRules rules) override;
@@ -182,6 +188,7 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, StatisticsReport& report);
   void Handle(Rank& rank, ReplicaReport& report);
   void Handle(Rank& rank, OriginReport& report);
+  void Handle(Rank& rank, OverviewReport& report);
   void Handle(Rank& rank, RecordingReport& report);
   void Handle(Rank& rank, LogReport& report);
   // A hit has become visible.
@@ -235,6 +242,8 @@ class LiveJob final : public Job,
   UncheckedWatchpoints unchecked_;
   ReplicaTable replicas_;
   OriginTable origins_;
+  // By rank.
+  std::map<uint32_t, OverviewTable> overviews_;
   WatchpointActions actions_;
   model::KeptRules rules_;
 

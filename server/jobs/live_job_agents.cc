@@ -222,6 +222,22 @@ void LiveJob::Handle(Rank& rank, OriginReport& report) {
   origins_.Add(rank, report);
 }
 
+void LiveJob::Handle(Rank& rank, OverviewReport& report) {
+  // Later steps can be shown without this one.
+  if (!CheckMemory().ok()) return;
+  std::vector<OverviewTable::NamedTensor> tensors;
+  std::vector<std::string> names;
+  names.reserve(report.tensors.size());
+  for (OverviewReport::Tensor& each : report.tensors) {
+    const graph::NodeIndex node = rank.ids.Find(each.node_id);
+    if (node == graph::kNoNode) continue;
+    names.push_back(graph_.node(node).name);
+    tensors.push_back({names.back(), std::move(each.tensor)});
+  }
+  overviews_[rank.hello.rank].Add(std::move(report.step), tensors);
+  UpdateMemoryUse();
+}
+
 void LiveJob::Handle(Rank& rank, RecordingReport& report) {
   recordings_.OnReport(rank.hello.rank, report);
 }

@@ -75,6 +75,13 @@ constexpr EnumName<RecordingState> kRecordingStates[] = {
     {RecordingState::kStarting, "starting"},
     {RecordingState::kOn, "on"},
     {RecordingState::kStopping, "stopping"}};
+constexpr EnumName<OverviewMeasure> kOverviewMeasureNames[] = {
+    {OverviewMeasure::kActivation, "activation"},
+    {OverviewMeasure::kZeros, "zeros"},
+    {OverviewMeasure::kNonFinite, "non_finite"},
+    {OverviewMeasure::kGradient, "gradient"},
+    {OverviewMeasure::kUpdate, "update"}};
+
 constexpr EnumName<CheckState> kCheckStates[] = {
     {CheckState::kRunning, "running"},
     {CheckState::kDone, "done"},
@@ -167,6 +174,11 @@ template <>
 std::span<const EnumName<RecordingState>> EnumNames() {
   return kRecordingStates;
 }
+template <>
+std::span<const EnumName<OverviewMeasure>> EnumNames() {
+  return kOverviewMeasureNames;
+}
+
 template <>
 std::span<const EnumName<CheckState>> EnumNames() {
   return kCheckStates;

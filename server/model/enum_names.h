@@ -11,6 +11,7 @@
 #include "server/model/divergence.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
+#include "server/model/overview.h"
 #include "server/model/recording.h"
 #include "server/model/run.h"
 #include "server/model/watch.h"
@@ -56,6 +57,8 @@ template <>
 std::span<const EnumName<StepReason>> EnumNames();
 template <>
 std::span<const EnumName<CheckState>> EnumNames();
+template <>
+std::span<const EnumName<OverviewMeasure>> EnumNames();
 template <>
 std::span<const EnumName<Evidence>> EnumNames();
 template <>

@@ -209,6 +209,40 @@ class OpenedRun::View final : public jobs::Job {
     co_return model::TensorHistory{std::move(history.tensor),
                                    std::move(history.points)};
   }
+  jobs::Task<model::OverviewSummary> Overview(
+      model::OverviewQuery query) override {
+    using Result = absl::StatusOr<model::OverviewSummary>;
+    return run_->OnStrand<Result>([query](RunSource& source) -> Result {
+      ASSIGN_OR_RETURN(const jobs::OverviewTable* const table,
+                       source.Overview(query.rank));
+      model::OverviewSummary summary = table->Summary(query.after);
+      summary.rank = query.rank;
+      for (const model::Rank& rank : source.Describe().job.ranks) {
+        summary.ranks.push_back(rank.rank);
+      }
+      return summary;
+    });
+  }
+  jobs::Task<model::OverviewMatrix> OverviewValues(
+      model::OverviewQuery query, model::OverviewMeasure measure) override {
+    using Result = absl::StatusOr<model::OverviewMatrix>;
+    return run_->OnStrand<Result>([query,
+                                   measure](RunSource& source) -> Result {
+      ASSIGN_OR_RETURN(const jobs::OverviewTable* const table,
+                       source.Overview(query.rank));
+      return table->Matrix(measure, query.after);
+    });
+  }
+  jobs::Task<std::vector<model::OverviewPoint>> OverviewOf(
+      uint32_t rank, std::string module) override {
+    using Result = absl::StatusOr<std::vector<model::OverviewPoint>>;
+    return run_->OnStrand<Result>(
+        [rank, module = std::move(module)](RunSource& source) -> Result {
+          ASSIGN_OR_RETURN(const jobs::OverviewTable* const table,
+                           source.Overview(rank));
+          return table->PointsOf(module, rank);
+        });
+  }
   jobs::StatusTask CatchTensors(std::string, uint32_t) override {
     return RefusedStatus();
   }

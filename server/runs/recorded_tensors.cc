@@ -113,6 +113,12 @@ absl::StatusOr<model::RunHistory> Recording::History(
   return history;
 }
 
+absl::StatusOr<const jobs::OverviewTable*> Recording::Overview(
+    uint32_t number) {
+  ASSIGN_OR_RETURN(RankData* const rank, FindRank(number));
+  return &overviews_[number].Update(*rank, graph());
+}
+
 absl::StatusOr<model::TensorValue> Recording::Tensor(const TensorQuery& query,
                                                      AtStep at) {
   ASSIGN_OR_RETURN(const graph::NodeIndex node,

@@ -26,6 +26,7 @@
 #include "server/runs/packed_steps.h"
 #include "server/runs/rank_data.h"
 #include "server/runs/run_info.h"
+#include "server/runs/run_overview.h"
 #include "server/runs/run_source.h"
 #include "server/watch/hit_log.h"
 
@@ -56,6 +57,7 @@ class Recording final : public RunSource, private graph::Annotations {
                                            AtStep step) override;
   absl::StatusOr<model::RunHistory> History(
       const model::RunHistoryQuery& query) override;
+  absl::StatusOr<const jobs::OverviewTable*> Overview(uint32_t rank) override;
   absl::StatusOr<model::TensorValue> Tensor(const model::TensorQuery& query,
                                             AtStep step) override;
   absl::StatusOr<std::shared_ptr<Check>> PrepareCheck(
@@ -102,6 +104,7 @@ class Recording final : public RunSource, private graph::Annotations {
   // By number.
   std::map<uint32_t, std::unique_ptr<RankData>> ranks_;
   std::map<uint32_t, PackedSteps> packed_;
+  std::map<uint32_t, RunOverview> overviews_;
   graph::GraphStore graph_;
   watch::HitLog hits_{graph_};
   MemoryBudget::Reservation graph_memory_;

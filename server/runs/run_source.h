@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
+#include "server/jobs/overview_table.h"
 #include "server/model/neighbours.h"
 #include "server/model/run.h"
 #include "server/runs/compared_rank.h"
@@ -65,6 +66,12 @@ class RunSource {
       const model::NeighbourQuery& query, AtStep step) = 0;
   virtual absl::StatusOr<model::RunHistory> History(
       const model::RunHistoryQuery& query) = 0;
+  // Of a rank. Valid until the next call; empty for runs that have none.
+  // NOT_FOUND "unknown_rank".
+  virtual absl::StatusOr<const jobs::OverviewTable*> Overview(uint32_t) {
+    static const auto* const kEmpty = new jobs::OverviewTable();
+    return kEmpty;
+  }
   // NOT_FOUND "not_recorded" names the nearest step that has the values.
   virtual absl::StatusOr<model::TensorValue> Tensor(
       const model::TensorQuery& query, AtStep step) = 0;

@@ -61,6 +61,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="what to do with a job that an uncaught exception ends: pause, so that it can be looked at, or "
         "let it end (default: pause if this is a terminal or the job's page is open)",
     )
+    parser.add_argument(
+        "--no-overview",
+        action="store_true",
+        help="do not measure what the page's overview of all modules shows, at most 1 %% of the job's time",
+    )
     parser.add_argument("--no-hold", action="store_true", help="end with the job even if a browser shows its page")
     parser.add_argument(
         "--record",
@@ -111,10 +116,16 @@ def run(arguments: argparse.Namespace) -> int:
         on_result=lambda result: _report(result, arguments),
         port=arguments.port,
         record=arguments.record,
-        environment={"GRAPHDBG_NUDGE_INPUTS": "1"} if arguments.nudge_inputs else {},
+        environment=_environment(arguments),
         configuration=configuration.read(arguments.config, arguments.rules_from),
     )
     return _exit_code_of(debug(command, options), arguments.hit_exit_code)
+
+
+def _environment(arguments: argparse.Namespace) -> dict[str, str]:
+    nudge = {"GRAPHDBG_NUDGE_INPUTS": "1"} if arguments.nudge_inputs else {}
+    overview = {"GRAPHDBG_OVERVIEW": "0"} if arguments.no_overview else {}
+    return nudge | overview
 
 
 def _check_needs_no_server(arguments: argparse.Namespace) -> None:

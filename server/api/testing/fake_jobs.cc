@@ -104,6 +104,23 @@ jobs::Task<model::TensorHistory> FakeJob::History(std::string node,
   co_return history;
 }
 
+jobs::Task<model::OverviewSummary> FakeJob::Overview(model::OverviewQuery) {
+  if (!error.ok()) co_return error;
+  co_return overview;
+}
+
+jobs::Task<model::OverviewMatrix> FakeJob::OverviewValues(
+    model::OverviewQuery, model::OverviewMeasure) {
+  if (!error.ok()) co_return error;
+  co_return overview_values;
+}
+
+jobs::Task<std::vector<model::OverviewPoint>> FakeJob::OverviewOf(uint32_t,
+                                                                  std::string) {
+  if (!error.ok()) co_return error;
+  co_return overview_points;
+}
+
 jobs::Task<std::vector<model::Watchpoint>> FakeJob::Watchpoints() {
   if (!error.ok()) co_return error;
   std::vector<model::Watchpoint> list;

@@ -56,6 +56,12 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                            uint32_t rank) override;
   jobs::StatusTask CatchTensors(std::string node, uint32_t rank) override;
+  jobs::Task<model::OverviewSummary> Overview(
+      model::OverviewQuery query) override;
+  jobs::Task<model::OverviewMatrix> OverviewValues(
+      model::OverviewQuery query, model::OverviewMeasure measure) override;
+  jobs::Task<std::vector<model::OverviewPoint>> OverviewOf(
+      uint32_t rank, std::string module) override;
   jobs::Task<model::JobRecording> GetRecording() override;
   jobs::Task<model::JobRecording> SetRecording(
       model::RecordingSpec spec) override;
@@ -78,6 +84,9 @@ class FakeJob : public jobs::Job {
   model::SearchResult found;
   model::Neighbours neighbours;
   model::TensorHistory history;
+  model::OverviewSummary overview;
+  model::OverviewMatrix overview_values;
+  std::vector<model::OverviewPoint> overview_points;
   // Keyed by id.
   std::map<uint32_t, model::Watchpoint> watchpoints;
   model::RecommendedSet recommended;

@@ -1,0 +1,110 @@
+// What the agent reports for the overview of a job.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "agent/core/overview.h"
+#include "agent/core/sampled_tensor.h"
+#include "agent/testing/agent_fixture.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatEq;
+
+class AgentOverviewTest : public AgentFixture {
+ protected:
+  AgentOverviewTest() { config_.overview = true; }
+
+  // A module "forward/m" with a result, and a step of the program.
+  void Start() {
+    Run();
+    result_ = Declare("forward/m/relu");
+    ASSERT_EQ(agent_->Start(), GRAPHDBG_OK);
+  }
+  void TakeStep(const std::vector<float>& values) {
+    Execute(result_, values);
+    EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  }
+  v1::OverviewStep NextOverview() {
+    return server_
+        ->WaitFor([](const v1::AgentMessage& m) { return m.has_overview(); })
+        .overview();
+  }
+
+  uint32_t result_ = 0;
+};
+
+TEST_F(AgentOverviewTest, ReportsTheResultsOfModules) {
+  Start();
+  TakeStep({0, -1, 3, 2});
+  const v1::OverviewStep step = NextOverview();
+  EXPECT_EQ(step.step(), 1u);
+  EXPECT_GT(step.duration_ns(), 0u);
+  ASSERT_EQ(step.tensors_size(), 1);
+  const v1::OverviewTensor& tensor = step.tensors(0);
+  EXPECT_EQ(tensor.node_id(), result_);
+  EXPECT_EQ(tensor.role(), v1::OVERVIEW_ROLE_ACTIVATION);
+  EXPECT_EQ(tensor.count(), 4u);
+  EXPECT_EQ(tensor.zero_count(), 1u);
+  EXPECT_FLOAT_EQ(tensor.mean(), 1);
+  EXPECT_FLOAT_EQ(tensor.abs_mean(), 1.5);
+  EXPECT_THAT(tensor.quantiles(), ElementsAre(-1, 0, 2, 2, 3));
+}
+
+TEST_F(AgentOverviewTest, ReportsNothingIfItIsSwitchedOff) {
+  config_.overview = false;
+  Start();
+  TakeStep({1});
+  EXPECT_FALSE(Execute(result_, {1}));
+}
+
+TEST_F(AgentOverviewTest, OnlyTheFirstRanksReport) {
+  config_.rank = 8;
+  config_.world_size = 9;
+  Start();
+  TakeStep({1});
+  EXPECT_FALSE(Execute(result_, {1}));
+}
+
+TEST(SampledTensorTest, LargeTensorsAreRepresentedByBlocks) {
+  std::vector<float> values(1 << 20);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const int64_t shape[] = {1 << 10, 1 << 10};
+  const graphdbg_tensor whole = TensorOf(values, shape);
+  const SampledTensor sampled(whole, /*samples=*/true);
+  const graphdbg_tensor& sample = sampled.tensor();
+  ASSERT_EQ(sample.ndim, 2u);
+  EXPECT_EQ(sample.shape[0] * sample.shape[1],
+            SampledTensor::kBlocks * SampledTensor::kBlockElements);
+  EXPECT_EQ(sample.strides[0], int64_t{1} << 14);
+  EXPECT_EQ(sample.data, whole.data);
+  EXPECT_EQ(SampledTensor(whole, /*samples=*/false).tensor().ndim, 2u);
+  EXPECT_EQ(SampledTensor(whole, /*samples=*/false).tensor().shape, shape);
+}
+
+TEST(SampledTensorTest, SmallTensorsAreTakenWhole) {
+  const std::vector<float> values = {1, 2, 3};
+  const int64_t shape[] = {3};
+  const graphdbg_tensor whole = TensorOf(values, shape);
+  EXPECT_EQ(SampledTensor(whole, /*samples=*/true).tensor().shape, shape);
+}
+
+TEST(QuantilesTest, AreThoseOfTheFiniteValues) {
+  std::vector<float> values = {NAN, INFINITY};
+  const int64_t two[] = {2};
+  EXPECT_FALSE(QuantilesOf(TensorOf(values, two)).has_value());
+  values.clear();
+  for (int i = 100; i >= 0; --i) values.push_back(static_cast<float>(i));
+  values.push_back(NAN);
+  const int64_t shape[] = {102};
+  EXPECT_THAT(QuantilesOf(TensorOf(values, shape)),
+              testing::Optional(ElementsAre(FloatEq(5), FloatEq(25),
+                                            FloatEq(50), FloatEq(75),
+                                            FloatEq(95))));
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

@@ -1,0 +1,62 @@
+// Sends what the tensors at the borders of modules were like in each step.
+#ifndef AGENT_CORE_OVERVIEW_H_
+#define AGENT_CORE_OVERVIEW_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "agent/base/mutex.h"
+#include "agent/core/outbox.h"
+#include "agent/core/recording.h"
+#include "agent/include/graphdbg/agent.h"
+#include "agent/kernels/statistics.h"
+#include "proto/graphdbg/v1/overview.pb.h"
+
+namespace graphdbg::agent {
+
+inline constexpr size_t kQuantiles = 5;
+// The quantiles 0.05, 0.25, 0.5, 0.75 and 0.95.
+using Quantiles = std::array<float, kQuantiles>;
+
+// Of the finite ones of 256 elements that are evenly spread over the tensor.
+// Absent if there are none, or the values are not in host memory.
+std::optional<Quantiles> QuantilesOf(const graphdbg_tensor& tensor);
+
+// Any thread.
+class Overview {
+ public:
+  explicit Overview(Outbox* outbox) : outbox_(outbox) {}
+
+  struct Tensor {
+    uint32_t node = 0;
+    v1::OverviewRole role = v1::OVERVIEW_ROLE_UNSPECIFIED;
+    // Elements of the whole tensor.
+    uint64_t count = 0;
+    // Of the elements that were measured, as are the others.
+    Statistics statistics;
+    std::optional<RecordedChange> change;
+    std::optional<Quantiles> quantiles;
+  };
+  void Add(const Tensor& tensor) GRAPHDBG_EXCLUDES(mu_);
+
+  struct Step {
+    uint64_t step = 0;
+    runs::Mode mode = runs::Mode::kUnknown;
+    uint64_t unix_ns = 0;
+    uint64_t duration_ns = 0;
+    uint64_t measuring_ns = 0;
+  };
+  // Sends what was added since the step before, if anything was.
+  void EndStep(const Step& step) GRAPHDBG_EXCLUDES(mu_);
+
+ private:
+  Outbox* const outbox_;
+  Mutex mu_;
+  v1::OverviewStep message_ GRAPHDBG_GUARDED_BY(mu_);
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_OVERVIEW_H_

@@ -1,0 +1,113 @@
+"""The overview of a job, live and recorded: its modules over the steps."""
+
+from __future__ import annotations
+
+import math
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Json, Server, clean_environment, wait_until
+from graphdbg.client import ApiError
+
+# Waits for a file in each step from the fourth on. The third one's activation is not finite.
+SCRIPT = """
+import os, sys, time, torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(4, 300), torch.nn.ReLU(), torch.nn.Linear(300, 100))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(1, 9):
+    optimizer.zero_grad()
+    x = torch.randn(64, 4)
+    if step == 3:
+        x[0] = float("inf")
+    loss = torch.nn.functional.mse_loss(model(x).nan_to_num(0), torch.zeros(64, 100))
+    loss.backward()
+    if step == 3:
+        optimizer.zero_grad()
+        model[0].weight.grad = None
+    optimizer.step()
+    print(step, loss.item())
+    time.sleep(0.3)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+"""
+MODULES = ["0", "1", "2"]
+
+
+def matrix(server: Server, path: str, measure: str) -> list[list[float]]:
+    """One measure by step and module."""
+    data = server.client.download(f"{path}/overview/values", measure=measure)
+    numbers = struct.unpack(f"<{len(data) // 4}f", data)
+    count = len(MODULES)
+    return [list(numbers[i : i + count]) for i in range(0, len(numbers), count)]
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> list[str]:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    return [sys.executable, str(tmp_path / "train.py"), str(tmp_path / "end")]
+
+
+def check(server: Server, path: str) -> Json:
+    """Checks what does not depend on which part of a tensor is measured."""
+    overview: Json = server.client.get(f"{path}/overview")
+    assert overview["modules"] == MODULES
+    assert overview["ranks"] == [0]
+    steps = overview["steps"]
+    assert [each["step"] for each in steps] == list(range(1, 9))
+    assert all(each["mode"] == "train" and each["duration_ms"] > 0 for each in steps)
+    assert all(each["loss"] > 0 for each in steps if each["step"] != 3)
+    non_finite = matrix(server, path, "non_finite")
+    assert non_finite[2][0] > 0 and non_finite[1] == [0, 0, 0]
+    activation, zeros = matrix(server, path, "activation"), matrix(server, path, "zeros")
+    assert all(0 < value < 10 for value in activation[0])
+    # About half of the results of a ReLU are zero, and none of a linear layer's.
+    assert 0.3 < zeros[0][1] < 0.7 and zeros[0][0] == 0
+    gradient, update = matrix(server, path, "gradient"), matrix(server, path, "update")
+    assert gradient[0][0] > 0 and math.isnan(gradient[0][1])
+    # There is nothing to compare the first step with.
+    assert math.isnan(update[0][0]) and 0 < update[1][2] < 0.1
+    return overview
+
+
+def test_a_live_job_has_an_overview(server: Server, start_job: Any, script: list[str], tmp_path: Path) -> None:
+    start_job(script, server.job_environment(GRAPHDBG_JOB="train", GRAPHDBG_WAIT="0"))
+    path = "/jobs/train"
+    wait_until("all steps", lambda: server.job("train") and len(server.client.get(f"{path}/overview")["steps"]) == 8)
+    overview = check(server, path)
+    # Only what is new.
+    later = server.client.get(f"{path}/overview", after=6)
+    assert [each["step"] for each in later["steps"]] == [7, 8]
+    assert sum(each["measuring_ms"] for each in overview["steps"]) > 0
+    module = server.client.get(f"{path}/overview/module", module="1")
+    low, *_, high = module["points"][0]["quantiles"]
+    assert low == 0 < high <= module["points"][0]["max"]
+    with pytest.raises(ApiError, match="no module 'nothing'"):
+        server.client.get(f"{path}/overview/module", module="nothing")
+    (tmp_path / "end").touch()
+    server.wait_for_state("train", "finished")
+    # It outlives the job.
+    check(server, path)
+
+
+def test_a_recorded_run_has_the_same_overview(script: list[str], tmp_path: Path) -> None:
+    (tmp_path / "end").touch()
+    environment = clean_environment(GRAPHDBG_RECORD=str(tmp_path / "runs"), GRAPHDBG_RECORD_OVERHEAD="0")
+    subprocess.run(script, env=environment, check=True, timeout=120)
+    (run,) = (tmp_path / "runs").iterdir()
+    server = Server(tmp_path / "data", "--runs", str(tmp_path / "runs"))
+    try:
+        check(server, f"/runs/{run.name}")
+    finally:
+        server.stop()
+
+
+def test_it_can_be_switched_off(server: Server, start_job: Any, script: list[str], tmp_path: Path) -> None:
+    (tmp_path / "end").touch()
+    start_job(script, server.job_environment(GRAPHDBG_JOB="train", GRAPHDBG_WAIT="0", GRAPHDBG_OVERVIEW="0"))
+    server.wait_for_state("train", "finished")
+    assert server.client.get("/jobs/train/overview")["steps"] == []
