@@ -1,7 +1,6 @@
 #include "agent/recording/tensor_staging.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -11,8 +10,6 @@
 namespace graphdbg::recording {
 namespace {
 
-// Copied and summed while they are in the nearest cache.
-constexpr uint64_t kPieceBytes = uint64_t{16} << 10;
 // Values that are not contiguous are gathered in pieces of this size.
 constexpr int64_t kGatheredBytes = int64_t{256} << 10;
 // The room of a header grows by this factor over what the last step needed.
@@ -42,11 +39,9 @@ class Filler {
         ++number_;
         at_ = 0;
       }
-      const uint64_t piece =
-          std::min({size, kPieceBytes, StagingBuffer::kBytes - at_});
-      char* const to = buffers_->At(number_)->memory + at_;
-      std::memcpy(to, bytes, piece);
-      crc_ = runs::ExtendCrc32c(crc_, to, piece);
+      const uint64_t piece = std::min(size, StagingBuffer::kBytes - at_);
+      crc_ = runs::CopyAndExtendCrc32c(
+          crc_, buffers_->At(number_)->memory + at_, bytes, piece);
       at_ += piece;
       bytes += piece;
       size -= piece;

@@ -35,11 +35,14 @@ uint64_t AlignUp(uint64_t bytes) {
 void TensorWriter::Write() {
   if (staging_->bytes() == 0 && !staging_->reached_limit()) return;
   PauseOrResume();
-  for (uint64_t n = staging_->buffers().waiting(); n > 0; --n) {
-    const StagingBuffer* const buffer = staging_->buffers().Oldest();
-    if (buffer == nullptr) break;
-    WriteBuffer(*buffer);
-    staging_->buffers().Release();
+  StagingBuffers& buffers = staging_->buffers();
+  // What is staged from now on waits for the next round.
+  for (int64_t left = static_cast<int64_t>(buffers.waiting()); left > 0;) {
+    const StagingRun run = buffers.Oldest();
+    if (run.count == 0) break;
+    WriteRun(run);
+    buffers.Release(run);
+    left -= static_cast<int64_t>(run.count);
   }
   if (absl::Status status = Finish(); !status.ok()) Fail(status);
 }
@@ -68,18 +71,18 @@ absl::Status TensorWriter::CheckRoom() const {
                    options_.full_share * 100, " % full"));
 }
 
-void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
-  const StagedFile& staged = *buffer.file;
+void TensorWriter::WriteRun(const StagingRun& run) {
+  const StagedFile& staged = *run.file;
   absl::Status status;
-  if (buffer.offset == 0) {
+  if (run.offset == 0) {
     written_ = 0;
     // Tensors staged before a failure are dropped so that they do not fill the
     // disk.
     if (!IsPaused()) status = Begin(staged);
   }
-  if (status.ok() && file_.is_open()) status = WriteData(buffer);
+  if (status.ok() && file_.is_open()) status = WriteData(run);
   if (!status.ok()) Fail(status);
-  if (!buffer.ends_file) return;
+  if (!run.ends_file) return;
   if (file_.is_open()) {
     if (status = End(staged); !status.ok()) Fail(status);
   } else {
@@ -102,13 +105,13 @@ absl::Status TensorWriter::Begin(const StagedFile& staged) {
   return absl::OkStatus();
 }
 
-absl::Status TensorWriter::WriteData(const StagingBuffer& buffer) {
+absl::Status TensorWriter::WriteData(const StagingRun& run) {
   RETURN_IF_ERROR(CheckRoom());
   // The file is cut to its size when it ends.
-  const uint64_t aligned = AlignUp(buffer.bytes);
-  std::memset(buffer.memory + buffer.bytes, 0, aligned - buffer.bytes);
-  const absl::string_view bytes(buffer.memory, aligned);
-  const uint64_t offset = data_start_ + buffer.offset;
+  const uint64_t aligned = AlignUp(run.bytes);
+  std::memset(run.memory + run.bytes, 0, aligned - run.bytes);
+  const absl::string_view bytes(run.memory, aligned);
+  const uint64_t offset = data_start_ + run.offset;
   const Clock::time_point begin = Clock::now();
   absl::Status status =
       direct_ ? file_.WriteAt(offset, bytes) : WriteBuffered(offset, bytes);
@@ -118,7 +121,7 @@ absl::Status TensorWriter::WriteData(const StagingBuffer& buffer) {
     status = WriteBuffered(offset, bytes);
   }
   RETURN_IF_ERROR(status);
-  written_ = buffer.offset + buffer.bytes;
+  written_ = run.offset + run.bytes;
   MeasureRate(aligned, Clock::now() - begin);
   return absl::OkStatus();
 }

@@ -62,9 +62,9 @@ class TensorWriter {
   bool IsPaused() const;
   // RESOURCE_EXHAUSTED if the disk is too full.
   absl::Status CheckRoom() const;
-  void WriteBuffer(const StagingBuffer& buffer);
+  void WriteRun(const StagingRun& run);
   absl::Status Begin(const StagedFile& staged);
-  absl::Status WriteData(const StagingBuffer& buffer);
+  absl::Status WriteData(const StagingRun& run);
   absl::Status WriteBuffered(uint64_t offset, absl::string_view bytes);
   absl::Status End(const StagedFile& staged);
   absl::Status Finish();

@@ -56,7 +56,53 @@ GRAPHDBG_CRC32C_TARGET uint32_t ExtendByInstruction(uint32_t crc,
   }
   return ~rest;
 }
+
+// A line of the cache, so that each lane fills whole ones.
+constexpr size_t kStreamedLaneBytes = 64;
+constexpr size_t kStreamedBlockBytes = 3 * kStreamedLaneBytes;
+// Shorter copies stay in the caches: their ends weigh more.
+constexpr size_t kLeastStreamedBytes = 1024;
+
+void Stream(char* to, uint64_t word) {
+  _mm_stream_si64(reinterpret_cast<long long*>(to),
+                  static_cast<long long>(word));
+}
+
+// Copies a multiple of kStreamedBlockBytes to the begin of a line. Each word is
+// read once, so that the checksum is that of the copy even if the program
+// changes the original meanwhile.
+GRAPHDBG_CRC32C_TARGET uint32_t StreamByInstruction(uint32_t crc, char* to,
+                                                    const char* from,
+                                                    size_t size) {
+  uint64_t state = static_cast<uint32_t>(~crc);
+  for (const char* const end = from + size; from < end;
+       from += kStreamedBlockBytes, to += kStreamedBlockBytes) {
+    uint64_t first = state;
+    uint64_t second = 0;
+    uint64_t third = 0;
+    for (size_t i = 0; i < kStreamedLaneBytes; i += 8) {
+      const size_t j = i + kStreamedLaneBytes;
+      const size_t k = j + kStreamedLaneBytes;
+      const uint64_t words[] = {Word(from + i), Word(from + j), Word(from + k)};
+      first = _mm_crc32_u64(first, words[0]);
+      second = _mm_crc32_u64(second, words[1]);
+      third = _mm_crc32_u64(third, words[2]);
+      Stream(to + i, words[0]);
+      Stream(to + j, words[1]);
+      Stream(to + k, words[2]);
+    }
+    state = JoinLanes<kStreamedLaneBytes>(first, second, third);
+  }
+  // Otherwise, a later store could be seen before these.
+  _mm_sfence();
+  return ~static_cast<uint32_t>(state);
+}
 #endif
+
+uint32_t CopyThenExtend(uint32_t crc, char* to, const char* from, size_t size) {
+  std::memcpy(to, from, size);
+  return ExtendCrc32c(crc, to, size);
+}
 
 }  // namespace
 
@@ -79,6 +125,26 @@ uint32_t ExtendCrc32c(uint32_t crc, const void* data, size_t size) {
   if (kHasInstruction) return ExtendByInstruction(crc, data, size);
 #endif
   return ExtendCrc32cByTable(crc, data, size);
+}
+
+uint32_t CopyAndExtendCrc32c(uint32_t crc, void* to, const void* from,
+                             size_t size) {
+  auto* target = static_cast<char*>(to);
+  const auto* source = static_cast<const char*>(from);
+#if defined(__x86_64__)
+  if (kHasInstruction && size >= kLeastStreamedBytes) {
+    const size_t head =
+        -reinterpret_cast<uintptr_t>(target) % kStreamedLaneBytes;
+    const size_t body =
+        (size - head) / kStreamedBlockBytes * kStreamedBlockBytes;
+    crc = CopyThenExtend(crc, target, source, head);
+    crc = StreamByInstruction(crc, target + head, source + head, body);
+    target += head + body;
+    source += head + body;
+    size -= head + body;
+  }
+#endif
+  return CopyThenExtend(crc, target, source, size);
 }
 
 }  // namespace graphdbg::runs
