@@ -1,7 +1,6 @@
 #include "agent/recording/safetensors_header.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
@@ -118,13 +117,27 @@ void AppendEntry(const std::string& key, const runs::Record& record,
   const DType dtype = DTypeFromNumber(record.dtype);
   json->push_back(',');
   AppendQuoted(key, json);
-  absl::StrAppend(json, ":{\"dtype\":\"", NameOf(dtype), "\",\"shape\":[",
-                  absl::StrJoin(absl::MakeSpan(tensor.shape, tensor.ndim), ","));
+  absl::StrAppend(
+      json, ":{\"dtype\":\"", NameOf(dtype), "\",\"shape\":[",
+      absl::StrJoin(absl::MakeSpan(tensor.shape, tensor.ndim), ","));
   if (dtype == DType::kComplex128) {
     absl::StrAppend(json, tensor.ndim > 0 ? ",2" : "2");
   }
   absl::StrAppend(json, "],\"data_offsets\":[", tensor.offset, ",",
                   tensor.offset + tensor.bytes, "]}");
+}
+
+std::string MetadataOf(const FileOwner& owner,
+                       const std::vector<SavedTensor>& tensors) {
+  Json metadata = {{"run", owner.run}, {"rank", absl::StrCat(owner.rank)}};
+  if (!tensors.empty()) {
+    const runs::Record& first = *tensors.front().record;
+    metadata["step"] = absl::StrCat(first.step);
+    metadata["mode"] = runs::ToString(static_cast<runs::Mode>(first.mode));
+    metadata["pass"] = absl::StrCat(first.pass);
+  }
+  metadata["graphdbg.version"] = owner.version;
+  return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -144,38 +157,29 @@ uint64_t MetadataBytes(const FileOwner& owner) {
          kFixedMetadataBytes;
 }
 
-std::string EncodeHeader(const FileOwner& owner,
-                         const std::vector<SavedTensor>& tensors,
-                         uint64_t data_start) {
-  Json header = Json::object();
-  Json& metadata = header["__metadata__"];
-  metadata = {{"run", owner.run}, {"rank", absl::StrCat(owner.rank)}};
-  if (!tensors.empty()) {
-    const runs::Record& first = *tensors.front().record;
-    metadata["step"] = absl::StrCat(first.step);
-    metadata["mode"] = runs::ToString(static_cast<runs::Mode>(first.mode));
-    metadata["pass"] = absl::StrCat(first.pass);
-  }
-  metadata["graphdbg.version"] = owner.version;
+void EncodeHeader(const FileOwner& owner,
+                  const std::vector<SavedTensor>& tensors, uint64_t data_start,
+                  std::string* bytes) {
+  const uint64_t room = data_start - sizeof(uint64_t);
+  bytes->reserve(data_start);
+  bytes->assign(reinterpret_cast<const char*>(&room), sizeof(room));
+  absl::StrAppend(bytes, "{\"__metadata__\":", MetadataOf(owner, tensors));
+  // The metadata's last byte is a brace.
+  const size_t end_of_metadata = bytes->size() - 1;
+  std::string complex;
   Keys keys;
-  std::string entries;
   for (const SavedTensor& tensor : tensors) {
     const std::string key = keys.Next(tensor);
-    AppendEntry(key, *tensor.record, &entries);
+    AppendEntry(key, *tensor.record, bytes);
     if (DTypeFromNumber(tensor.record->dtype) == DType::kComplex128) {
-      metadata[absl::StrCat(kComplexPrefix, key)] = "1";
+      complex.push_back(',');
+      AppendQuoted(absl::StrCat(kComplexPrefix, key), &complex);
+      absl::StrAppend(&complex, ":\"1\"");
     }
   }
-  const uint64_t room = data_start - sizeof(uint64_t);
-  std::string bytes(sizeof(room), '\0');
-  std::memcpy(bytes.data(), &room, sizeof(room));
-  bytes.reserve(data_start);
-  bytes += header.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // Before the brace that ends the object.
-  bytes.pop_back();
-  absl::StrAppend(&bytes, entries, "}");
-  bytes.resize(data_start, ' ');
-  return bytes;
+  bytes->insert(end_of_metadata, complex);
+  bytes->push_back('}');
+  bytes->resize(data_start, ' ');
 }
 
 }  // namespace graphdbg::recording

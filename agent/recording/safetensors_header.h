@@ -36,10 +36,10 @@ uint64_t HeaderEntryBytes(const SavedTensor& tensor);
 uint64_t MetadataBytes(const FileOwner& owner);
 
 // The first `data_start` bytes of a file that contains these tensors, one
-// behind the other. They must fit.
-std::string EncodeHeader(const FileOwner& owner,
-                         const std::vector<SavedTensor>& tensors,
-                         uint64_t data_start);
+// behind the other, in place of what `bytes` had. They must fit.
+void EncodeHeader(const FileOwner& owner,
+                  const std::vector<SavedTensor>& tensors, uint64_t data_start,
+                  std::string* bytes);
 
 }  // namespace graphdbg::recording
 

@@ -72,7 +72,7 @@ absl::Status TensorWriter::CheckRoom() const {
 }
 
 void TensorWriter::WriteRun(const StagingRun& run) {
-  const StagedFile& staged = *run.file;
+  StagedFile& staged = *run.file;
   absl::Status status;
   if (run.offset == 0) {
     written_ = 0;
@@ -88,7 +88,7 @@ void TensorWriter::WriteRun(const StagingRun& run) {
   } else {
     CountLost(staged);
   }
-  staging_->ReleaseFile();
+  staged.in_use.store(false, std::memory_order_release);
 }
 
 absl::Status TensorWriter::Begin(const StagedFile& staged) {
@@ -100,7 +100,8 @@ absl::Status TensorWriter::Begin(const StagedFile& staged) {
   ASSIGN_OR_RETURN(file_, File::Create(absl::StrCat(path_, runs::kPartSuffix)));
   // Readers of an unfinished file learn where its data begin. Its header must
   // find room when the data have filled the disk.
-  RETURN_IF_ERROR(file_.WriteAt(0, EncodeHeader(owner_, {}, data_start_)));
+  EncodeHeader(owner_, {}, data_start_, &header_);
+  RETURN_IF_ERROR(file_.WriteAt(0, header_));
   direct_ = SetDirect(file_, true);
   return absl::OkStatus();
 }
@@ -141,12 +142,14 @@ absl::Status TensorWriter::WriteBuffered(uint64_t offset,
 
 absl::Status TensorWriter::End(const StagedFile& staged) {
   std::vector<SavedTensor> tensors;
+  tensors.reserve(staged.count);
   for (uint32_t i = 0; i < staged.count; ++i) {
     const StagedFile::Entry& entry = *staged.At(i);
     tensors.push_back({&entry.record, entry.node_name});
   }
   SetDirect(file_, false);
-  RETURN_IF_ERROR(file_.WriteAt(0, EncodeHeader(owner_, tensors, data_start_)));
+  EncodeHeader(owner_, tensors, data_start_, &header_);
+  RETURN_IF_ERROR(file_.WriteAt(0, header_));
   const auto size = static_cast<off_t>(data_start_ + staged.data_bytes);
   RETURN_IF_ERROR(
       ErrorOf(ftruncate(file_.fd(), size) == 0 ? 0 : errno, "cut", path_));

@@ -82,6 +82,8 @@ class TensorWriter {
   File file_;
   std::string path_;
   bool direct_ = false;
+  // Of the file that is written, kept for its memory.
+  std::string header_;
   uint64_t data_start_ = 0;
   // The bytes of data that have been written.
   uint64_t written_ = 0;

@@ -1,5 +1,6 @@
 #include "proto/runs/crc32c.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -58,9 +59,9 @@ GRAPHDBG_CRC32C_TARGET uint32_t ExtendByInstruction(uint32_t crc,
 }
 
 // A line of the cache, so that each lane fills whole ones.
-constexpr size_t kStreamedLaneBytes = 64;
-constexpr size_t kStreamedBlockBytes = 3 * kStreamedLaneBytes;
-// Shorter copies stay in the caches: their ends weigh more.
+constexpr size_t kCopiedLaneBytes = 64;
+constexpr size_t kCopiedBlockBytes = 3 * kCopiedLaneBytes;
+// Shorter copies stay in the caches: waiting for their end would take longer.
 constexpr size_t kLeastStreamedBytes = 1024;
 
 void Stream(char* to, uint64_t word) {
@@ -68,7 +69,7 @@ void Stream(char* to, uint64_t word) {
                   static_cast<long long>(word));
 }
 
-// Copies a multiple of kStreamedBlockBytes to the begin of a line. Each word is
+// Copies a multiple of kCopiedBlockBytes to the begin of a line. Each word is
 // read once, so that the checksum is that of the copy even if the program
 // changes the original meanwhile.
 GRAPHDBG_CRC32C_TARGET uint32_t StreamByInstruction(uint32_t crc, char* to,
@@ -76,13 +77,13 @@ GRAPHDBG_CRC32C_TARGET uint32_t StreamByInstruction(uint32_t crc, char* to,
                                                     size_t size) {
   uint64_t state = static_cast<uint32_t>(~crc);
   for (const char* const end = from + size; from < end;
-       from += kStreamedBlockBytes, to += kStreamedBlockBytes) {
+       from += kCopiedBlockBytes, to += kCopiedBlockBytes) {
     uint64_t first = state;
     uint64_t second = 0;
     uint64_t third = 0;
-    for (size_t i = 0; i < kStreamedLaneBytes; i += 8) {
-      const size_t j = i + kStreamedLaneBytes;
-      const size_t k = j + kStreamedLaneBytes;
+    for (size_t i = 0; i < kCopiedLaneBytes; i += 8) {
+      const size_t j = i + kCopiedLaneBytes;
+      const size_t k = j + kCopiedLaneBytes;
       const uint64_t words[] = {Word(from + i), Word(from + j), Word(from + k)};
       first = _mm_crc32_u64(first, words[0]);
       second = _mm_crc32_u64(second, words[1]);
@@ -91,7 +92,7 @@ GRAPHDBG_CRC32C_TARGET uint32_t StreamByInstruction(uint32_t crc, char* to,
       Stream(to + j, words[1]);
       Stream(to + k, words[2]);
     }
-    state = JoinLanes<kStreamedLaneBytes>(first, second, third);
+    state = JoinLanes<kCopiedLaneBytes>(first, second, third);
   }
   // Otherwise, a later store could be seen before these.
   _mm_sfence();
@@ -99,9 +100,19 @@ GRAPHDBG_CRC32C_TARGET uint32_t StreamByInstruction(uint32_t crc, char* to,
 }
 #endif
 
-uint32_t CopyThenExtend(uint32_t crc, char* to, const char* from, size_t size) {
-  std::memcpy(to, from, size);
-  return ExtendCrc32c(crc, to, size);
+// By way of the stack: reading what was just copied would wait for its line.
+uint32_t CopyShort(uint32_t crc, char* to, const char* from, size_t size) {
+  char bytes[256];
+  while (size > 0) {
+    const size_t piece = std::min(size, sizeof(bytes));
+    std::memcpy(bytes, from, piece);
+    crc = ExtendCrc32c(crc, bytes, piece);
+    std::memcpy(to, bytes, piece);
+    to += piece;
+    from += piece;
+    size -= piece;
+  }
+  return crc;
 }
 
 }  // namespace
@@ -133,18 +144,16 @@ uint32_t CopyAndExtendCrc32c(uint32_t crc, void* to, const void* from,
   const auto* source = static_cast<const char*>(from);
 #if defined(__x86_64__)
   if (kHasInstruction && size >= kLeastStreamedBytes) {
-    const size_t head =
-        -reinterpret_cast<uintptr_t>(target) % kStreamedLaneBytes;
-    const size_t body =
-        (size - head) / kStreamedBlockBytes * kStreamedBlockBytes;
-    crc = CopyThenExtend(crc, target, source, head);
+    const size_t head = -reinterpret_cast<uintptr_t>(target) % kCopiedLaneBytes;
+    const size_t body = (size - head) / kCopiedBlockBytes * kCopiedBlockBytes;
+    crc = CopyShort(crc, target, source, head);
     crc = StreamByInstruction(crc, target + head, source + head, body);
     target += head + body;
     source += head + body;
     size -= head + body;
   }
 #endif
-  return CopyThenExtend(crc, target, source, size);
+  return CopyShort(crc, target, source, size);
 }
 
 }  // namespace graphdbg::runs

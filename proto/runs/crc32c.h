@@ -22,7 +22,8 @@ inline uint32_t Crc32c(const void* data, size_t size) {
 uint32_t CopyAndExtendCrc32c(uint32_t crc, void* to, const void* from,
                              size_t size);
 
-// The same as ExtendCrc32c() by a table, on any CPU. It is used where the CPU has no instruction.
+// The same as ExtendCrc32c() by a table, on any CPU. It is used where the CPU
+// has no instruction.
 uint32_t ExtendCrc32cByTable(uint32_t crc, const void* data, size_t size);
 
 }  // namespace graphdbg::runs
