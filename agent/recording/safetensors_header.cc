@@ -157,12 +157,12 @@ uint64_t MetadataBytes(const FileOwner& owner) {
          kFixedMetadataBytes;
 }
 
-void EncodeHeader(const FileOwner& owner,
+void AppendHeader(const FileOwner& owner,
                   const std::vector<SavedTensor>& tensors, uint64_t data_start,
                   std::string* bytes) {
   const uint64_t room = data_start - sizeof(uint64_t);
-  bytes->reserve(data_start);
-  bytes->assign(reinterpret_cast<const char*>(&room), sizeof(room));
+  const size_t begin = bytes->size();
+  bytes->append(reinterpret_cast<const char*>(&room), sizeof(room));
   absl::StrAppend(bytes, "{\"__metadata__\":", MetadataOf(owner, tensors));
   // The metadata's last byte is a brace.
   const size_t end_of_metadata = bytes->size() - 1;
@@ -179,7 +179,7 @@ void EncodeHeader(const FileOwner& owner,
   }
   bytes->insert(end_of_metadata, complex);
   bytes->push_back('}');
-  bytes->resize(data_start, ' ');
+  bytes->resize(begin + data_start, ' ');
 }
 
 }  // namespace graphdbg::recording

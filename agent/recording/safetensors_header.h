@@ -35,9 +35,9 @@ uint64_t HeaderEntryBytes(const SavedTensor& tensor);
 // The most that the metadata take, apart from what HeaderEntryBytes contains.
 uint64_t MetadataBytes(const FileOwner& owner);
 
-// The first `data_start` bytes of a file that contains these tensors, one
-// behind the other, in place of what `bytes` had. They must fit.
-void EncodeHeader(const FileOwner& owner,
+// Appends the first `data_start` bytes of a file that contains these tensors,
+// one behind the other. They must fit.
+void AppendHeader(const FileOwner& owner,
                   const std::vector<SavedTensor>& tensors, uint64_t data_start,
                   std::string* bytes);
 

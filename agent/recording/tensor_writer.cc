@@ -98,12 +98,10 @@ absl::Status TensorWriter::Begin(const StagedFile& staged) {
   path_ =
       Join(options_.directory, runs::TensorFile(staged.step, staged.number));
   ASSIGN_OR_RETURN(file_, File::Create(absl::StrCat(path_, runs::kPartSuffix)));
+  direct_ = SetDirect(file_, true);
   // Readers of an unfinished file learn where its data begin. Its header must
   // find room when the data have filled the disk.
-  EncodeHeader(owner_, {}, data_start_, &header_);
-  RETURN_IF_ERROR(file_.WriteAt(0, header_));
-  direct_ = SetDirect(file_, true);
-  return absl::OkStatus();
+  return WriteHeader({});
 }
 
 absl::Status TensorWriter::WriteData(const StagingRun& run) {
@@ -111,20 +109,34 @@ absl::Status TensorWriter::WriteData(const StagingRun& run) {
   // The file is cut to its size when it ends.
   const uint64_t aligned = AlignUp(run.bytes);
   std::memset(run.memory + run.bytes, 0, aligned - run.bytes);
-  const absl::string_view bytes(run.memory, aligned);
-  const uint64_t offset = data_start_ + run.offset;
   const Clock::time_point begin = Clock::now();
-  absl::Status status =
-      direct_ ? file_.WriteAt(offset, bytes) : WriteBuffered(offset, bytes);
-  if (direct_ && absl::IsUnavailable(status)) {
-    // Some file systems refuse direct writes only here.
-    direct_ = SetDirect(file_, false);
-    status = WriteBuffered(offset, bytes);
-  }
-  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(
+      WriteAligned(data_start_ + run.offset, {run.memory, aligned}));
   written_ = run.offset + run.bytes;
   MeasureRate(aligned, Clock::now() - begin);
   return absl::OkStatus();
+}
+
+absl::Status TensorWriter::WriteHeader(
+    const std::vector<SavedTensor>& tensors) {
+  // It is aligned behind what it is appended to.
+  header_.clear();
+  header_.reserve(kDataAlignment + data_start_);
+  const uint64_t before =
+      -reinterpret_cast<uintptr_t>(header_.data()) % kDataAlignment;
+  header_.append(before, ' ');
+  AppendHeader(owner_, tensors, data_start_, &header_);
+  return WriteAligned(0, absl::string_view(header_).substr(before));
+}
+
+absl::Status TensorWriter::WriteAligned(uint64_t offset,
+                                        absl::string_view bytes) {
+  if (!direct_) return WriteBuffered(offset, bytes);
+  const absl::Status status = file_.WriteAt(offset, bytes);
+  if (!absl::IsUnavailable(status)) return status;
+  // Some file systems refuse direct writes only here.
+  direct_ = SetDirect(file_, false);
+  return WriteBuffered(offset, bytes);
 }
 
 absl::Status TensorWriter::WriteBuffered(uint64_t offset,
@@ -147,9 +159,7 @@ absl::Status TensorWriter::End(const StagedFile& staged) {
     const StagedFile::Entry& entry = *staged.At(i);
     tensors.push_back({&entry.record, entry.node_name});
   }
-  SetDirect(file_, false);
-  EncodeHeader(owner_, tensors, data_start_, &header_);
-  RETURN_IF_ERROR(file_.WriteAt(0, header_));
+  RETURN_IF_ERROR(WriteHeader(tensors));
   const auto size = static_cast<off_t>(data_start_ + staged.data_bytes);
   RETURN_IF_ERROR(
       ErrorOf(ftruncate(file_.fd(), size) == 0 ? 0 : errno, "cut", path_));

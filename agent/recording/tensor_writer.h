@@ -65,6 +65,9 @@ class TensorWriter {
   void WriteRun(const StagingRun& run);
   absl::Status Begin(const StagedFile& staged);
   absl::Status WriteData(const StagingRun& run);
+  absl::Status WriteHeader(const std::vector<SavedTensor>& tensors);
+  // Offset, memory and size are multiples of kDataAlignment.
+  absl::Status WriteAligned(uint64_t offset, absl::string_view bytes);
   absl::Status WriteBuffered(uint64_t offset, absl::string_view bytes);
   absl::Status End(const StagedFile& staged);
   absl::Status Finish();
@@ -82,7 +85,8 @@ class TensorWriter {
   File file_;
   std::string path_;
   bool direct_ = false;
-  // Of the file that is written, kept for its memory.
+  // With the header of the file that was begun or ended last, kept for its
+  // memory.
   std::string header_;
   uint64_t data_start_ = 0;
   // The bytes of data that have been written.
