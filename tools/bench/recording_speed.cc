@@ -21,8 +21,8 @@
 //   offer N C B   the same without waiting, 10 ms between the steps
 //
 //   copy N C B    as save, without a recording: copies the tensors with their
-//                 checksums and writes the copies directly, on one thread. No
-//                 recording that copies values can take less CPU time
+//                 checksums and writes the copies directly, on one thread:
+//                 what keeping copies takes at least. Answers with a checksum
 //
 // At the end of stdin, the recording is closed; it stays in the directory.
 #include <fcntl.h>
