@@ -123,8 +123,6 @@ void Recorder::Begin(uint64_t step) {
     since_ = Clock::now();
   }
   on_ = true;
-  // What is returned to the system has to be cleared again in the next step.
-  // With the adapter's calls in between, that is more than otherwise.
   KeepFreedMemory(parts_.budget_bytes);
   parts_.log(absl::StrCat("recording to ", recording_->directory()));
   BeginStep(step);
