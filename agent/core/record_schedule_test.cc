@@ -97,7 +97,7 @@ double ShareOf(milliseconds cost, milliseconds measuring) {
   RecordSchedule schedule(&settings);
   RecordSchedule::Clock::time_point now{std::chrono::hours(1)};
   milliseconds spent(0);
-  constexpr uint64_t kSteps = 1000;
+  constexpr uint64_t kSteps = 4000;
   for (uint64_t step = 1; step <= kSteps; ++step) {
     const auto plan = schedule.For(Mode::kTrain, step, step);
     const bool due = plan.due != 0;
@@ -105,7 +105,7 @@ double ShareOf(milliseconds cost, milliseconds measuring) {
     if (due) now += cost;
     if (due) spent += cost;
     schedule.EndStep({step, plan.reason, due ? measuring : milliseconds(0),
-                      due ? uint64_t{100} : 0},
+                      due ? uint64_t{1000} : 0},
                      now);
   }
   return static_cast<double>(spent.count()) / (kSteps * 50.0);
@@ -118,7 +118,7 @@ TEST(RecordSchedule, KeepsToItsShareOfTheTime) {
 }
 
 TEST(RecordSchedule, CountsWhatRecordingCostsBesidesMeasuring) {
-  const double share = ShareOf(milliseconds(20), milliseconds(3));
+  const double share = ShareOf(milliseconds(20), milliseconds(8));
   EXPECT_LT(share, 0.055);
   EXPECT_GT(share, 0.03);
 }
