@@ -86,7 +86,7 @@ struct RecordSettings {
   // The ring grows until it holds so many steps; 0: it has a fixed size.
   uint64_t ring_steps = 0;
   std::string ring_directory;
-  // Share of the program's time that measuring may take; 0: no limit.
+  // Share of the program's time that recording may take; 0: no limit.
   double overhead = 0.05;
   // Wait for room rather than drop records.
   bool block = false;

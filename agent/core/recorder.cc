@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/core/heap.h"
 #include "agent/core/nearest_names.h"
 #include "agent/core/source_text.h"
 #include "proto/wire/limits.h"
@@ -122,6 +123,7 @@ void Recorder::Begin(uint64_t step) {
     since_ = Clock::now();
   }
   on_ = true;
+  KeepFreedMemory(parts_.budget_bytes);
   parts_.log(absl::StrCat("recording to ", recording_->directory()));
   BeginStep(step);
 }
@@ -365,6 +367,7 @@ void Recorder::EndStep(uint64_t step) {
     BeginStepAs(step_phase_.mode);
     phase = step_phase_;
   }
+  const uint64_t ops = parts_.counter->expected_order();
   // Without the lock, because the host is called back.
   RecordBound(step, phase);
   FinishDevices(/*waits=*/true);
@@ -374,8 +377,10 @@ void Recorder::EndStep(uint64_t step) {
   ++steps_;
   MutexLock lock(&mu_);
   End(step_phase_);
-  schedule_.EndStep(nanoseconds(measuring_ns_ - step_phase_.measuring_ns),
-                    Clock::now());
+  schedule_.EndStep(
+      {step, step_phase_.reason,
+       nanoseconds(measuring_ns_ - step_phase_.measuring_ns), ops},
+      Clock::now());
   LogProblems(step);
 }
 
