@@ -29,6 +29,11 @@ def _is_library(file: str) -> bool:
     return "/torch/" in file or "-packages/" in file or file.startswith(tuple(library_directories()))
 
 
+def is_own(frame: FrameType) -> bool:
+    """Whether graphdbg's code runs in the frame."""
+    return frame.f_code.co_filename.startswith(f"{_PACKAGE}{os.sep}")
+
+
 def user_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the user's own code, from `frame` outwards."""
     while frame is not None and _is_library(frame.f_code.co_filename):

@@ -138,6 +138,9 @@ def _moving_in(group: dict[str, Any]) -> Iterator[_Moving]:
     known = 0.0 if rate is None or on_device else float(rate)
     if known == 0 and not on_device and rate is not None:
         return
+    # LBFGS decides by itself whether it moves.
+    if "tolerance_change" in group:
+        return
     decay = group.get("weight_decay") or None
     factor = 1 - rate * decay if rate is not None and isinstance(decay, (int, float)) else None
     for parameter in trained_in(group):
