@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Iterator
-from functools import lru_cache
 from types import CodeType
+from typing import Any
+
+# By class.
+_names: weakref.WeakKeyDictionary[Any, frozenset[str]] = weakref.WeakKeyDictionary()
 
 
-@lru_cache(maxsize=256)
-def names_in_forward(cls: type) -> frozenset[str]:
-    """The names of attributes and functions in `forward` and in the methods that it calls."""
+def names_in_forward(cls: Any) -> frozenset[str]:
+    """The names of attributes and functions in a class's `forward` and in the methods that it calls."""
+    if cls not in _names:
+        _names[cls] = _read(cls)
+    return _names[cls]
+
+
+def _read(cls: Any) -> frozenset[str]:
     found: set[str] = set()
     waiting = ["forward"]
     while waiting:

@@ -37,7 +37,8 @@ class ZeroGradients(Check):
         self._reported = IdentitySet()
         # The sizes of the last backward pass's losses.
         self._loss: list[Any] = []
-        # Gradients of suspicious parameters before the first backward pass since the last step, with their versions.
+        # By the id of a suspicious parameter, its gradient before the first backward pass since the last step, and
+        # the gradient's version.
         self._before: dict[int, tuple[weakref.ref[Any], int]] | None = None
 
     def look_again(self) -> None:
@@ -76,8 +77,9 @@ class ZeroGradients(Check):
 
     def _is_untouched(self, parameter: Any) -> bool:
         """Whether no backward pass has come to the parameter since its gradient was set to zero."""
-        before = self._before.get(id(parameter)) if self._before else None
-        return before is not None and before[0]() is parameter.grad and before[1] == parameter.grad._version
+        gradient: Any = parameter.grad
+        before = (self._before or {}).get(id(parameter))
+        return before is not None and gradient._version == before[1] and before[0]() is gradient
 
     def _observe(self, parameters: list[Any], whole: list[Any], untouched: set[int], values: list[float]) -> None:
         sampled, values = values[: len(parameters)], values[len(parameters) :]
