@@ -58,6 +58,7 @@ MORE_FAULTS: Faults = {
     "short_validations": ("wrong_mode", "forward/0/weight", "model(x)", "eval() is missing"),
     "fixed_validation": ("wrong_mode", "forward/0/weight", "model(inputs)", "eval() is missing"),
     "validation_with_gradients": ("wrong_mode", "forward/0/weight", "model(x), y).item()", "no backward pass uses"),
+    "validation_in_two_parts": ("wrong_mode", "forward/encoder/0/weight", "head(encoder(x))", "eval() is missing"),
     "pretrained_part": ("wrong_mode", "forward/body/0/weight", "model(x)", "body (Sequential)"),
     "constant_single": ("output_constant", "forward/2/threshold", "", "in all of the first 4 calls"),
     "one_class_single": ("output_constant", "forward/nll_loss_forward", "F.cross_entropy", "dimension of size 1"),
@@ -102,6 +103,15 @@ SOUND = [
     "monte_carlo_dropout",
     "policy_gradient",
     "triplets",
+    "generator_samples",
+    "compared_scores",
+    "force_field",
+    "tasks_in_turn",
+    "tasks_with_kept_gradients",
+    "empty_images",
+    "trained_input",
+    "converged_search",
+    "ensemble",
 ]
 # For each condition, a part of its advice.
 ADVICE = {

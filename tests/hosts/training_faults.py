@@ -265,5 +265,18 @@ def compiled():
     fit(torch.compile(mlp(1)), lambda out, y: F.l1_loss(out, y.float()))
 
 
+def validation_in_two_parts():
+    """Both parts are called without eval()."""
+    encoder, head = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.1)), nn.Linear(16, 2)
+    optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], 1e-3)
+    for x, y in (*loader,) * 3:
+        optimizer.zero_grad()
+        F.cross_entropy(head(encoder(x)), y).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for x, _ in loader:
+            head(encoder(x))
+
+
 globals()[sys.argv[1]]()
 print("done")

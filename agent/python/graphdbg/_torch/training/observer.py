@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, Protocol
 
 from ..._log import log
@@ -180,7 +180,7 @@ class TrainingObserver:
         """Whether conditions are watched, and this is the thread that trains."""
         if not self._watched or self._inside:
             return False
-        ident = threading.get_ident()
+        ident = get_ident()
         if self._thread is None:
             self._thread = ident
         return self._thread == ident
@@ -214,7 +214,9 @@ class TrainingObserver:
         was_watched = bool(self._watched)
         if watched == was_watched and (not watched or self._steps % _PERIOD):
             return
-        self._watch([check for check in self._all if any(map(self._hooks.watches, check.conditions))])
+        checks = [check for check in self._all if any(map(self._hooks.watches, check.conditions))]
+        if checks != self._watched:
+            self._watch(checks)
         if not self._watched:
             self._observe(False)
             self._hooks.observe_models(None, False)
