@@ -67,6 +67,7 @@ MORE_FAULTS: Faults = {
     "stale_moved": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "has older ones"),
     "stale_head": ("parameter_not_optimized", "forward/3/weight", "optimizer =", "has older ones"),
     "stale_sharded": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "sharded"),
+    "loss_in_model": ("loss_broadcast", "forward/mse_loss", "F.mse_loss(self.head(x)", "labels of shape [16]"),
     "sample_weights": ("loss_broadcast", "forward/mean", "* weights", "weights of shape [16, 1]"),
     "softmax_twice": ("loss_normalized_twice", "forward/nll_loss_forward", "loss_of(model(x), y)", "softmax"),
     "sigmoid_twice": ("loss_normalized_twice", "forward/binary_cross_entropy_with_logits", "", "sigmoid"),

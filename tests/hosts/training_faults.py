@@ -278,5 +278,26 @@ def validation_in_two_parts():
             head(encoder(x))
 
 
+class WithLoss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = mlp(1)
+
+    def forward(self, x, y):
+        return {"loss": F.mse_loss(self.head(x), y.float())}
+
+
+def loss_in_model():
+    model = WithLoss()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x, y in (*loader,) * 3:
+        loss = model(x, y)["loss"]
+        # As trainers of libraries do.
+        loss = loss / 1
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
 globals()[sys.argv[1]]()
 print("done")

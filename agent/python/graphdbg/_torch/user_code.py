@@ -41,6 +41,16 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
     return frame
 
 
+def is_called_by_library(frame: FrameType | None) -> bool:
+    """Whether a library other than PyTorch is between `frame` and the user's own code."""
+    user = user_frame(frame)
+    while frame is not None and frame is not user:
+        if not is_own(frame) and "/torch/" not in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def line_of(frame: FrameType | None) -> Line | None:
     """The line that the user's own code executes, from `frame` outwards."""
     users = user_frame(frame)
