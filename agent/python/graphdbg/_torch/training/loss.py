@@ -32,9 +32,14 @@ class Loss(Check):
         self._trained: Any = None
         # Losses that a model has returned, until the backward pass: libraries change them, in lines of their own.
         self._returned: list[Any] = []
+        # The user's line that called a model last.
+        self._line_of_call: Line | None = None
+        # Where the loss is computed, if a library begins the backward pass; otherwise the line of its node.
+        self._line: Line | None = None
 
     def model_called(self, call: ModelCall) -> None:
         self._called = self._called or call.trains
+        self._line_of_call = call.line
 
     def model_returned(self, call: ModelCall, output: Any) -> None:
         self._returned = [each for each in tensors_in(output) if each.dim() == 0 and each.grad_fn is not None]
@@ -43,7 +48,9 @@ class Loss(Check):
         self._passes += 1
         # The first call of a model is not seen. A library has changed its loss, and the next step shows where it was
         # computed.
-        if self._called or not is_called_by_library(sys._getframe(1)):
+        by_library = is_called_by_library(sys._getframe(1))
+        self._line = self._line_of_call if by_library else None
+        if self._called or not by_library:
             self._look_at_all(roots, line)
         self._returned = []
 
@@ -84,7 +91,8 @@ class Loss(Check):
 
     def _report_at(self, root: Any, condition: str, message: str, line: Line | None) -> None:
         """Reports a finding at the op that computed the loss, or else at a parameter that it trains."""
-        self.report(condition, message, [*self._returned, root])
+        self.report(condition, message, self._returned)
+        self.report(condition, message, [root], line=self._line)
         if not self.report.has(condition, None) and self._trained is not None:
             self.report(condition, message, [self._trained], line=line)
 

@@ -73,7 +73,7 @@ class TrainingObserver:
             MissingGradients(report, self._models),
             ZeroGradients(report, self._readout, self._models),
             UnresetGradients(report, self._readout),
-            LearningRates(report, self._readout, self._models),
+            LearningRates(report, self._readout, self._models, self._optimized),
             LostUpdates(report, self._readout, self._models),
             self._optimized,
             Loss(report, self._models),

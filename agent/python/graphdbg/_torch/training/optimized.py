@@ -43,6 +43,10 @@ class Optimized(Check):
         self._optimizers.add(optimizer)
         self._made[optimizer] = line
 
+    def line_of(self, optimizer: Any) -> Line | None:
+        """The user's line that made an optimizer."""
+        return self._made.get(optimizer)
+
     def add_fresh(self, module: Any, line: Line | None) -> None:
         """This line of a model's code calls a module that no model has registered, for the first time."""
         if line is not None and any(parameter.requires_grad for parameter in module.parameters()):

@@ -86,7 +86,9 @@ class LostUpdates(Check):
             return
         self._next = self._next + _EACH_STEP if self._next + _EACH_STEP < len(moving) else 0
         chosen = {id(each.parameter): each for each in islice(moving, self._next, self._next + _EACH_STEP)}
-        chosen.update((id(each.parameter), each) for each in moving if self._lost.of(each.parameter))
+        suspicious = [each.parameter for each in moving if self._lost.of(each.parameter)]
+        wanted = {id(each) for parameter in suspicious for each in (parameter, *self._models.beside(parameter))}
+        chosen.update((id(each.parameter), each) for each in moving if id(each.parameter) in wanted)
         yield from chosen.values()
 
     def after_step(self, optimizer: Any) -> None:
@@ -112,8 +114,16 @@ class LostUpdates(Check):
             moves = gradient > self._largest * _ROUNDINGS * _rounding_of(parameter)
             if self._lost.add(parameter, moves and is_full and not changed) == PATIENCE:
                 lost.append(each)
+        moved = {id(each.parameter) for each, changed in zip(compared, changes, strict=True) if changed}
+        lost = [each for each in lost if not self._is_noise(each.parameter, moved)]
         if lost:
             self._report_lost(lost)
+
+    def _is_noise(self, parameter: Any, moved: set[int]) -> bool:
+        """Whether only the bias of a layer keeps its values: sums of many elements that should be zero, as before a
+        normalization, have larger roundings."""
+        home = self._models.home_of(parameter)
+        return home is not None and home.is_bias and any(id(each) in moved for each in self._models.beside(parameter))
 
     def _report_lost(self, lost: list[_Moving]) -> None:
         names = and_others([self._models.name_of(each.parameter) for each in lost])
