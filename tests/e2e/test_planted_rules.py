@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import graphdbg
-from conftest import GRAPHDBG, clean_environment
+from conftest import GRAPHDBG, clean_environment, run_together
 from graphdbg.rules import BUILT_INS
 
 Json = dict[str, Any]
@@ -83,7 +83,7 @@ EXPECTED = {
     "unchanged_tensor": (3, "frozen"),
     "weight_update_ratio": (24, "gate"),
     "dead_relu": (30, "relu"),
-    "saturated_activation": (25, "tanh"),
+    "saturated_activation": (25, "mul"),
     "loss_not_decreasing": (22, "mul"),
     "gradient_spike": (22, "first"),
     "replicas_disagree": (25, "last"),
@@ -105,8 +105,8 @@ def train(directory: Path, kind: str) -> Path:
         variables |= {"GRAPHDBG_JOB": kind, "RANK": str(rank), "WORLD_SIZE": "2"}
         command = [sys.executable, str(directory / "train.py"), kind, str(rank)]
         environment = clean_environment(GRAPHDBG_ENABLE="1", **variables)
-        ranks.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL))
-    assert [each.wait(300) for each in ranks] == [0, 0]
+        ranks.append((command, environment))
+    assert run_together(ranks) == [0, 0]
     return directory / "runs" / kind
 
 
