@@ -105,9 +105,8 @@ absl::Status ReplaceFile(const std::string& path, absl::string_view content) {
   // numbers for their processes.
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  const std::string part =
-      absl::StrCat(path, ".", getpid(), "-", now.tv_sec, "-", now.tv_nsec,
-                   runs::kPartSuffix);
+  const std::string part = absl::StrCat(path, ".", getpid(), "-", now.tv_sec,
+                                        "-", now.tv_nsec, runs::kPartSuffix);
   ASSIGN_OR_RETURN(File file, File::Create(part));
   RETURN_IF_ERROR(file.WriteAt(0, content));
   RETURN_IF_ERROR(file.Sync());

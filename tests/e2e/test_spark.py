@@ -70,8 +70,7 @@ def assert_same(run: graphdbg.runs.Run, rules: list[ExpressionRule], **limits: A
 
 
 def plain(finding: Finding) -> str:
-    # Only the server has advice about expressions.
-    return json.dumps(finding.json() | {"advice": None}, sort_keys=True)
+    return json.dumps(finding.json(), sort_keys=True)
 
 
 def test_views_answer_as_duckdb_does(spark: Any, directory: Path) -> None:

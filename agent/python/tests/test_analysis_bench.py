@@ -15,12 +15,12 @@ pytest.importorskip("duckdb")
 import graphdbg
 from graphdbg.runs import Run
 
-BENCH = Path(__file__).resolve().parents[3] / "tools" / "bench"
-sys.path.insert(0, str(BENCH))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "bench"))
 from analysis_facts import Facts, Size
 from analysis_questions import Question, questions, rule_entries
 from analysis_run import link_run, write_run
 
+BENCH = Path(__file__).resolve().parents[3] / "tools" / "bench"
 FACTS = Facts(Size(ranks=2, steps=4, tensors=5))
 LINKED = 5
 

@@ -953,7 +953,7 @@ export interface paths {
         };
         /**
          * Finds the first op at which two runs, or two ranks of one, diverge.
-         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, of variances the larger mean of squares, and of the least and greatest element the larger greatest absolute value. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`).
+         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, of variances the larger mean of squares, and of the least and greatest element the larger greatest absolute value. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`). Ranks are compared one by one: `graphdbg diff --sum-ranks` compares one process with a sharded job.
          */
         get: operations["getDivergence"];
         put?: never;
