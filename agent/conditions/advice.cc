@@ -151,7 +151,7 @@ bool Contains(const std::vector<absl::string_view>& names,
 
 template <class Texts>
 void Append(const Texts& sentences, std::vector<std::string>& to) {
-  to.insert(to.end(), sentences.begin(), sentences.end());
+  for (const auto& each : sentences) to.emplace_back(each);
 }
 
 void AppendGeneral(Symptom symptom, Advice& to) {

@@ -46,7 +46,7 @@ PLANTED = {
     "convolutions-cast": "forward/head/addmm",
     "dense-transposed": "forward/addmm",
 }
-MODELS = ("transformer", "convolutions", "dense")
+MODELS = ("transformer", "amplified", "convolutions", "dense")
 THREADS = ("2", "4", "8")
 OTHER_WAYS = ("dense-bfloat16", "transformer-bfloat16+scale", "refactored-none", "refactored-transposed")
 
