@@ -72,6 +72,8 @@ struct CollectionSettings {
   std::vector<std::string> exclude;
   std::vector<std::string> op_types;
   std::vector<std::string> kinds;
+  // Types of ops. Selects what ops of these types read.
+  std::vector<std::string> read_by;
   // The other lists.
   conditions::NodeSelection nodes;
 };
@@ -124,8 +126,8 @@ inline constexpr size_t kMaxCollections = 62;
 absl::Status ReadRecordJson(absl::string_view json, RecordSettings* settings);
 
 // Reads collections to record for some steps in addition to those of the
-// settings, from an object with the keys `record`, of which only `level` is used
-// (default: tensors), and `collections` (default: all of the settings). A
+// settings, from an object with the keys `record`, of which only `level` is
+// used (default: tensors), and `collections` (default: all of the settings). A
 // collection with the name of one of the settings selects the same tensors.
 // INVALID_ARGUMENT as for ReadRecordJson.
 absl::StatusOr<std::vector<CollectionSettings>> ReadBoostJson(

@@ -146,13 +146,18 @@ class Recorder {
     uint64_t tensor_bytes = 0;
     uint64_t measuring_ns = 0;
   };
+  // Idle units, and the collections that count them so.
+  struct CountedUnits {
+    RecordedUnits recorded;
+    CollectionMask collections = 0;
+  };
   struct Measured {
     Statistics statistics;
     double grad_scale = 1;
     // With the digest, if there is one.
     std::optional<RecordedChange> change;
     // One for each way in which its collections count units.
-    std::vector<RecordedUnits> units;
+    std::vector<CountedUnits> units;
   };
   // Measured before it was known whether a collection contains it.
   struct Provisional {
@@ -210,11 +215,13 @@ class Recorder {
   // Compares a tensor with its last recorded value, and keeps this one.
   void Compare(const graphdbg_tensor& tensor, const RecordKey& key, bool bound,
                Measured* to);
-  void Append(const RecordKey& key, const Measured& measured);
+  // `collections`: those that contain the tensor.
+  void Append(const RecordKey& key, const Measured& measured,
+              CollectionMask collections);
   // The same, but waits for room if the settings request it. The host is called
   // back, so no lock may be held.
-  void AppendOrWait(const RecordKey& key, const Measured& measured)
-      GRAPHDBG_EXCLUDES(mu_);
+  void AppendOrWait(const RecordKey& key, const Measured& measured,
+                    CollectionMask collections) GRAPHDBG_EXCLUDES(mu_);
   // Saves the values of an output or bound tensor, if they are to be saved.
   // `selected`: the due collections that contain it. `undecided`: those that
   // may do so.
