@@ -1,13 +1,19 @@
 #include "agent/conditions/advice.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "agent/conditions/advice_table.h"
+
+extern "C" const unsigned char graphdbg_advice[];
+extern "C" const uint64_t graphdbg_advice_size;
 
 namespace graphdbg::conditions {
 namespace {
@@ -18,76 +24,83 @@ struct ConditionSymptom {
 };
 
 constexpr ConditionSymptom kSymptoms[] = {
-    {"nan", Symptom::kNonFinite},
-    {"inf", Symptom::kNonFinite},
-    {"overflow", Symptom::kNonFinite},
-    {"tensor_overflow", Symptom::kNonFinite},
-    {"operator_overflow", Symptom::kNonFinite},
-    {"weight_overflow", Symptom::kNonFinite},
-    {"gradient_exploding", Symptom::kNonFinite},
-    {"tensor_too_large", Symptom::kTooLarge},
-    {"weight_too_large", Symptom::kTooLarge},
-    {"gradient_too_large", Symptom::kLargeGradient},
-    {"tensor_too_small", Symptom::kTooSmall},
-    {"weight_too_small", Symptom::kTooSmall},
-    {"gradient_vanishing", Symptom::kVanishingGradient},
-    {"tensor_all_zero", Symptom::kAllZero},
-    {"tensor_not_changed", Symptom::kUnchanged},
-    {"weight_not_changed", Symptom::kUnchanged},
-    {"weight_change_too_large", Symptom::kChangeTooLarge},
-    {"weight_change_too_small", Symptom::kChangeTooSmall},
-    {"weight_initialization", Symptom::kInitialization},
-    {"tensor_range", Symptom::kRange},
-    {"activation_range", Symptom::kRange},
-    {"tensor_variance", Symptom::kVariance},
-    {"activation_inactive", Symptom::kInactive},
-    {"gradient_always_zero", Symptom::kGradientAlwaysZero},
-    {"gradient_missing", Symptom::kGradientMissing},
-    {"parameter_not_optimized", Symptom::kNotOptimized},
-    {"update_without_effect", Symptom::kNoEffect},
-    {"learning_rate_not_positive", Symptom::kLearningRate},
-    {"gradient_not_reset", Symptom::kNotReset},
-    {"loss_detached", Symptom::kLossDetached},
-    {"loss_broadcast", Symptom::kLossBroadcast},
-    {"loss_normalized_twice", Symptom::kNormalizedTwice},
-    {"output_constant", Symptom::kConstantOutput},
-    {"wrong_mode", Symptom::kWrongMode},
-    {"batch_repeated", Symptom::kRepeatedBatch},
-    {"autocast_without_effect", Symptom::kAutocast},
-    {"cast_without_effect", Symptom::kCast},
-    {"replicas_differ", Symptom::kReplicas},
-    {"expression", Symptom::kExpression},
+    {"nan", "non_finite"},
+    {"inf", "non_finite"},
+    {"overflow", "non_finite"},
+    {"tensor_overflow", "non_finite"},
+    {"operator_overflow", "non_finite"},
+    {"weight_overflow", "non_finite"},
+    {"gradient_exploding", "non_finite"},
+    {"tensor_too_large", "too_large"},
+    {"weight_too_large", "too_large"},
+    {"gradient_too_large", "large_gradient"},
+    {"tensor_too_small", "too_small"},
+    {"weight_too_small", "too_small"},
+    {"gradient_vanishing", "vanishing_gradient"},
+    {"tensor_all_zero", "all_zero"},
+    {"tensor_not_changed", "unchanged"},
+    {"weight_not_changed", "unchanged"},
+    {"weight_change_too_large", "change_too_large"},
+    {"weight_change_too_small", "change_too_small"},
+    {"weight_initialization", "initialization"},
+    {"tensor_range", "range"},
+    {"activation_range", "range"},
+    {"tensor_variance", "variance"},
+    {"activation_inactive", "inactive"},
+    {"gradient_always_zero", "gradient_always_zero"},
+    {"gradient_missing", "gradient_missing"},
+    {"parameter_not_optimized", "not_optimized"},
+    {"update_without_effect", "no_effect"},
+    {"learning_rate_not_positive", "learning_rate"},
+    {"gradient_not_reset", "not_reset"},
+    {"loss_detached", "loss_detached"},
+    {"loss_broadcast", "loss_broadcast"},
+    {"loss_normalized_twice", "normalized_twice"},
+    {"output_constant", "constant_output"},
+    {"wrong_mode", "wrong_mode"},
+    {"batch_repeated", "repeated_batch"},
+    {"autocast_without_effect", "autocast"},
+    {"cast_without_effect", "cast"},
+    {"replicas_differ", "replicas"},
+    {"expression", "expression"},
+};
+
+// The sentences about a symptom whatever the op is.
+struct SymptomAdvice {
+  std::string symptom;
+  Advice advice;
 };
 
 // The symptoms of a large and of a small value of a statistic that an
-// expression uses. The first row that applies decides.
+// expression uses.
 struct MeasureSymptom {
-  absl::string_view measure;
-  Symptom large;
-  Symptom small;
+  std::string measure;
+  std::string large;
+  std::string small;
 };
 
-constexpr MeasureSymptom kMeasureSymptoms[] = {
-    {"nan_count", Symptom::kNonFinite, Symptom::kNonFinite},
-    {"inf_count", Symptom::kNonFinite, Symptom::kNonFinite},
-    {"pos_inf_count", Symptom::kNonFinite, Symptom::kNonFinite},
-    {"neg_inf_count", Symptom::kNonFinite, Symptom::kNonFinite},
-    {"zero_percentage", Symptom::kAllZero, Symptom::kExpression},
-    {"zero_count", Symptom::kAllZero, Symptom::kExpression},
-    {"idle_unit_percentage", Symptom::kInactive, Symptom::kExpression},
-    {"inactive_percentage", Symptom::kInactive, Symptom::kExpression},
-    {"changed_count", Symptom::kExpression, Symptom::kUnchanged},
-    {"change_ratio", Symptom::kChangeTooLarge, Symptom::kChangeTooSmall},
-    {"change_abs_mean", Symptom::kChangeTooLarge, Symptom::kChangeTooSmall},
-    {"change_abs_max", Symptom::kChangeTooLarge, Symptom::kChangeTooSmall},
-    {"change_l2", Symptom::kChangeTooLarge, Symptom::kChangeTooSmall},
-    {"variance", Symptom::kVariance, Symptom::kVariance},
-    {"sd", Symptom::kVariance, Symptom::kVariance},
-    {"abs_max", Symptom::kTooLarge, Symptom::kTooSmall},
-    {"abs_mean", Symptom::kTooLarge, Symptom::kTooSmall},
-    {"l1", Symptom::kTooLarge, Symptom::kTooSmall},
-    {"l2", Symptom::kTooLarge, Symptom::kTooSmall},
+struct GeneralAdvice {
+  std::vector<SymptomAdvice> symptoms;
+  // The first row that applies decides.
+  std::vector<MeasureSymptom> measures;
 };
+
+// The embedded advice.json, which the Python package has, too.
+const GeneralAdvice& General() {
+  static const auto* const general = [] {
+    auto* const read = new GeneralAdvice;
+    const auto json = nlohmann::json::parse(
+        graphdbg_advice, graphdbg_advice + graphdbg_advice_size);
+    for (const auto& row : json["symptoms"]) {
+      read->symptoms.push_back({row["id"], {row["causes"], row["next"]}});
+    }
+    for (const auto& row : json["measures"]) {
+      read->measures.push_back({row["id"], row["large"], row["small"]});
+    }
+    return read;
+  }();
+  return *general;
+}
 
 // Whether the expression uses the name.
 bool Uses(absl::string_view expression, absl::string_view name) {
@@ -107,10 +120,10 @@ bool Uses(absl::string_view expression, absl::string_view name) {
 
 Symptom SymptomOfExpression(absl::string_view expression) {
   const bool large = absl::StrContains(expression, ">");
-  for (const MeasureSymptom& row : kMeasureSymptoms) {
+  for (const MeasureSymptom& row : General().measures) {
     if (Uses(expression, row.measure)) return large ? row.large : row.small;
   }
-  return Symptom::kExpression;
+  return "expression";
 }
 
 std::optional<Symptom> SymptomOf(absl::string_view condition) {
@@ -118,8 +131,8 @@ std::optional<Symptom> SymptomOf(absl::string_view condition) {
     if (each.id == condition) return each.symptom;
   }
   // Comparisons of one measure, such as abs_max_gt.
-  if (absl::EndsWith(condition, "_gt")) return Symptom::kTooLarge;
-  if (absl::EndsWith(condition, "_lt")) return Symptom::kTooSmall;
+  if (absl::EndsWith(condition, "_gt")) return "too_large";
+  if (absl::EndsWith(condition, "_lt")) return "too_small";
   return std::nullopt;
 }
 
@@ -136,15 +149,16 @@ bool Contains(const std::vector<absl::string_view>& names,
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-void Append(const Sentences& sentences, std::vector<std::string>& to) {
-  for (const absl::string_view each : sentences) to.emplace_back(each);
+template <class Texts>
+void Append(const Texts& sentences, std::vector<std::string>& to) {
+  for (const auto& each : sentences) to.emplace_back(each);
 }
 
 void AppendGeneral(Symptom symptom, Advice& to) {
-  for (const SymptomAdvice& row : GeneralAdvice()) {
+  for (const SymptomAdvice& row : General().symptoms) {
     if (row.symptom != symptom) continue;
-    Append(row.causes, to.causes);
-    Append(row.next, to.next);
+    Append(row.advice.causes, to.causes);
+    Append(row.advice.next, to.next);
   }
 }
 

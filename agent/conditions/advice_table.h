@@ -1,4 +1,4 @@
-// The sentences of advice.h, by symptom and by op.
+// The sentences of advice.h about ops, by symptom.
 #ifndef AGENT_CONDITIONS_ADVICE_TABLE_H_
 #define AGENT_CONDITIONS_ADVICE_TABLE_H_
 
@@ -10,46 +10,8 @@ namespace graphdbg::conditions {
 
 using Sentences = std::vector<absl::string_view>;
 
-// The common subject of a family of conditions.
-enum class Symptom {
-  kNonFinite,
-  kTooLarge,
-  kTooSmall,
-  kAllZero,
-  kUnchanged,
-  kChangeTooLarge,
-  kChangeTooSmall,
-  kRange,
-  kVariance,
-  kInitialization,
-  kInactive,
-  kVanishingGradient,
-  kLargeGradient,
-  // Conditions of training.
-  kGradientAlwaysZero,
-  kGradientMissing,
-  kNotOptimized,
-  kNoEffect,
-  kLearningRate,
-  kNotReset,
-  kLossDetached,
-  kLossBroadcast,
-  kNormalizedTwice,
-  kConstantOutput,
-  kWrongMode,
-  kRepeatedBatch,
-  kAutocast,
-  kCast,
-  kReplicas,
-  // An expression without any more specific symptom.
-  kExpression,
-};
-
-struct SymptomAdvice {
-  Symptom symptom;
-  Sentences causes;
-  Sentences next;
-};
+// The common subject of a family of conditions, as advice.json names it.
+using Symptom = absl::string_view;
 
 // Advice that is specific to some ops.
 struct OpAdvice {
@@ -62,8 +24,7 @@ struct OpAdvice {
   Sentences next;
 };
 
-// One row for each symptom. Exists until the process ends. Any thread.
-const std::vector<SymptomAdvice>& GeneralAdvice();
+// Exists until the process ends. Any thread.
 const std::vector<OpAdvice>& AdviceOfOps();
 
 }  // namespace graphdbg::conditions

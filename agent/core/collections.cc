@@ -135,8 +135,15 @@ CollectionMask Collections::Append(std::unique_ptr<Compiled> compiled) {
   const CollectionSettings& settings = *compiled->settings;
   compiled_.push_back(std::move(compiled));
   if (settings.level != RecordLevel::kOff) bits_[settings.name] |= bit;
-  by_graph_ =
+  CollectionMask by_graph =
       Bit(kLayers) | Bit(kOutputs) | Bit(kLosses) | Bit(kOptimizerState);
+  for (size_t i = 0; i < compiled_.size(); ++i) {
+    const CollectionSettings& each = *compiled_[i]->settings;
+    if (!each.read_by.empty() && each.level != RecordLevel::kOff) {
+      by_graph |= CollectionMask{1} << i;
+    }
+  }
+  by_graph_ = by_graph;
   selected_.resize(compiled_.size());
   return bit;
 }
@@ -169,6 +176,16 @@ Collections::~Collections() = default;
 CollectionMask Collections::Bit(const char* predefined) const {
   const auto found = bits_.find(predefined);
   return found == bits_.end() ? 0 : found->second;
+}
+
+CollectionMask Collections::ReadBy(const std::string& op_type) const {
+  CollectionMask found = 0;
+  for (size_t i = 0; i < compiled_.size(); ++i) {
+    if (Contains(compiled_[i]->settings->read_by, op_type)) {
+      found |= CollectionMask{1} << i;
+    }
+  }
+  return found;
 }
 
 CollectionMask Collections::Declared(const Compiled& collection,
@@ -279,10 +296,12 @@ void Collections::Observe(const Execution& execution, uint64_t pass) {
   }
   const bool of_model =
       info.category == Category::kActivation && !IsLoss(scope);
+  const CollectionMask readers = ReadBy(info.op_type);
   for (size_t i = 0; i < execution.inputs.size(); ++i) {
     const uint32_t producer = execution.inputs[i].node;
     if (producer == 0 || Undecided(producer) == 0) continue;
     Observed& observed = observed_[producer];
+    if (execution.inputs[i].slot == 0) observed.readers |= readers;
     observed.read_by_model |= of_model;
     observed.read_in_scope |= info.category == Category::kActivation &&
                               nodes_->ScopeOf(producer).name == scope.name;
@@ -312,7 +331,7 @@ CollectionMask Collections::DecideOne(uint32_t node,
       nodes_->InfoOf(node).category == Category::kActivation &&
       !observed.no_result;
   const bool result = activation && !observed.read_in_scope;
-  CollectionMask selected = 0;
+  CollectionMask selected = observed.readers;
   if (result && scope.leaf) selected |= Bit(kLayers);
   if (observed.starts_backward || (result && IsLoss(scope))) {
     selected |= Bit(kLosses);

@@ -22,8 +22,8 @@
 
 namespace graphdbg::agent {
 
-// A set of collections: bit i is the one at place i of the settings, or of those
-// that were added later.
+// A set of collections: bit i is the one at place i of the settings, or of
+// those that were added later.
 using CollectionMask = uint64_t;
 
 // The predefined collection for the scalars that a program saves.
@@ -41,8 +41,8 @@ static_assert(kMaxCollections <= 62);
 // category. Others depend on how its first execution fits into the graph, and
 // are decided at the end of the step in which that was: `layers` and `outputs`
 // (no op of the module reads the tensor), `losses` (a backward pass started
-// from it), `optimizer_state` (an op of the optimizer writes it in place).
-// These contain a node's first output only.
+// from it), `optimizer_state` (an op of the optimizer writes it in place), and
+// what `read_by` selects. These contain a node's first output only.
 //
 // Any thread.
 class Collections {
@@ -110,6 +110,8 @@ class Collections {
   };
   // The observed properties of a node.
   struct Observed {
+    // Collections whose `read_by` has an op that reads the first output.
+    CollectionMask readers = 0;
     bool read_in_scope = false;
     bool read_by_model = false;
     bool starts_backward = false;
@@ -126,6 +128,9 @@ class Collections {
   CollectionMask Append(std::unique_ptr<Compiled> compiled)
       GRAPHDBG_REQUIRES(mu_);
   CollectionMask Bit(const char* predefined) const GRAPHDBG_REQUIRES(mu_);
+  // Collections that contain what ops of this type read.
+  CollectionMask ReadBy(const std::string& op_type) const
+      GRAPHDBG_REQUIRES(mu_);
   CollectionMask Declared(const Compiled& collection, CollectionMask bit,
                           const NodeTable::Info& info) const;
   CollectionMask DecideOne(uint32_t node, const Observed& observed) const

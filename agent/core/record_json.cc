@@ -219,6 +219,7 @@ absl::Status ReadCollection(const Json& json, CollectionSettings* collection) {
   RETURN_IF_ERROR(ReadTexts(json, "exclude", &collection->exclude));
   RETURN_IF_ERROR(ReadTexts(json, "op_types", &collection->op_types));
   RETURN_IF_ERROR(ReadTexts(json, "kinds", &collection->kinds));
+  RETURN_IF_ERROR(ReadTexts(json, "read_by", &collection->read_by));
   RETURN_IF_ERROR(ReadTexts(json, "nodes", &collection->nodes.nodes));
   RETURN_IF_ERROR(ReadTexts(json, "scopes", &collection->nodes.scopes));
   RETURN_IF_ERROR(ReadTexts(json, "patterns", &collection->nodes.patterns));

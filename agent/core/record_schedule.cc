@@ -53,13 +53,24 @@ RecordSchedule::Plan RecordSchedule::For(runs::Mode mode, uint64_t mode_step,
   return plan;
 }
 
-void RecordSchedule::EndStep(std::chrono::nanoseconds measuring,
-                             Clock::time_point now) {
-  if (settings_->overhead <= 0) return;
-  next_to_measure_ = std::max(next_to_measure_, now - kTimeSaved) +
-                     std::chrono::duration_cast<Clock::duration>(
-                         measuring / settings_->overhead);
+std::chrono::nanoseconds RecordSchedule::EndStep(const EndedStep& step,
+                                                 Clock::time_point now) {
+  if (settings_->overhead <= 0) return step.measuring;
+  const bool recorded = step.reason == runs::EndReason::kNone;
+  cost_.EndStep(recorded, IsUsual(step.number), now);
+  const std::chrono::nanoseconds cost =
+      recorded ? cost_.Of(step.measuring, step.ops) : step.measuring;
+  next_to_measure_ =
+      std::max(next_to_measure_, now - kTimeSaved) +
+      std::chrono::duration_cast<Clock::duration>(cost / settings_->overhead);
   over_limit_ = now < next_to_measure_;
+  return cost;
+}
+
+bool RecordSchedule::IsUsual(uint64_t step) const {
+  return step > everything_through_ &&
+         std::none_of(boosts_.begin(), boosts_.end(),
+                      [step](const auto& each) { return step <= each.second; });
 }
 
 void RecordSchedule::Boost(CollectionMask collections, uint64_t through) {

@@ -10,13 +10,14 @@
 
 #include "agent/core/collections.h"
 #include "agent/core/record_settings.h"
+#include "agent/core/step_cost.h"
 #include "proto/runs/record.h"
 
 namespace graphdbg::agent {
 
 // Decides before each step, and each pass within a step, which collections are
 // recorded: those that are due, or all tensors for some steps after a hit, or
-// nothing if measuring would take more of the program's time than it may. Over
+// nothing if recording would take more of the program's time than it may. Over
 // the limit whole steps are left out, evenly.
 //
 // Not thread-safe.
@@ -41,8 +42,17 @@ class RecordSchedule {
   // `step`.
   Plan For(runs::Mode mode, uint64_t mode_step, uint64_t step) const;
 
-  // A step has ended, in which measuring took this long.
-  void EndStep(std::chrono::nanoseconds measuring, Clock::time_point now);
+  struct EndedStep {
+    uint64_t number = 0;
+    // Of its plan.
+    runs::EndReason reason = runs::EndReason::kNone;
+    std::chrono::nanoseconds measuring{0};
+    // The number of ops that were followed.
+    uint64_t ops = 0;
+  };
+  // Returns what recording the step has cost; see StepCost.
+  std::chrono::nanoseconds EndStep(const EndedStep& step,
+                                   Clock::time_point now);
 
   // A watchpoint hit in this step. Returns the last step in which everything is
   // recorded because of that; 0 if an earlier hit is too recent.
@@ -72,6 +82,10 @@ class RecordSchedule {
   CollectionMask units_ = 0;
   CollectionMask tensors_ = 0;
 
+  // Whether nothing but what is due decides about what is recorded.
+  bool IsUsual(uint64_t step) const;
+
+  StepCost cost_;
   // When the limit allows the next measurement.
   Clock::time_point next_to_measure_;
   bool over_limit_ = false;

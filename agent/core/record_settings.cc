@@ -75,8 +75,6 @@ std::vector<std::string> DefaultCollections(bool black_box) {
 RecordSettings OverviewSettings() {
   RecordSettings settings;
   settings.overhead = 0.01;
-  // Measured on a small perceptron and a transformer.
-  settings.op_cost_ns = 700;
   settings.samples = true;
   for (const char* name : {"losses", "layers", "gradients", "weights"}) {
     CollectionSettings& collection = settings.collections.emplace_back();

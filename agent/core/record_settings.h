@@ -72,6 +72,8 @@ struct CollectionSettings {
   std::vector<std::string> exclude;
   std::vector<std::string> op_types;
   std::vector<std::string> kinds;
+  // Types of ops. Selects what ops of these types read.
+  std::vector<std::string> read_by;
   // The other lists.
   conditions::NodeSelection nodes;
 };
@@ -86,10 +88,8 @@ struct RecordSettings {
   // The ring grows until it holds so many steps; 0: it has a fixed size.
   uint64_t ring_steps = 0;
   std::string ring_directory;
-  // Share of the program's time that measuring may take; 0: no limit.
+  // Share of the program's time that recording may take; 0: no limit.
   double overhead = 0.05;
-  // What reporting an op costs the host, which counts as measuring.
-  uint64_t op_cost_ns = 0;
   // Large tensors are measured in parts.
   bool samples = false;
   // Wait for room rather than drop records.
@@ -128,8 +128,8 @@ inline constexpr size_t kMaxCollections = 62;
 absl::Status ReadRecordJson(absl::string_view json, RecordSettings* settings);
 
 // Reads collections to record for some steps in addition to those of the
-// settings, from an object with the keys `record`, of which only `level` is used
-// (default: tensors), and `collections` (default: all of the settings). A
+// settings, from an object with the keys `record`, of which only `level` is
+// used (default: tensors), and `collections` (default: all of the settings). A
 // collection with the name of one of the settings selects the same tensors.
 // INVALID_ARGUMENT as for ReadRecordJson.
 absl::StatusOr<std::vector<CollectionSettings>> ReadBoostJson(

@@ -127,7 +127,8 @@ TEST(RecordJson, ReadsCollections) {
                         "include": ["a.*"], "exclude": ["b"],
                         "op_types": ["aten::relu"], "nodes": ["n"],
                         "scopes": ["s"], "patterns": ["p"],
-                        "categories": ["weight"], "kinds": ["op"]}]})",
+                        "categories": ["weight"], "kinds": ["op"],
+                        "read_by": ["Tanh"]}]})",
                   &settings)
                   .ok());
   EXPECT_EQ(settings.directory, "runs");
@@ -140,6 +141,7 @@ TEST(RecordJson, ReadsCollections) {
   EXPECT_EQ(x.exclude, std::vector<std::string>{"b"});
   EXPECT_EQ(x.op_types, std::vector<std::string>{"aten::relu"});
   EXPECT_EQ(x.kinds, std::vector<std::string>{"op"});
+  EXPECT_EQ(x.read_by, std::vector<std::string>{"Tanh"});
   EXPECT_EQ(x.nodes.nodes, std::vector<std::string>{"n"});
   EXPECT_EQ(x.nodes.categories,
             std::vector<conditions::Category>{conditions::Category::kWeight});

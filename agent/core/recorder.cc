@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "agent/core/heap.h"
 #include "agent/core/nearest_names.h"
 #include "agent/core/no_recording.h"
 #include "agent/core/source_text.h"
@@ -141,6 +142,7 @@ void Recorder::Begin(uint64_t step) {
   }
   on_ = true;
   if (has_files_) {
+    KeepFreedMemory(parts_.budget_bytes);
     parts_.log(absl::StrCat("recording to ", recording_->directory()));
   }
   BeginStep(step);
@@ -385,6 +387,7 @@ void Recorder::EndStep(uint64_t step) {
     BeginStepAs(step_phase_.mode);
     phase = step_phase_;
   }
+  const uint64_t ops = parts_.counter->expected_order();
   // Without the lock, because the host is called back.
   RecordBound(step, phase);
   FinishDevices(/*waits=*/true);
@@ -395,19 +398,16 @@ void Recorder::EndStep(uint64_t step) {
   MutexLock lock(&mu_);
   End(step_phase_);
   const Clock::time_point now = Clock::now();
-  uint64_t measuring = measuring_ns_ - step_phase_.measuring_ns;
-  if (due_ != 0) measuring += FollowingTime();
-  schedule_.EndStep(nanoseconds(measuring), now);
+  const nanoseconds cost = schedule_.EndStep(
+      {step, step_phase_.reason,
+       nanoseconds(measuring_ns_ - step_phase_.measuring_ns), ops},
+      now);
   if (parts_.overview != nullptr) {
     parts_.overview->EndStep({step, step_phase_.mode, step_since_unix_ns_,
                               Nanoseconds(now) - Nanoseconds(step_since_),
-                              measuring});
+                              static_cast<uint64_t>(cost.count())});
   }
   LogProblems(step);
-}
-
-uint64_t Recorder::FollowingTime() const {
-  return parts_.counter->expected_order() * settings_.op_cost_ns;
 }
 
 // --- The user.

@@ -153,13 +153,18 @@ class Recorder {
     uint64_t tensor_bytes = 0;
     uint64_t measuring_ns = 0;
   };
+  // Idle units, and the collections that count them so.
+  struct CountedUnits {
+    RecordedUnits recorded;
+    CollectionMask collections = 0;
+  };
   struct Measured {
     Statistics statistics;
     double grad_scale = 1;
     // With the digest, if there is one.
     std::optional<RecordedChange> change;
     // One for each way in which its collections count units.
-    std::vector<RecordedUnits> units;
+    std::vector<CountedUnits> units;
     // For the overview.
     uint64_t count = 0;
     std::optional<Quantiles> quantiles;
@@ -223,11 +228,13 @@ class Recorder {
   // Compares a tensor with its last recorded value, and keeps this one.
   void Compare(const graphdbg_tensor& tensor, const RecordKey& key, bool bound,
                Measured* to);
-  void Append(const RecordKey& key, const Measured& measured);
+  // `collections`: those that contain the tensor.
+  void Append(const RecordKey& key, const Measured& measured,
+              CollectionMask collections);
   // The same, but waits for room if the settings request it. The host is called
   // back, so no lock may be held.
-  void AppendOrWait(const RecordKey& key, const Measured& measured)
-      GRAPHDBG_EXCLUDES(mu_);
+  void AppendOrWait(const RecordKey& key, const Measured& measured,
+                    CollectionMask collections) GRAPHDBG_EXCLUDES(mu_);
   // Saves the values of an output or bound tensor, if they are to be saved.
   // `selected`: the due collections that contain it. `undecided`: those that
   // may do so.
@@ -262,8 +269,6 @@ class Recorder {
   // back.
   void WaitUntil(absl::FunctionRef<bool()> has_room);
   RecordKey KeyOf(const Phase& phase) const;
-  // An estimate of what it has cost the host to report this step's ops.
-  uint64_t FollowingTime() const;
   Dropped DroppedNow() const;
 
   void BeginStepAs(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);

@@ -117,12 +117,9 @@ std::optional<RecordedUnits> CountUnits(const TensorView& view,
   return recorded;
 }
 
-bool Contains(const std::vector<RecordedUnits>& list,
-              const RecordedUnits& units) {
-  return std::any_of(list.begin(), list.end(), [&units](const auto& each) {
-    return each.axis == units.axis && each.from == units.from &&
-           each.to == units.to && each.share == units.share;
-  });
+bool CountAlike(const RecordedUnits& a, const RecordedUnits& b) {
+  return a.axis == b.axis && a.from == b.from && a.to == b.to &&
+         a.share == b.share;
 }
 
 // The slot under which the value is kept. Outputs have a separate one for each
@@ -151,8 +148,17 @@ void Recorder::Reduce(const graphdbg_tensor& tensor,
     const auto at = static_cast<size_t>(__builtin_ctzll(left));
     const UnitsSettings& settings = *settings_.collections[at].units;
     const auto counted = CountUnits(ViewOf(tensor), backend, settings);
-    if (counted && !Contains(to->units, *counted)) {
-      to->units.push_back(*counted);
+    if (!counted) continue;
+    const CollectionMask bit = CollectionMask{1} << at;
+    const auto known =
+        std::find_if(to->units.begin(), to->units.end(),
+                     [&counted](const CountedUnits& each) {
+                       return CountAlike(each.recorded, *counted);
+                     });
+    if (known == to->units.end()) {
+      to->units.push_back({*counted, bit});
+    } else {
+      known->collections |= bit;
     }
   }
 }

@@ -233,6 +233,35 @@ TEST_F(RecorderTensorsTest, CountsUnitsAsEachOfItsCollectionsAsks) {
   EXPECT_EQ(recorded_.units[1].idle_units, 1u);
 }
 
+TEST_F(RecorderTensorsTest, CountsUnitsOfWhatOpsRead) {
+  Open(R"({"collections": [
+      {"name": "all"},
+      {"name": "x", "read_by": ["tanh"], "reductions": {"units":
+          {"axis": 0, "from": -9, "to": 9}}}]})");
+  const uint32_t argument = Op("forward/linear");
+  const uint32_t tanh =
+      Declare("forward/tanh", GRAPHDBG_OP, GRAPHDBG_ACTIVATION, 0, "tanh");
+  const uint32_t relu =
+      Declare("forward/relu", GRAPHDBG_OP, GRAPHDBG_ACTIVATION, 0, "relu");
+  const uint32_t unread = Op("forward/other");
+  for (int step = 1; step <= 2; ++step) {
+    Execute(argument, {0, 1, -10, 10});
+    Execute(tanh, {0, 0.8F, -1, 1}, {{argument}});
+    Execute(unread, {0, 1, -10, 10});
+    Execute(relu, {0, 1, 0, 10}, {{unread}});
+    EndStep();
+  }
+  // Also in the first step, at whose end it is known what tanh reads.
+  ASSERT_EQ(recorded_.units.size(), 2u);
+  EXPECT_EQ(recorded_.units[0].idle_units, 2u);
+  EXPECT_EQ(recorded_.units[1].idle_units, 2u);
+  EXPECT_EQ(NodesOf(1), NodesOf(2));
+  const std::string line =
+      R"({"collection":"x","tensors":[[)" + std::to_string(argument) + ",0]]}";
+  EXPECT_EQ(std::count(recorded_.lines.begin(), recorded_.lines.end(), line),
+            1);
+}
+
 TEST_F(RecorderTensorsTest, RecordsWhatTheProgramSaves) {
   Open(R"({"collections": [{"name": "losses"},
                            {"name": "mine", "save": {"every": 2}}]})");

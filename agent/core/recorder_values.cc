@@ -81,15 +81,20 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
   key.iteration = execution.iteration;
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const CollectionMask selected = collections_.Of(execution.node, slot) & due;
-    const CollectionMask provisional =
+    CollectionMask provisional =
         selected == 0 && !everything_ && slot == 0 ? undecided & due : 0;
+    // How the undecided ones count units has to be known, too.
+    if (slot == 0 && !everything_ && (undecided & due & units_) != 0) {
+      provisional = selected | (undecided & due);
+    }
     if (selected == 0 && !everything_ && provisional == 0) continue;
     key.slot = slot;
     key.dtype = static_cast<uint8_t>(execution.outputs[slot].dtype);
     key.flags = FlagsOf(execution, execution.outputs[slot], point.step);
     const SampledTensor sampled(execution.outputs[slot], settings_.samples);
     const graphdbg_tensor& tensor = sampled.tensor();
-    const CollectionMask chosen = provisional != 0 ? undecided : selected;
+    const CollectionMask chosen =
+        provisional != 0 ? selected | undecided : selected;
     Measured measured;
     const bool compares = Compares(tensor, selected, key, /*bound=*/false);
     if ((compares || NeedsValues(chosen) ||
@@ -101,7 +106,7 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
       if (provisional != 0) {
         AppendLater(key, measured, provisional);
       } else {
-        AppendOrWait(key, measured);
+        AppendOrWait(key, measured, selected);
       }
     }
     SaveValues(tensor, execution.grad_scale, selected,
@@ -154,7 +159,7 @@ void Recorder::Take(const DeviceRecords::Result& result) {
   if (result.provisional != 0) {
     AppendLater(result.key, measured, result.provisional);
   } else {
-    Append(result.key, measured);
+    Append(result.key, measured, /*collections=*/0);
   }
 }
 
@@ -183,12 +188,14 @@ bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
   return true;
 }
 
-void Recorder::AppendOrWait(const RecordKey& key, const Measured& measured) {
+void Recorder::AppendOrWait(const RecordKey& key, const Measured& measured,
+                            CollectionMask collections) {
   if (settings_.block) WaitUntil([this] { return recording_->HasRoom(); });
-  Append(key, measured);
+  Append(key, measured, collections);
 }
 
-void Recorder::Append(const RecordKey& key, const Measured& measured) {
+void Recorder::Append(const RecordKey& key, const Measured& measured,
+                      CollectionMask collections) {
   if (recording_->AppendStatistics(key, measured.statistics,
                                    measured.grad_scale)) {
     ++records_;
@@ -196,8 +203,9 @@ void Recorder::Append(const RecordKey& key, const Measured& measured) {
   if (measured.change && recording_->AppendChange(key, *measured.change)) {
     ++records_;
   }
-  for (const RecordedUnits& units : measured.units) {
-    if (recording_->AppendUnits(key, units)) ++records_;
+  for (const CountedUnits& each : measured.units) {
+    if ((each.collections & collections) == 0) continue;
+    if (recording_->AppendUnits(key, each.recorded)) ++records_;
   }
   if (parts_.overview != nullptr) AddToOverview(key, measured);
 }
@@ -268,7 +276,7 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
         Measure(tensor, 1, selected, &key, &measured)) {
       measured.count = CountOf(bound.tensor);
       if (compares) Compare(tensor, key, /*bound=*/true, &measured);
-      AppendOrWait(key, measured);
+      AppendOrWait(key, measured, selected);
     }
     SaveValues(tensor, 1, selected, /*undecided=*/0, key);
   }
@@ -286,9 +294,9 @@ void Recorder::Decide() {
     provisional.swap(provisional_);
   }
   for (const Provisional& each : provisional) {
-    if ((collections_.Of(each.key.node, 0) & each.collections) != 0) {
-      AppendOrWait(each.key, each.measured);
-    }
+    const CollectionMask decided =
+        collections_.Of(each.key.node, 0) & each.collections;
+    if (decided != 0) AppendOrWait(each.key, each.measured, decided);
   }
   SaveProvisional();
   for (const std::string& line : collections_.TakeLines()) {

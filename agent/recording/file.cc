@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 #include "absl/strings/str_cat.h"
 #include "proto/runs/layout.h"
@@ -100,9 +101,12 @@ absl::Status RenameDurably(const std::string& from, const std::string& to) {
 }
 
 absl::Status ReplaceFile(const std::string& path, absl::string_view content) {
-  const std::string part = absl::StrCat(path, runs::kPartSuffix);
-  // One that a dead process left.
-  unlink(part.c_str());
+  // All ranks of a job write its run.json, also on machines that use the same
+  // numbers for their processes.
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const std::string part = absl::StrCat(path, ".", getpid(), "-", now.tv_sec,
+                                        "-", now.tv_nsec, runs::kPartSuffix);
   ASSIGN_OR_RETURN(File file, File::Create(part));
   RETURN_IF_ERROR(file.WriteAt(0, content));
   RETURN_IF_ERROR(file.Sync());

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "agent/recording/file.h"
@@ -84,6 +85,31 @@ TEST(RunName, IsANameOfAFile) {
   EXPECT_EQ(RunNameOf("../x"), "_._x");
   EXPECT_EQ(RunNameOf(""), "run");
   EXPECT_EQ(RunNameOf(std::string(1000, 'x')).size(), 200u);
+}
+
+TEST_F(RunDirectoryTest, HasFilesThatAllRanksWriteAtOnce) {
+  const std::string file = Claim(0).path + "/run.json";
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < 4; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      bool ok = true;
+      for (int i = 0; i < 50; ++i) ok = ok && ReplaceFile(file, "{}").ok();
+      _exit(ok ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  size_t files = 0;
+  for (const auto& each :
+       std::filesystem::directory_iterator(file.substr(0, file.rfind('/')))) {
+    files += each.is_regular_file() ? 1 : 0;
+  }
+  EXPECT_EQ(files, 1u);
 }
 
 }  // namespace

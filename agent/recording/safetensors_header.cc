@@ -1,11 +1,14 @@
 #include "agent/recording/safetensors_header.h"
 
-#include <cstring>
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "agent/tensor/dtype.h"
 
 namespace graphdbg::recording {
@@ -77,21 +80,64 @@ uint64_t QuotedBytes(absl::string_view text) {
   return bytes;
 }
 
-std::string KeyOf(const SavedTensor& tensor) {
-  std::string key = absl::StrCat(tensor.node_name, ":", tensor.record->slot);
-  if (tensor.record->pass > 1) absl::StrAppend(&key, "#", tensor.record->pass);
-  return key;
+// Keys of tensors, distinct even if a node executed several times in a pass.
+class Keys {
+ public:
+  std::string Next(const SavedTensor& tensor) {
+    const uint16_t pass = std::max<uint16_t>(tensor.record->pass, 1);
+    std::string key = absl::StrCat(tensor.node_name, ":", tensor.record->slot);
+    if (pass > 1) absl::StrAppend(&key, "#", pass);
+    const int execution =
+        ++executions_[{tensor.node_name, tensor.record->slot, pass}];
+    if (execution > 1) absl::StrAppend(&key, "~", execution);
+    return key;
+  }
+
+ private:
+  absl::flat_hash_map<std::tuple<absl::string_view, uint16_t, uint16_t>, int>
+      executions_;
+};
+
+// Objects and texts of the library take long for thousands of tensors: those
+// whose names need no escapes are appended as they are.
+void AppendQuoted(const std::string& text, std::string* json) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+  });
+  if (plain) {
+    absl::StrAppend(json, "\"", text, "\"");
+  } else {
+    absl::StrAppend(json, Json(text).dump());
+  }
 }
 
-Json EntryOf(const runs::Record& record) {
+void AppendEntry(const std::string& key, const runs::Record& record,
+                 std::string* json) {
   const runs::TensorFields& tensor = record.tensor;
-  Json shape = Json::array();
-  for (int d = 0; d < tensor.ndim; ++d) shape.push_back(tensor.shape[d]);
   const DType dtype = DTypeFromNumber(record.dtype);
-  if (dtype == DType::kComplex128) shape.push_back(2);
-  return {{"dtype", NameOf(dtype)},
-          {"shape", std::move(shape)},
-          {"data_offsets", {tensor.offset, tensor.offset + tensor.bytes}}};
+  json->push_back(',');
+  AppendQuoted(key, json);
+  absl::StrAppend(
+      json, ":{\"dtype\":\"", NameOf(dtype), "\",\"shape\":[",
+      absl::StrJoin(absl::MakeSpan(tensor.shape, tensor.ndim), ","));
+  if (dtype == DType::kComplex128) {
+    absl::StrAppend(json, tensor.ndim > 0 ? ",2" : "2");
+  }
+  absl::StrAppend(json, "],\"data_offsets\":[", tensor.offset, ",",
+                  tensor.offset + tensor.bytes, "]}");
+}
+
+std::string MetadataOf(const FileOwner& owner,
+                       const std::vector<SavedTensor>& tensors) {
+  Json metadata = {{"run", owner.run}, {"rank", absl::StrCat(owner.rank)}};
+  if (!tensors.empty()) {
+    const runs::Record& first = *tensors.front().record;
+    metadata["step"] = absl::StrCat(first.step);
+    metadata["mode"] = runs::ToString(static_cast<runs::Mode>(first.mode));
+    metadata["pass"] = absl::StrCat(first.pass);
+  }
+  metadata["graphdbg.version"] = owner.version;
+  return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -111,40 +157,29 @@ uint64_t MetadataBytes(const FileOwner& owner) {
          kFixedMetadataBytes;
 }
 
-std::string EncodeHeader(const FileOwner& owner,
-                         const std::vector<SavedTensor>& tensors,
-                         uint64_t data_start) {
-  Json header = Json::object();
-  Json& metadata = header["__metadata__"];
-  metadata = {{"run", owner.run}, {"rank", absl::StrCat(owner.rank)}};
-  if (!tensors.empty()) {
-    const runs::Record& first = *tensors.front().record;
-    metadata["step"] = absl::StrCat(first.step);
-    metadata["mode"] = runs::ToString(static_cast<runs::Mode>(first.mode));
-    metadata["pass"] = absl::StrCat(first.pass);
-  }
-  metadata["graphdbg.version"] = owner.version;
-  // Objects of this kind search for a key in the order of insertion, which
-  // takes long for thousands: the entries are appended as text.
-  std::unordered_map<std::string, int> executions;
-  std::string entries;
+void AppendHeader(const FileOwner& owner,
+                  const std::vector<SavedTensor>& tensors, uint64_t data_start,
+                  std::string* bytes) {
+  const uint64_t room = data_start - sizeof(uint64_t);
+  const size_t begin = bytes->size();
+  bytes->append(reinterpret_cast<const char*>(&room), sizeof(room));
+  absl::StrAppend(bytes, "{\"__metadata__\":", MetadataOf(owner, tensors));
+  // The metadata's last byte is a brace.
+  const size_t end_of_metadata = bytes->size() - 1;
+  std::string complex;
+  Keys keys;
   for (const SavedTensor& tensor : tensors) {
-    std::string key = KeyOf(tensor);
-    if (const int n = ++executions[key]; n > 1) absl::StrAppend(&key, "~", n);
-    absl::StrAppend(&entries, ",", Json(key).dump(), ":",
-                    EntryOf(*tensor.record).dump());
+    const std::string key = keys.Next(tensor);
+    AppendEntry(key, *tensor.record, bytes);
     if (DTypeFromNumber(tensor.record->dtype) == DType::kComplex128) {
-      metadata[absl::StrCat(kComplexPrefix, key)] = "1";
+      complex.push_back(',');
+      AppendQuoted(absl::StrCat(kComplexPrefix, key), &complex);
+      absl::StrAppend(&complex, ":\"1\"");
     }
   }
-  std::string text =
-      header.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.insert(text.size() - 1, entries);
-  const uint64_t room = data_start - sizeof(uint64_t);
-  text.resize(room, ' ');
-  std::string bytes(sizeof(room), '\0');
-  std::memcpy(bytes.data(), &room, sizeof(room));
-  return bytes + text;
+  bytes->insert(end_of_metadata, complex);
+  bytes->push_back('}');
+  bytes->resize(begin + data_start, ' ');
 }
 
 }  // namespace graphdbg::recording

@@ -35,11 +35,11 @@ uint64_t HeaderEntryBytes(const SavedTensor& tensor);
 // The most that the metadata take, apart from what HeaderEntryBytes contains.
 uint64_t MetadataBytes(const FileOwner& owner);
 
-// The first `data_start` bytes of a file that contains these tensors, one
-// behind the other. They must fit.
-std::string EncodeHeader(const FileOwner& owner,
-                         const std::vector<SavedTensor>& tensors,
-                         uint64_t data_start);
+// Appends the first `data_start` bytes of a file that contains these tensors,
+// one behind the other. They must fit.
+void AppendHeader(const FileOwner& owner,
+                  const std::vector<SavedTensor>& tensors, uint64_t data_start,
+                  std::string* bytes);
 
 }  // namespace graphdbg::recording
 

@@ -29,6 +29,19 @@ struct StagingBuffer {
   std::atomic<uint32_t> copying{0};
 };
 
+// Buffers that can be written at once: they follow each other in the memory and
+// in the data of one file, as if they were one.
+struct StagingRun {
+  // How many there are.
+  uint64_t count = 0;
+  char* memory = nullptr;
+  StagedFile* file = nullptr;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  bool ends_file = false;
+  bool extra = false;
+};
+
 // A queue of buffers, used in the order in which they were opened. One thread
 // at a time opens and seals them (the caller has a lock for that), another one
 // takes and releases them. Neither waits for the other.
@@ -37,6 +50,9 @@ class StagingBuffers {
   static constexpr uint64_t kCount = 64;
   // The most that is mapped for one tensor besides.
   static constexpr uint64_t kMaxExtra = 1'024;
+  // Of a run: large writes are faster, and the room of a run that is being
+  // written is missed by the training threads.
+  static constexpr uint64_t kMaxRun = 8;
 
   StagingBuffers() = default;
   ~StagingBuffers();
@@ -70,11 +86,11 @@ class StagingBuffers {
   uint64_t waiting() const {
     return sealed_.load(std::memory_order_acquire) - taken_;
   }
-  // The oldest sealed buffer into which no thread copies any more; null if
-  // there is none.
-  StagingBuffer* Oldest();
-  // That buffer may be used again.
-  void Release();
+  // The oldest sealed buffers into which no thread copies any more. Empty if
+  // there are none.
+  StagingRun Oldest();
+  // Those buffers may be used again.
+  void Release(const StagingRun& run);
 
  private:
   static constexpr uint64_t kQueue = 2'048;
@@ -84,6 +100,7 @@ class StagingBuffers {
   char* memory_ = nullptr;
   uint64_t opened_ = 0;
   uint64_t next_ = 0;
+  // The next extra one that can be opened.
   char* extra_ = nullptr;
   uint64_t extra_left_ = 0;
   std::atomic<uint64_t> extra_in_use_{0};

@@ -1,7 +1,6 @@
 #include "agent/recording/tensor_staging.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -11,8 +10,6 @@
 namespace graphdbg::recording {
 namespace {
 
-// Copied and summed while they are in the nearest cache.
-constexpr uint64_t kPieceBytes = uint64_t{16} << 10;
 // Values that are not contiguous are gathered in pieces of this size.
 constexpr int64_t kGatheredBytes = int64_t{256} << 10;
 // The room of a header grows by this factor over what the last step needed.
@@ -42,11 +39,9 @@ class Filler {
         ++number_;
         at_ = 0;
       }
-      const uint64_t piece =
-          std::min({size, kPieceBytes, StagingBuffer::kBytes - at_});
-      char* const to = buffers_->At(number_)->memory + at_;
-      std::memcpy(to, bytes, piece);
-      crc_ = runs::ExtendCrc32c(crc_, to, piece);
+      const uint64_t piece = std::min(size, StagingBuffer::kBytes - at_);
+      crc_ = runs::CopyAndExtendCrc32c(
+          crc_, buffers_->At(number_)->memory + at_, bytes, piece);
       at_ += piece;
       bytes += piece;
       size -= piece;
@@ -116,14 +111,14 @@ bool TensorStaging::Reserve(const agent::TensorToSave& tensor,
   const uint64_t left = begins ? 0 : StagingBuffer::kBytes - buffer_->bytes;
   uint64_t needed = BuffersFor(bytes - std::min(bytes, left));
   if (begins) needed = std::max<uint64_t>(needed, 1);
-  if (!IsWithinLimits(bytes, tensor.share) ||
-      (begins && files_begun_ - files_released_.load() == kFiles) ||
+  StagedFile* const file = begins ? FreeFile() : file_;
+  if (!IsWithinLimits(bytes, tensor.share) || file == nullptr ||
       !ProvideBuffers(needed, tensor.share)) {
     return false;
   }
   if (rate_ > 0) unused_bytes_ -= static_cast<double>(bytes);
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  if (begins) BeginFile(*record, entry_bytes);
+  if (begins) BeginFile(file, *record, entry_bytes);
   record->tensor.offset = file_->data_bytes;
   record->tensor.file = file_->number;
   file_->data_bytes += bytes;
@@ -144,6 +139,14 @@ bool TensorStaging::Reserve(const agent::TensorToSave& tensor,
   }
   range->last_buffer = buffers_.opened() - 1;
   return true;
+}
+
+StagedFile* TensorStaging::FreeFile() {
+  // The first ones are taken again and again, because they have memory already.
+  for (StagedFile& file : files_) {
+    if (!file.in_use.load(std::memory_order_acquire)) return &file;
+  }
+  return nullptr;
 }
 
 bool TensorStaging::NeedsNewFile(const runs::Record& record,
@@ -181,7 +184,7 @@ bool TensorStaging::ProvideBuffers(uint64_t needed, double share) {
   return needed + left <= buffers_.free();
 }
 
-void TensorStaging::BeginFile(const runs::Record& record,
+void TensorStaging::BeginFile(StagedFile* file, const runs::Record& record,
                               uint64_t entry_bytes) {
   EndFile();
   if (record.step != step_) {
@@ -190,7 +193,8 @@ void TensorStaging::BeginFile(const runs::Record& record,
     last_header_bytes_ = header_bytes_;
     header_bytes_ = 0;
   }
-  file_ = &files_[files_begun_++ % kFiles];
+  file_ = file;
+  file_->in_use.store(true, std::memory_order_relaxed);
   file_->step = record.step;
   file_->number = ++files_of_step_;
   file_->mode = static_cast<runs::Mode>(record.mode);

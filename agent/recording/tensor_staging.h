@@ -25,6 +25,8 @@ struct StagedFile {
   static constexpr uint32_t kMaxTensors = 4'096;
   static constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
 
+  // From its begin until the writer has finished it, or given it up.
+  std::atomic<bool> in_use{false};
   uint64_t step = 0;
   // From 1.
   uint32_t number = 1;
@@ -89,8 +91,6 @@ class TensorStaging {
   // --- The writing thread.
 
   StagingBuffers& buffers() { return buffers_; }
-  // The file of the oldest buffer is finished, or given up.
-  void ReleaseFile() { files_released_.fetch_add(1); }
   // Tensors are refused until further notice, or accepted again.
   void SetPaused(bool paused) { paused_ = paused; }
   void SetRate(double bytes_per_second) { rate_ = bytes_per_second; }
@@ -110,14 +110,16 @@ class TensorStaging {
   // place in the record.
   bool Reserve(const agent::TensorToSave& tensor, runs::Record* record,
                Range* range) GRAPHDBG_REQUIRES(mu_);
+  // One that is not in use; null if there is none.
+  StagedFile* FreeFile() GRAPHDBG_REQUIRES(mu_);
   bool NeedsNewFile(const runs::Record& record, uint64_t entry_bytes) const
       GRAPHDBG_REQUIRES(mu_);
   bool IsWithinLimits(uint64_t bytes, double share) GRAPHDBG_REQUIRES(mu_);
   // Makes sure that so many buffers can be opened, and leaves those that are
   // beyond the share.
   bool ProvideBuffers(uint64_t needed, double share) GRAPHDBG_REQUIRES(mu_);
-  void BeginFile(const runs::Record& record, uint64_t entry_bytes)
-      GRAPHDBG_REQUIRES(mu_);
+  void BeginFile(StagedFile* file, const runs::Record& record,
+                 uint64_t entry_bytes) GRAPHDBG_REQUIRES(mu_);
   void OpenBuffer() GRAPHDBG_REQUIRES(mu_);
   void EndFile() GRAPHDBG_REQUIRES(mu_);
   // Returns the checksum.
@@ -131,7 +133,6 @@ class TensorStaging {
   const std::function<void()> sealed_;
 
   StagingBuffers buffers_;
-  std::atomic<uint64_t> files_released_{0};
   std::atomic<bool> paused_{false};
   std::atomic<bool> reached_limit_{false};
   std::atomic<double> rate_;
@@ -139,7 +140,6 @@ class TensorStaging {
 
   Mutex mu_;
   std::array<StagedFile, kFiles> files_ GRAPHDBG_GUARDED_BY(mu_);
-  uint64_t files_begun_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // Null between steps.
   StagedFile* file_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;
   StagingBuffer* buffer_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;

@@ -35,11 +35,14 @@ uint64_t AlignUp(uint64_t bytes) {
 void TensorWriter::Write() {
   if (staging_->bytes() == 0 && !staging_->reached_limit()) return;
   PauseOrResume();
-  for (uint64_t n = staging_->buffers().waiting(); n > 0; --n) {
-    const StagingBuffer* const buffer = staging_->buffers().Oldest();
-    if (buffer == nullptr) break;
-    WriteBuffer(*buffer);
-    staging_->buffers().Release();
+  StagingBuffers& buffers = staging_->buffers();
+  // What is staged from now on waits for the next round.
+  for (int64_t left = static_cast<int64_t>(buffers.waiting()); left > 0;) {
+    const StagingRun run = buffers.Oldest();
+    if (run.count == 0) break;
+    WriteRun(run);
+    buffers.Release(run);
+    left -= static_cast<int64_t>(run.count);
   }
   if (absl::Status status = Finish(); !status.ok()) Fail(status);
 }
@@ -68,24 +71,24 @@ absl::Status TensorWriter::CheckRoom() const {
                    options_.full_share * 100, " % full"));
 }
 
-void TensorWriter::WriteBuffer(const StagingBuffer& buffer) {
-  const StagedFile& staged = *buffer.file;
+void TensorWriter::WriteRun(const StagingRun& run) {
+  StagedFile& staged = *run.file;
   absl::Status status;
-  if (buffer.offset == 0) {
+  if (run.offset == 0) {
     written_ = 0;
     // Tensors staged before a failure are dropped so that they do not fill the
     // disk.
     if (!IsPaused()) status = Begin(staged);
   }
-  if (status.ok() && file_.is_open()) status = WriteData(buffer);
+  if (status.ok() && file_.is_open()) status = WriteData(run);
   if (!status.ok()) Fail(status);
-  if (!buffer.ends_file) return;
+  if (!run.ends_file) return;
   if (file_.is_open()) {
     if (status = End(staged); !status.ok()) Fail(status);
   } else {
     CountLost(staged);
   }
-  staging_->ReleaseFile();
+  staged.in_use.store(false, std::memory_order_release);
 }
 
 absl::Status TensorWriter::Begin(const StagedFile& staged) {
@@ -95,32 +98,45 @@ absl::Status TensorWriter::Begin(const StagedFile& staged) {
   path_ =
       Join(options_.directory, runs::TensorFile(staged.step, staged.number));
   ASSIGN_OR_RETURN(file_, File::Create(absl::StrCat(path_, runs::kPartSuffix)));
+  direct_ = SetDirect(file_, true);
   // Readers of an unfinished file learn where its data begin. Its header must
   // find room when the data have filled the disk.
-  RETURN_IF_ERROR(file_.WriteAt(0, EncodeHeader(owner_, {}, data_start_)));
-  direct_ = SetDirect(file_, true);
+  return WriteHeader({});
+}
+
+absl::Status TensorWriter::WriteData(const StagingRun& run) {
+  RETURN_IF_ERROR(CheckRoom());
+  // The file is cut to its size when it ends.
+  const uint64_t aligned = AlignUp(run.bytes);
+  std::memset(run.memory + run.bytes, 0, aligned - run.bytes);
+  const Clock::time_point begin = Clock::now();
+  RETURN_IF_ERROR(
+      WriteAligned(data_start_ + run.offset, {run.memory, aligned}));
+  written_ = run.offset + run.bytes;
+  MeasureRate(aligned, Clock::now() - begin);
   return absl::OkStatus();
 }
 
-absl::Status TensorWriter::WriteData(const StagingBuffer& buffer) {
-  RETURN_IF_ERROR(CheckRoom());
-  // The file is cut to its size when it ends.
-  const uint64_t aligned = AlignUp(buffer.bytes);
-  std::memset(buffer.memory + buffer.bytes, 0, aligned - buffer.bytes);
-  const absl::string_view bytes(buffer.memory, aligned);
-  const uint64_t offset = data_start_ + buffer.offset;
-  const Clock::time_point begin = Clock::now();
-  absl::Status status =
-      direct_ ? file_.WriteAt(offset, bytes) : WriteBuffered(offset, bytes);
-  if (direct_ && absl::IsUnavailable(status)) {
-    // Some file systems refuse direct writes only here.
-    direct_ = SetDirect(file_, false);
-    status = WriteBuffered(offset, bytes);
-  }
-  RETURN_IF_ERROR(status);
-  written_ = buffer.offset + buffer.bytes;
-  MeasureRate(aligned, Clock::now() - begin);
-  return absl::OkStatus();
+absl::Status TensorWriter::WriteHeader(
+    const std::vector<SavedTensor>& tensors) {
+  // It is aligned behind what it is appended to.
+  header_.clear();
+  header_.reserve(kDataAlignment + data_start_);
+  const uint64_t before =
+      -reinterpret_cast<uintptr_t>(header_.data()) % kDataAlignment;
+  header_.append(before, ' ');
+  AppendHeader(owner_, tensors, data_start_, &header_);
+  return WriteAligned(0, absl::string_view(header_).substr(before));
+}
+
+absl::Status TensorWriter::WriteAligned(uint64_t offset,
+                                        absl::string_view bytes) {
+  if (!direct_) return WriteBuffered(offset, bytes);
+  const absl::Status status = file_.WriteAt(offset, bytes);
+  if (!absl::IsUnavailable(status)) return status;
+  // Some file systems refuse direct writes only here.
+  direct_ = SetDirect(file_, false);
+  return WriteBuffered(offset, bytes);
 }
 
 absl::Status TensorWriter::WriteBuffered(uint64_t offset,
@@ -138,12 +154,12 @@ absl::Status TensorWriter::WriteBuffered(uint64_t offset,
 
 absl::Status TensorWriter::End(const StagedFile& staged) {
   std::vector<SavedTensor> tensors;
+  tensors.reserve(staged.count);
   for (uint32_t i = 0; i < staged.count; ++i) {
     const StagedFile::Entry& entry = *staged.At(i);
     tensors.push_back({&entry.record, entry.node_name});
   }
-  SetDirect(file_, false);
-  RETURN_IF_ERROR(file_.WriteAt(0, EncodeHeader(owner_, tensors, data_start_)));
+  RETURN_IF_ERROR(WriteHeader(tensors));
   const auto size = static_cast<off_t>(data_start_ + staged.data_bytes);
   RETURN_IF_ERROR(
       ErrorOf(ftruncate(file_.fd(), size) == 0 ? 0 : errno, "cut", path_));

@@ -62,9 +62,12 @@ class TensorWriter {
   bool IsPaused() const;
   // RESOURCE_EXHAUSTED if the disk is too full.
   absl::Status CheckRoom() const;
-  void WriteBuffer(const StagingBuffer& buffer);
+  void WriteRun(const StagingRun& run);
   absl::Status Begin(const StagedFile& staged);
-  absl::Status WriteData(const StagingBuffer& buffer);
+  absl::Status WriteData(const StagingRun& run);
+  absl::Status WriteHeader(const std::vector<SavedTensor>& tensors);
+  // Offset, memory and size are multiples of kDataAlignment.
+  absl::Status WriteAligned(uint64_t offset, absl::string_view bytes);
   absl::Status WriteBuffered(uint64_t offset, absl::string_view bytes);
   absl::Status End(const StagedFile& staged);
   absl::Status Finish();
@@ -82,6 +85,9 @@ class TensorWriter {
   File file_;
   std::string path_;
   bool direct_ = false;
+  // With the header of the file that was begun or ended last, kept for its
+  // memory.
+  std::string header_;
   uint64_t data_start_ = 0;
   // The bytes of data that have been written.
   uint64_t written_ = 0;

@@ -16,8 +16,14 @@ inline uint32_t Crc32c(const void* data, size_t size) {
   return ExtendCrc32c(0, data, size);
 }
 
-// The same by a table, on any CPU. ExtendCrc32c() uses it where the CPU has no
-// instruction.
+// Copies `size` bytes, which do not overlap, and returns what ExtendCrc32c()
+// returns for the copy. Larger copies go past the caches where the CPU can do
+// that: nothing should read them soon.
+uint32_t CopyAndExtendCrc32c(uint32_t crc, void* to, const void* from,
+                             size_t size);
+
+// The same as ExtendCrc32c() by a table, on any CPU. It is used where the CPU
+// has no instruction.
 uint32_t ExtendCrc32cByTable(uint32_t crc, const void* data, size_t size);
 
 }  // namespace graphdbg::runs

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -46,6 +47,22 @@ TEST(Crc32c, TableAndInstructionAgree) {
     for (size_t size = 0; begin + size <= bytes.size(); ++size) {
       EXPECT_EQ(ExtendCrc32c(7, bytes.data() + begin, size),
                 ExtendCrc32cByTable(7, bytes.data() + begin, size));
+    }
+  }
+}
+
+TEST(Crc32c, OfACopyIsThatOfTheOriginal) {
+  std::vector<uint8_t> bytes(5'000);
+  std::iota(bytes.begin(), bytes.end(), uint8_t{3});
+  for (size_t size : {0, 1, 1'023, 1'024, 1'200, 4'096, 4'900}) {
+    for (size_t at = 0; at < 70; ++at) {
+      std::vector<uint8_t> copy(bytes.size(), 0);
+      EXPECT_EQ(
+          CopyAndExtendCrc32c(7, copy.data() + at, bytes.data() + 5, size),
+          ExtendCrc32c(7, bytes.data() + 5, size));
+      std::vector<uint8_t> expected(bytes.size(), 0);
+      std::copy_n(bytes.begin() + 5, size, expected.begin() + at);
+      EXPECT_EQ(copy, expected) << size << " bytes at " << at;
     }
   }
 }

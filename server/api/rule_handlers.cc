@@ -83,8 +83,8 @@ absl::StatusOr<AddedRules> ReadRules(const http::Request& request) {
 Answer Add(const Services& services, RunPtr run, JobPtr job, AddedRules rules) {
   if (services.rules == nullptr) co_return NoRuns();
   if (!rules.reported.empty()) {
-    CO_RETURN_IF_ERROR(services.rules->AddReported(*run, std::move(job),
-                                                   std::move(rules.reported)));
+    CO_RETURN_IF_ERROR(co_await services.rules->AddReported(
+        run, std::move(job), std::move(rules.reported)));
     co_return JsonResponse(Encode(services.rules->List(run->id())), 201);
   }
   CO_ASSIGN_OR_RETURN(const Rules all, co_await services.rules->Add(

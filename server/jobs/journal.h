@@ -30,6 +30,17 @@
 
 namespace graphdbg::jobs {
 
+// The first tensor of a rank and step that is not finite.
+struct SavedOrigin {
+  uint64_t step = 0;
+  uint32_t rank = 0;
+  graph::NodeIndex node = graph::kNoNode;
+  uint32_t slot = 0;
+  uint64_t order = 0;
+  // The node is a collective, which has received the values.
+  bool received = false;
+};
+
 // Records one job. Calls neither block nor fail, and must not be concurrent.
 class JobJournal {
  public:
@@ -69,6 +80,10 @@ class JobJournal {
   // Removes the recorded statistics of this tensor and step, if any.
   virtual void EraseStatistics(uint32_t rank, graph::NodeIndex node,
                                uint32_t slot, uint64_t step) = 0;
+  // Replaces the recorded origin of this rank and step, if any.
+  virtual void RecordOrigin(const SavedOrigin& origin) = 0;
+  // Removes the recorded origins of all ranks in this step.
+  virtual void EraseOrigins(uint64_t step) = 0;
   // Removes the job and all its records. What is recorded afterwards is
   // dropped. May be called on any thread.
   virtual void Forget() = 0;
@@ -138,6 +153,7 @@ struct SavedJob {
   // By id; their conditions are null.
   std::vector<watch::HitRecord> hits;
   std::vector<SavedStatistics> statistics;
+  std::vector<SavedOrigin> origins;
   model::KeptRules rules;
   // Why the fields above are incomplete; empty if they are complete.
   std::string damage;

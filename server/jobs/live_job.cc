@@ -55,7 +55,7 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       watch_table_(graph_),
       hits_(graph_),
       replicas_(graph_),
-      origins_(graph_),
+      origins_(graph_, recorder_),
       events_(id_, FirstNumber(*options_), std::move(bus),
               [this] { return Refresh(); }),
       recorder_(std::move(journal), *this,
@@ -441,6 +441,7 @@ void LiveJob::Restore(SavedJob saved) {
   }
   const absl::Status restored = RestoreJob(
       saved, {machine_, graph_, watch_table_, hits_, known_statistics_});
+  origins_.Restore(saved.origins);
   if (damage_.empty()) damage_ = std::string(restored.message());
   if (!damage_.empty()) SetAside();
   ended_ = IsEnded(machine_.job().state);

@@ -8,9 +8,21 @@ namespace graphdbg::jobs {
 void OriginTable::Add(const Rank& rank, const OriginReport& report) {
   const graph::NodeIndex node = rank.ids.Find(report.node_id);
   if (node == graph::kNoNode) return;
-  steps_[report.step][rank.hello.rank] = {node, report.slot, report.order,
-                                          report.received};
-  if (steps_.size() > kMaxSteps) steps_.erase(steps_.begin());
+  const SavedOrigin origin{report.step, rank.hello.rank, node,
+                           report.slot, report.order,    report.received};
+  steps_[report.step][rank.hello.rank] = origin;
+  JobJournal* const journal = recorder_.journal();
+  if (journal != nullptr) journal->RecordOrigin(origin);
+  if (steps_.size() <= kMaxSteps) return;
+  if (journal != nullptr) journal->EraseOrigins(steps_.begin()->first);
+  steps_.erase(steps_.begin());
+}
+
+void OriginTable::Restore(const std::vector<SavedOrigin>& origins) {
+  for (const SavedOrigin& each : origins) {
+    if (each.node >= graph_.node_count()) continue;
+    steps_[each.step][each.rank] = each;
+  }
 }
 
 void OriginTable::Complete(model::Hit& hit) const {

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
+#include <vector>
 
 #include "server/graph/graph_store.h"
 #include "server/jobs/agent_port.h"
+#include "server/jobs/job_recorder.h"
+#include "server/jobs/journal.h"
 #include "server/jobs/rank.h"
 #include "server/model/watch.h"
 
@@ -18,30 +20,27 @@ namespace graphdbg::jobs {
 // the result of a collective, the values came from a rank whose first such
 // tensor is another one, which was computed earlier in the same step.
 //
-// On the job's strand only. Keeps the newest steps.
+// On the job's strand only. Keeps the newest steps, and records them.
 class OriginTable {
  public:
   static constexpr size_t kMaxSteps = 1'000;
 
-  explicit OriginTable(const graph::GraphStore& graph) : graph_(graph) {}
+  OriginTable(const graph::GraphStore& graph, const JobRecorder& recorder)
+      : graph_(graph), recorder_(recorder) {}
 
   // Unknown nodes are ignored.
   void Add(const Rank& rank, const OriginReport& report);
+  // Adds what was recorded, without recording it again.
+  void Restore(const std::vector<SavedOrigin>& origins);
 
   // Sets `sent_by` of a hit whose values came from another rank.
   void Complete(model::Hit& hit) const;
 
  private:
-  struct Origin {
-    graph::NodeIndex node = graph::kNoNode;
-    uint32_t slot = 0;
-    uint64_t order = 0;
-    bool received = false;
-  };
-
   const graph::GraphStore& graph_;
+  const JobRecorder& recorder_;
   // By step and rank.
-  std::map<uint64_t, std::map<uint32_t, Origin>> steps_;
+  std::map<uint64_t, std::map<uint32_t, SavedOrigin>> steps_;
 };
 
 }  // namespace graphdbg::jobs

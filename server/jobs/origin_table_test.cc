@@ -1,5 +1,6 @@
 #include "server/jobs/origin_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +10,9 @@
 
 namespace graphdbg::jobs {
 namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
 
 class OriginTableTest : public JobFixture {
  protected:
@@ -28,20 +32,26 @@ class OriginTableTest : public JobFixture {
 
   // Where a NaN of this rank came from; empty: from no other rank.
   std::string SenderOf(uint32_t rank, uint64_t order, uint64_t step = 5,
-                       uint64_t nan_count = 1) {
+                       uint64_t nan_count = 1) const {
+    return SenderIn(table_, rank, order, step, nan_count);
+  }
+
+  static std::string SenderIn(const OriginTable& table, uint32_t rank,
+                              uint64_t order, uint64_t step = 5,
+                              uint64_t nan_count = 1) {
     model::Hit hit;
     hit.rank = rank;
     hit.step = step;
     hit.order = order;
     hit.statistics.count = 10;
     hit.statistics.nan_count = nan_count;
-    table_.Complete(hit);
+    table.Complete(hit);
     if (!hit.sent_by) return "";
     return absl::StrCat(hit.sent_by->rank, " ", hit.sent_by->node, " ",
                         hit.sent_by->collective);
   }
 
-  OriginTable table_{graph_};
+  OriginTable table_{graph_, recorder_};
 };
 
 TEST_F(OriginTableTest, NamesTheRankAndTheOpThatSentTheValues) {
@@ -71,6 +81,21 @@ TEST_F(OriginTableTest, KeepsTheNewestSteps) {
   }
   EXPECT_EQ(SenderOf(0, 48, 1), "");
   EXPECT_NE(SenderOf(0, 48, 2), "");
+  EXPECT_THAT(records_.lines, Contains("erase origins 1"));
+  EXPECT_THAT(records_.lines, Not(Contains("erase origins 2")));
+}
+
+TEST_F(OriginTableTest, OutlivesTheServer) {
+  Report(0, "backward/allreduce_", 40);
+  Report(2, "forward/sqrt", 7);
+  EXPECT_THAT(records_.lines, Contains("origin 0 1:0 step 5"));
+  EXPECT_THAT(records_.lines, Contains("origin 2 0:0 step 5"));
+  OriginTable restored(graph_, recorder_);
+  restored.Restore({{5, 0, 1, 0, 40, true},
+                    {5, 1, 99, 0, 3, false},
+                    {5, 2, 0, 0, 7, false}});
+  // Nodes that are missing from the graph are ignored.
+  EXPECT_EQ(SenderIn(restored, 0, 48), "2 forward/sqrt backward/allreduce_");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class RecordedRun {
   // proto/docs/step-statistics.md. NOT_FOUND "unknown_step".
   virtual Task<std::string> Statistics(model::StatisticsQuery query) = 0;
   virtual Task<model::RunHistory> History(model::RunHistoryQuery query) = 0;
-  // Finds where this run and another one of the same directory part; `other`
+  // Finds where this run and another one of the same directory diverge; `other`
   // may be this run. `calibration`, if it is not null, counts as equal to this
   // run: tensors may differ 8 times as much as between the two. NOT_FOUND
   // "unknown_rank"; UNIMPLEMENTED "not_comparable" if they are of different

@@ -1,4 +1,4 @@
-// Where two recorded runs, or two ranks of one, part.
+// Where two recorded runs, or two ranks of one, diverge.
 #ifndef SERVER_MODEL_DIVERGENCE_H_
 #define SERVER_MODEL_DIVERGENCE_H_
 

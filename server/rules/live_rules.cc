@@ -70,9 +70,10 @@ jobs::Task<std::vector<ListedRule>> LiveRules::Add(
   co_return List(run->id());
 }
 
-absl::Status LiveRules::AddReported(const jobs::RecordedRun& run,
-                                    std::shared_ptr<jobs::Job> job,
-                                    std::vector<ReportedRule> rules) {
+jobs::StatusTask LiveRules::AddReported(std::shared_ptr<jobs::RecordedRun> run,
+                                        std::shared_ptr<jobs::Job> job,
+                                        std::vector<ReportedRule> rules) {
+  CO_ASSIGN_OR_RETURN(const std::string known, co_await run->Findings());
   const auto set = std::make_shared<Set>();
   for (ReportedRule& each : rules) {
     ListedRule& listed = set->reported[each.rule.spec.name];
@@ -82,13 +83,13 @@ absl::Status LiveRules::AddReported(const jobs::RecordedRun& run,
     set->rules.push_back(std::move(each.rule));
   }
   set->reports_to = std::make_shared<Target>(
-      Target{run.id(), run.path(), job, KnownFindings()});
+      Target{run->id(), run->path(), job, KnownFindings(known)});
   set->job = std::move(job);
-  RETURN_IF_ERROR(Reserve(run.id(), set));
-  if (set->job == nullptr) return absl::OkStatus();
+  CO_RETURN_IF_ERROR(Reserve(run->id(), set));
+  if (set->job == nullptr) co_return absl::OkStatus();
   absl::MutexLock lock(&mu_);
-  runs_of_jobs_[set->job->id()] = run.id();
-  return absl::OkStatus();
+  runs_of_jobs_[set->job->id()] = run->id();
+  co_return absl::OkStatus();
 }
 
 LiveRules::Set* LiveRules::FindReported(const std::string& run,

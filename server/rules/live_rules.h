@@ -67,12 +67,12 @@ class LiveRules : public std::enable_shared_from_this<LiveRules> {
       std::shared_ptr<jobs::RecordedRun> run, std::shared_ptr<jobs::Job> job,
       std::vector<model::LiveRule> rules);
   // Adds rules that a client evaluates. Errors as for Add.
-  absl::Status AddReported(const jobs::RecordedRun& run,
-                           std::shared_ptr<jobs::Job> job,
-                           std::vector<ReportedRule> rules)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  jobs::StatusTask AddReported(std::shared_ptr<jobs::RecordedRun> run,
+                               std::shared_ptr<jobs::Job> job,
+                               std::vector<ReportedRule> rules);
   // A client reports findings and the progress of its rules. NOT_FOUND
-  // "unknown_rule" if clients do not evaluate all of them; nothing changes then.
+  // "unknown_rule" if clients do not evaluate all of them; nothing changes
+  // then.
   absl::Status Report(const std::string& run,
                       const std::vector<model::Finding>& findings,
                       const std::vector<RuleProgress>& progress)

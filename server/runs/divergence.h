@@ -1,4 +1,4 @@
-// Finds where two recorded runs, or two ranks of one, part: the first op whose
+// Finds where two recorded runs, or two ranks of one, diverge: the first op whose
 // statistics, or digests, differ. agent/python/graphdbg/runs/divergence.py
 // finds the same.
 //

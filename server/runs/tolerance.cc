@@ -135,6 +135,7 @@ DerivedTolerances::DerivedTolerances(
     : here_nodes_(here),
       here_updates_(FindUpdates(here)),
       there_updates_(FindUpdates(there)),
+      noisy_(here, here_updates_),
       here_(here, here_updates_),
       there_(there, there_updates_) {
   for (const auto& [node, other] : pairs) {
@@ -149,6 +150,7 @@ DerivedTolerances::DerivedTolerances(
 
 void DerivedTolerances::Begin(std::span<const Matched> matched,
                               uint64_t steps) {
+  noisy_.Begin();
   scale_ = kScale * std::sqrt(static_cast<double>(steps));
   largest_gradient_ = largest_weight_ = 0;
   for (const Matched& each : matched) {
@@ -183,6 +185,7 @@ Allowance DerivedTolerances::Of(const Record& here, const Record& there) {
   if (IsMovedByNoise(here.node)) {
     allowance.of_elements = std::numeric_limits<double>::infinity();
   }
+  noisy_.Widen(here, there, allowance);
   return allowance;
 }
 

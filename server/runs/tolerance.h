@@ -19,7 +19,8 @@
 // gradients of parameters in the step, and those of weights in the same way
 // with the largest weight. Adaptive optimizers make whole steps of such errors:
 // what an optimizer computes from a gradient that is no larger than its error,
-// and the parameter from then on, are not compared.
+// and the parameter from then on, are not compared; and noisy_updates.h widens
+// the tolerances of biases of which a part may be moved so.
 #ifndef SERVER_RUNS_TOLERANCE_H_
 #define SERVER_RUNS_TOLERANCE_H_
 
@@ -35,6 +36,7 @@
 #include "server/runs/compared_rank.h"
 #include "server/runs/compared_side.h"
 #include "server/runs/measures_apart.h"
+#include "server/runs/noisy_updates.h"
 #include "server/runs/updates.h"
 
 namespace graphdbg::recorded {
@@ -77,7 +79,7 @@ class DerivedTolerances {
 
   // Prepares Of() for what was matched in the `steps`-th step that is compared.
   void Begin(std::span<const Matched> matched, uint64_t steps);
-  // That of two records of statistics.
+  // That of two records of statistics. Once for each, in order of execution.
   Allowance Of(const runs::Record& here, const runs::Record& there);
 
  private:
@@ -97,6 +99,7 @@ class DerivedTolerances {
   const ComparedNodes& here_nodes_;
   const Updates here_updates_;
   const Updates there_updates_;
+  NoisyUpdates noisy_;
   Reductions here_;
   Reductions there_;
   // The largest unit roundoff of ops that return another data type there; it

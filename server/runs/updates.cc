@@ -1,11 +1,27 @@
 #include "server/runs/updates.h"
 
-#include "absl/container/flat_hash_set.h"
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 
 namespace graphdbg::recorded {
 namespace {
 
 using model::Category;
+
+// Parts of the names of ops.
+constexpr const char* kAdaptive[] = {"sqrt",    "sign", "adam",
+                                     "adagrad", "lamb", "rmsprop"};
+
+bool Divides(const std::string& op_type) {
+  const std::string type = absl::AsciiStrToLower(op_type);
+  return std::any_of(
+      std::begin(kAdaptive), std::end(kAdaptive),
+      [&type](const char* part) { return absl::StrContains(type, part); });
+}
 
 // Sets of ops that are connected to each other.
 class Connected {
@@ -46,8 +62,15 @@ void AddOptimizers(const ComparedNodes& nodes, Updates& updates) {
   for (const auto& [id, gradients] : read) {
     together[connected.RootOf(id)].insert(gradients.begin(), gradients.end());
   }
+  absl::flat_hash_set<uint32_t> divide;
+  for (const auto& [id, node] : nodes) {
+    if (connected.Has(id) && Divides(node.op_type)) {
+      divide.insert(connected.RootOf(id));
+    }
+  }
   for (const auto& [id, node] : nodes) {
     if (node.category != Category::kOptimizer) continue;
+    if (divide.contains(connected.RootOf(id))) updates.adaptive.insert(id);
     const auto found = together.find(connected.RootOf(id));
     if (found == together.end()) continue;
     updates.gradients_of[id].assign(found->second.begin(), found->second.end());

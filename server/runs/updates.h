@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "server/runs/compared_rank.h"
 
 namespace graphdbg::recorded {
@@ -19,6 +20,8 @@ struct Updates {
   // have those of all of them: one that only multiplies a state by a constant
   // reads no gradient itself.
   absl::flat_hash_map<uint32_t, std::vector<uint32_t>> gradients_of;
+  // Ops of optimizers that divide a gradient by its size, as Adam does.
+  absl::flat_hash_set<uint32_t> adaptive;
 };
 
 Updates FindUpdates(const ComparedNodes& nodes);

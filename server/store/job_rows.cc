@@ -265,6 +265,29 @@ void JobRows::RecordRules(const model::KeptRules& rules) {
       rules.json.size());
 }
 
+void JobRows::RecordOrigin(const jobs::SavedOrigin& origin) {
+  Put([job = key_, origin](Statements& db) {
+    return db["INSERT OR REPLACE INTO origin VALUES (?, ?, ?, ?, ?, ?, ?)"]
+        .Bind(1, job)
+        .Bind(2, static_cast<int64_t>(origin.step))
+        .Bind(3, int64_t{origin.rank})
+        .Bind(4, int64_t{origin.node})
+        .Bind(5, int64_t{origin.slot})
+        .Bind(6, static_cast<int64_t>(origin.order))
+        .Bind(7, int64_t{origin.received})
+        .Run();
+  });
+}
+
+void JobRows::EraseOrigins(uint64_t step) {
+  Put([job = key_, step](Statements& db) {
+    return db["DELETE FROM origin WHERE job = ? AND step = ?"]
+        .Bind(1, job)
+        .Bind(2, static_cast<int64_t>(step))
+        .Run();
+  });
+}
+
 void JobRows::EraseRevision(uint32_t id, uint32_t revision) {
   Put([job = key_, id, revision](Statements& db) {
     return db["DELETE FROM watchpoint"

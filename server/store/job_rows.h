@@ -46,6 +46,8 @@ class JobRows final : public jobs::JobJournal {
                         const model::Statistics& statistics) override;
   void EraseStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
                        uint64_t step) override;
+  void RecordOrigin(const jobs::SavedOrigin& origin) override;
+  void EraseOrigins(uint64_t step) override;
   void Forget() override;
   void WhenDurable(std::function<void(absl::Status)> then) override;
   void OnceDurable(std::function<void(absl::Status)> then) override;

@@ -22,11 +22,11 @@ class JobLoader {
       : db_(db), key_(key), job_(job) {}
 
   void Load() {
-    for (auto part :
-         {&JobLoader::LoadRanks, &JobLoader::LoadAgentNodes,
-          &JobLoader::LoadFrames, &JobLoader::LoadNodes, &JobLoader::LoadScopes,
-          &JobLoader::LoadWatchpoints, &JobLoader::LoadHits,
-          &JobLoader::LoadStatistics, &JobLoader::LoadRules}) {
+    for (auto part : {&JobLoader::LoadRanks, &JobLoader::LoadAgentNodes,
+                      &JobLoader::LoadFrames, &JobLoader::LoadNodes,
+                      &JobLoader::LoadScopes, &JobLoader::LoadWatchpoints,
+                      &JobLoader::LoadHits, &JobLoader::LoadStatistics,
+                      &JobLoader::LoadRules, &JobLoader::LoadOrigins}) {
       const absl::Status loaded = (this->*part)();
       if (!loaded.ok() && job_.damage.empty()) {
         job_.damage = std::string(loaded.message());
@@ -44,6 +44,7 @@ class JobLoader {
   absl::Status LoadHits();
   absl::Status LoadStatistics();
   absl::Status LoadRules();
+  absl::Status LoadOrigins();
 
   absl::Status Damaged(const char* table) const {
     return ToStatus(SQLITE_CORRUPT, db_.file(),
@@ -203,6 +204,21 @@ absl::Status JobLoader::LoadStatistics() {
                                    static_cast<uint32_t>(row.Int(2)),
                                    static_cast<uint64_t>(row.Int(3)),
                                    model::FromMessage(record)});
+        return true;
+      });
+}
+
+absl::Status JobLoader::LoadOrigins() {
+  return ForEach(
+      "SELECT step, rank, node, slot, execution, received FROM origin"
+      " WHERE job = ?",
+      "origin", [this](const Statement& row) {
+        job_.origins.push_back({static_cast<uint64_t>(row.Int(0)),
+                                static_cast<uint32_t>(row.Int(1)),
+                                static_cast<graph::NodeIndex>(row.Int(2)),
+                                static_cast<uint32_t>(row.Int(3)),
+                                static_cast<uint64_t>(row.Int(4)),
+                                row.Int(5) != 0});
         return true;
       });
 }

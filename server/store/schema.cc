@@ -110,6 +110,20 @@ CREATE TABLE rules (
   json TEXT NOT NULL
 ) STRICT;
 )sql",
+    R"sql(
+-- The first tensor of each rank and step that is not finite.
+CREATE TABLE origin (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  step INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  node INTEGER NOT NULL,
+  slot INTEGER NOT NULL,
+  -- Its place in the execution of the step.
+  execution INTEGER NOT NULL,
+  received INTEGER NOT NULL,
+  PRIMARY KEY (job, step, rank)
+) STRICT, WITHOUT ROWID;
+)sql",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
 

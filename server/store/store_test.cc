@@ -182,6 +182,30 @@ TEST_F(StoreTest, KeepsTheRulesThatWereRecordedLast) {
   EXPECT_EQ(job.rules.json, R"({"rules": []})");
 }
 
+TEST_F(StoreTest, KeepsOriginsOfValuesThatAreNotFinite) {
+  {
+    auto journal = Open();
+    auto job = journal->Open("train", "train", 0);
+    job->RecordOrigin({3, 0, 1, 0, 40, true});
+    job->RecordOrigin({5, 0, 1, 0, 41, true});
+    job->RecordOrigin({5, 2, 7, 1, 8, false});
+    job->RecordOrigin({5, 2, 7, 1, 9, false});
+    job->EraseOrigins(3);
+    EXPECT_TRUE(Kept(*job).ok());
+  }
+  auto journal = Open();
+  const SavedJob job = std::move(Load(*journal).at("train"));
+  ASSERT_EQ(job.origins.size(), 2u);
+  EXPECT_TRUE(job.origins[0].received);
+  const jobs::SavedOrigin& sender = job.origins[1];
+  EXPECT_EQ(sender.step, 5u);
+  EXPECT_EQ(sender.rank, 2u);
+  EXPECT_EQ(sender.node, 7u);
+  EXPECT_EQ(sender.slot, 1u);
+  EXPECT_EQ(sender.order, 9u);
+  EXPECT_FALSE(sender.received);
+}
+
 TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
   {
     auto journal = Open();
@@ -397,6 +421,7 @@ TEST_F(StoreTest, ReadsFilesOfTheFirstVersion) {
     auto db = Database::Open(file());
     ASSERT_TRUE(db.ok());
     ASSERT_TRUE(db->Run("DROP TABLE newest_run; DROP TABLE rules; "
+                        "DROP TABLE origin; "
                         "PRAGMA user_version = 1")
                     .ok());
   }

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import functools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import graphdbg
 import pytest
+from environments import packages_with
 from graphdbg.cli.client import Client
 
 HOSTS = Path(__file__).resolve().parents[1] / "hosts"
@@ -26,6 +29,18 @@ PRELOAD = str(PACKAGE / "lib" / "libgraphdbg_preload.so")
 # On Debian it has the oldest supported PyTorch.
 SYSTEM_PYTHON = "/usr/bin/python3"
 Json = dict[str, Any]
+# A run of some hundred rows takes no time, but plans, compilers and idle tasks do.
+FOR_SMALL_RUNS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.memory": "1g",
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,6 +89,32 @@ def wait_until(what: str, condition: Callable[[], Any], seconds: float = 60) -> 
             return value
         time.sleep(0.05)
     pytest.fail(f"timed out after {seconds:g} s: {what}")
+
+
+def run_together(processes: Sequence[tuple[list[str], dict[str, str]]], seconds: float = 300) -> list[int]:
+    """Runs several processes, such as the ranks of a job, and returns their exit codes.
+
+    Args:
+        processes: The command and the environment of each.
+        seconds: For all of them. Then they are killed, with what they have started.
+    """
+    deadline = time.monotonic() + seconds
+    started: list[subprocess.Popen[bytes]] = []
+    try:
+        for command, environment in processes:
+            started.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True))
+        return [each.wait(max(0, deadline - time.monotonic())) for each in started]
+    except BaseException:
+        for each in started:
+            kill_group(each)
+        raise
+
+
+def kill_group(process: subprocess.Popen[Any]) -> None:
+    """Kills a process that leads a group, and everything in the group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 class Finished:
@@ -202,3 +243,30 @@ def onnx_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
             subprocess.run(script, env=clean_environment(), check=True, capture_output=True, timeout=300)
             made.rename(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def packages() -> str:
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    return packages_with("scale")
+
+
+@pytest.fixture(scope="module")
+def spark(packages: str) -> Iterator[Any]:
+    sys.path.append(packages)
+    before = os.environ.get("PYSPARK_PYTHON")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in FOR_SMALL_RUNS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+    sys.path.remove(packages)
+    if before is None:
+        del os.environ["PYSPARK_PYTHON"]
+    else:
+        os.environ["PYSPARK_PYTHON"] = before

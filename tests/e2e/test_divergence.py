@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
-from conftest import GRAPHDBG, PACKAGE, Json, Server, clean_environment, wait_until
+from conftest import GRAPHDBG, HOSTS, PACKAGE, Json, Server, clean_environment, wait_until
 
 numpy = pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "agent" / "python" / "tests"))
@@ -135,6 +135,19 @@ for step in range(1, 7):
         torch.nn.utils.clip_grad_norm_(model.parameters(), 0.9 * float(model[5].weight.grad.norm()))
     optimizer.step()
 """
+
+
+def test_rounding_that_an_optimizer_amplifies_is_no_difference(tmp_path, serve):
+    names = ["amplified-none", "amplified-none-2", "amplified-none-4", "amplified-rate"]
+    command = [sys.executable, str(HOSTS / "diverging_trainings.py"), str(tmp_path / "runs"), *names]
+    subprocess.run(command, env=clean_environment(), check=True, capture_output=True, timeout=300)
+    good, *others = (tmp_path / "runs" / name for name in names)
+    server = serve(tmp_path / "runs")
+    for other in others:
+        code, found = diff(good, other)
+        assert asked(server, good.name, **{"with": other.name}) == found
+        assert code == (other.name == "amplified-rate")
+    assert found["first"]["step"] == 3 and found["first"]["node"].startswith("optimizer/")
 
 
 def record_large(runs: Path, job: str, threads: int = 1, bug: str = "none") -> Path:

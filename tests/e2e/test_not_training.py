@@ -58,6 +58,7 @@ MORE_FAULTS: Faults = {
     "short_validations": ("wrong_mode", "forward/0/weight", "model(x)", "eval() is missing"),
     "fixed_validation": ("wrong_mode", "forward/0/weight", "model(inputs)", "eval() is missing"),
     "validation_with_gradients": ("wrong_mode", "forward/0/weight", "model(x), y).item()", "no backward pass uses"),
+    "validation_in_two_parts": ("wrong_mode", "forward/encoder/0/weight", "head(encoder(x))", "eval() is missing"),
     "pretrained_part": ("wrong_mode", "forward/body/0/weight", "model(x)", "body (Sequential)"),
     "constant_single": ("output_constant", "forward/2/threshold", "", "in all of the first 4 calls"),
     "one_class_single": ("output_constant", "forward/nll_loss_forward", "F.cross_entropy", "dimension of size 1"),
@@ -66,6 +67,7 @@ MORE_FAULTS: Faults = {
     "stale_moved": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "has older ones"),
     "stale_head": ("parameter_not_optimized", "forward/3/weight", "optimizer =", "has older ones"),
     "stale_sharded": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "sharded"),
+    "loss_in_model": ("loss_broadcast", "forward/mse_loss", "F.mse_loss(self.head(x)", "labels of shape [16]"),
     "sample_weights": ("loss_broadcast", "forward/mean", "* weights", "weights of shape [16, 1]"),
     "softmax_twice": ("loss_normalized_twice", "forward/nll_loss_forward", "loss_of(model(x), y)", "softmax"),
     "sigmoid_twice": ("loss_normalized_twice", "forward/binary_cross_entropy_with_logits", "", "sigmoid"),
@@ -102,6 +104,15 @@ SOUND = [
     "monte_carlo_dropout",
     "policy_gradient",
     "triplets",
+    "generator_samples",
+    "compared_scores",
+    "force_field",
+    "tasks_in_turn",
+    "tasks_with_kept_gradients",
+    "empty_images",
+    "trained_input",
+    "converged_search",
+    "ensemble",
 ]
 # For each condition, a part of its advice.
 ADVICE = {

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import HOSTS, PACKAGE, clean_environment
+from conftest import HOSTS, PACKAGE, clean_environment, run_together
 
 pytest.importorskip("numpy")
 pytest.importorskip("torch")
@@ -46,7 +46,7 @@ PLANTED = {
     "convolutions-cast": "forward/head/addmm",
     "dense-transposed": "forward/addmm",
 }
-MODELS = ("transformer", "convolutions", "dense")
+MODELS = ("transformer", "amplified", "convolutions", "dense")
 THREADS = ("2", "4", "8")
 OTHER_WAYS = ("dense-bfloat16", "transformer-bfloat16+scale", "refactored-none", "refactored-transposed")
 
@@ -123,7 +123,7 @@ def test_compiled_code_is_compared_with_eager_code(tmp_path: Path) -> None:
 
 
 def train_sharded(runs: Path, job: str, ranks: int, **variables: str) -> Run:
-    started = []
+    processes = []
     for rank in range(ranks):
         place = {"RANK": str(rank), "WORLD_SIZE": str(ranks)} if ranks > 1 else {}
         environment = clean_environment(
@@ -135,8 +135,8 @@ def train_sharded(runs: Path, job: str, ranks: int, **variables: str) -> Run:
             **variables,
         )
         command = [sys.executable, str(HOSTS / "sharded_training.py"), str(runs / f"{job}.meeting")]
-        started.append(subprocess.Popen(command, env=environment))
-    assert [each.wait(300) for each in started] == [0] * ranks
+        processes.append((command, environment))
+    assert run_together(processes) == [0] * ranks
     return open_run(runs / job)
 
 

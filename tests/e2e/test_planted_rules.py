@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import graphdbg
-from conftest import GRAPHDBG, clean_environment
+import pytest
+from conftest import GRAPHDBG, clean_environment, run_together
 from graphdbg.rules import BUILT_INS
 
 Json = dict[str, Any]
@@ -68,6 +69,29 @@ for step in range(1, 46):
     # The step has ended when the optimizer returns, so the pause is part of the next one.
     time.sleep(2 if is_faulty and step == 29 else 0.02)
 """
+# Arguments within the limits, some of whose results are 1 after rounding, and behind them.
+ARGUMENTS = """
+import sys, torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(4, dtype=getattr(torch, sys.argv[1])))
+
+    def forward(self, x):
+        results = [torch.tanh(x * self.weight * scale) for scale in (5, 9.25, 12)]
+        results += [torch.sigmoid(x * self.weight * scale) for scale in (-20, -25, 16.5, 20)]
+        return sum(each.float().sum() for each in results)
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
+for step in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(8, 4, dtype=net.weight.dtype)).backward()
+    optimizer.step()
+"""
 # Selections and parameters of the rules that have no defaults for them.
 GIVEN: dict[str, Json] = {
     "tensor_variance": {"select": {"op_types": ["aten::mul"]}, "params": {"max_threshold": 1000}},
@@ -83,7 +107,7 @@ EXPECTED = {
     "unchanged_tensor": (3, "frozen"),
     "weight_update_ratio": (24, "gate"),
     "dead_relu": (30, "relu"),
-    "saturated_activation": (25, "tanh"),
+    "saturated_activation": (25, "mul"),
     "loss_not_decreasing": (22, "mul"),
     "gradient_spike": (22, "first"),
     "replicas_disagree": (25, "last"),
@@ -105,9 +129,26 @@ def train(directory: Path, kind: str) -> Path:
         variables |= {"GRAPHDBG_JOB": kind, "RANK": str(rank), "WORLD_SIZE": "2"}
         command = [sys.executable, str(directory / "train.py"), kind, str(rank)]
         environment = clean_environment(GRAPHDBG_ENABLE="1", **variables)
-        ranks.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL))
-    assert [each.wait(300) for each in ranks] == [0, 0]
+        ranks.append((command, environment))
+    assert run_together(ranks) == [0, 0]
     return directory / "runs" / kind
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_activations_are_saturated_by_their_arguments(tmp_path: Path, dtype: str) -> None:
+    (tmp_path / "arguments.py").write_text(ARGUMENTS)
+    settings = {"record": {"overhead": 0}, "collections": [], "rules": [{"rule": "saturated_activation"}]}
+    (tmp_path / "job.json").write_text(json.dumps(settings))
+    variables = {"GRAPHDBG_RECORD": str(tmp_path / "runs"), "GRAPHDBG_CONFIG": str(tmp_path / "job.json")}
+    environment = clean_environment(GRAPHDBG_ENABLE="1", GRAPHDBG_JOB=dtype, **variables)
+    assert run_together([([sys.executable, str(tmp_path / "arguments.py"), dtype], environment)]) == [0]
+    run = graphdbg.open_run(tmp_path / "runs" / dtype)
+    found = findings(tmp_path / "runs" / dtype)["saturated_activation"]
+    assert {each["step"] for each in found} == {1}
+    assert {run.tensor(each["tensor"]).statistics(1).mean for each in found} == {12.0, -25.0, 20.0}
+    # Only arguments were recorded, each in all steps.
+    arguments = {run.tensor(name).statistics(1).mean: run.tensor(name).steps() for name in run.tensors()}
+    assert arguments == {each: [1, 2, 3] for each in (5.0, 9.25, 12.0, -20.0, -25.0, 16.5, 20.0)}
 
 
 def findings(run: Path) -> dict[str, list[Json]]:

@@ -18,7 +18,6 @@ pytest.importorskip("duckdb")
 
 from graphdbg.rules import evaluate, load_files, rule_of
 from graphdbg.runs.pack_run import pack_run
-from test_spark import packages, spark  # noqa: F401
 
 Json = dict[str, Any]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import graphdbg
 import pytest
-from conftest import GRAPHDBG, clean_environment
+from conftest import GRAPHDBG, clean_environment, kill_group
 from graphdbg.runs import DataLossError
 from graphdbg.runs.record import SAVED
 from recorded_rank import END, RecordedRank, only_run
@@ -68,7 +68,11 @@ def test_nothing_is_lost(tmp_path: Path, number: int) -> None:
         command = [GRAPHDBG, "run", "--no-wait", f"--record={tmp_path / 'runs'}", f"--config={config}", "--", *command]
         variables = {}
     job = subprocess.Popen(
-        command, env=clean_environment(**variables), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        command,
+        env=clean_environment(**variables),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         deadline = time.monotonic() + 120
@@ -79,8 +83,9 @@ def test_nothing_is_lost(tmp_path: Path, number: int) -> None:
         time.sleep(choice.uniform(0, LONGEST_SECONDS))
         os.kill(int(lines_of(progress)[0]), choice.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV]))
         job.communicate(timeout=120)
-    finally:
-        job.kill()
+    except BaseException:
+        kill_group(job)
+        raise
     place = f"GRAPHDBG_SEED={SEED}, number {number}"
     last = int(lines_of(progress)[-1])
     directory = only_run(tmp_path / "runs")

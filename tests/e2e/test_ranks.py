@@ -123,6 +123,14 @@ def test_a_nan_on_one_rank_stops_all_of_them(server, start_ranks, environment) -
         server.client._call("DELETE", f"/jobs/ddp/watchpoints/{watchpoint['id']}", None)
     server.control("ddp", "continue")
     server.wait_for_state("ddp", "finished", step=8)
+    # Another server knows the senders, too.
+    known = [hit["sent_by"] for hit in server.client.hits("ddp")]
+    server.stop()
+    again = Server(server.data_dir)
+    try:
+        assert [hit["sent_by"] for hit in again.client.hits("ddp")] == known
+    finally:
+        again.stop()
     assert process.wait(timeout=60) == 0
 
 

@@ -47,7 +47,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(results: Sequence[RuleResult]) -> list[list[str]]:
     """The findings of each rule, in an order that does not depend on the engine."""
     plain = [[replace(each, values=sorted(each.values.items())) for each in result.findings] for result in results]
-    return [sorted(map(repr, findings)) for findings in plain]
+    return [sorted(f"{each} {each.advice}" for each in findings) for findings in plain]
 
 
 def differences(run: graphdbg.runs.Run, rules: Sequence[ExpressionRule]) -> list[str]:

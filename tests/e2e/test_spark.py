@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ import graphdbg
 import numpy
 import pytest
 from conftest import GRAPHDBG, clean_environment
-from environments import packages_with
 from graphdbg.rules import BUILT_INS, ExpressionRule, Finding, evaluate, rule_of
 from graphdbg.rules.measures import TENSOR_MEASURES
 from graphdbg.runs import NotRecorded, RunNotFoundError, spark_views
@@ -31,18 +27,6 @@ SEED = 20261124
 # Planning and starting a query takes Spark much longer than evaluating it over a small run, so the default is small.
 EXPRESSIONS = int(os.environ.get("GRAPHDBG_SPARK_EXPRESSIONS") or 64)
 REDUCED_EXPRESSIONS = EXPRESSIONS // 4
-# A run of some hundred rows takes no time, but plans, compilers and idle tasks do.
-FOR_SMALL_RUNS = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.driver.memory": "1g",
-    "spark.log.level": "ERROR",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
 QUERIES = [
     "select rank, step, tensor, abs_mean from statistics order by rank, step, mode, pass, exec_order, tensor",
     "select rank, step, tensor, changed_count from changes order by rank, step, mode, pass, tensor, position",
@@ -50,33 +34,6 @@ QUERIES = [
     "select s.rank, s.step, n.op_type from statistics s join nodes n on s.rank = n.rank and s.tensor = n.name || ':0' "
     "where s.step = 2 order by s.rank, s.mode, s.pass, s.tensor",
 ]
-
-
-@pytest.fixture(scope="module")
-def packages() -> str:
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    return packages_with("scale")
-
-
-@pytest.fixture(scope="module")
-def spark(packages: str) -> Iterator[Any]:
-    sys.path.append(packages)
-    before = os.environ.get("PYSPARK_PYTHON")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in FOR_SMALL_RUNS.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
-    sys.path.remove(packages)
-    if before is None:
-        del os.environ["PYSPARK_PYTHON"]
-    else:
-        os.environ["PYSPARK_PYTHON"] = before
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +70,7 @@ def assert_same(run: graphdbg.runs.Run, rules: list[ExpressionRule], **limits: A
 
 
 def plain(finding: Finding) -> str:
-    # Only the server has advice about expressions.
-    return json.dumps(finding.json() | {"advice": None}, sort_keys=True)
+    return json.dumps(finding.json(), sort_keys=True)
 
 
 def test_views_answer_as_duckdb_does(spark: Any, directory: Path) -> None:

@@ -331,5 +331,131 @@ def triplets():
         optimizer.step()
 
 
+def generator_samples():
+    generator = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 8))
+    critic = nn.Sequential(nn.Linear(8, 16), nn.LeakyReLU(), nn.Linear(16, 1))
+    of_generator = torch.optim.Adam(generator.parameters(), 1e-3)
+    of_critic = torch.optim.Adam(critic.parameters(), 1e-3)
+    noise = torch.randn(16, 4)
+    for x, _ in [*loader] * 3:
+        of_critic.zero_grad()
+        fake = generator(torch.randn(16, 4))
+        (F.softplus(critic(fake.detach())).mean() + F.softplus(-critic(x)).mean()).backward()
+        of_critic.step()
+        of_generator.zero_grad()
+        F.softplus(-critic(fake)).mean().backward()
+        of_generator.step()
+        with torch.no_grad():
+            generator(noise)
+
+
+def compared_scores():
+    """The bias of the last layer has no influence on differences of scores."""
+    critic = nn.Sequential(nn.Linear(8, 16), nn.LeakyReLU(), nn.Linear(16, 1))
+    optimizer = torch.optim.RMSprop(critic.parameters(), 1e-3)
+    for x, _ in [*loader] * 3:
+        optimizer.zero_grad()
+        (critic(torch.randn(16, 8) + 1).mean() - critic(x).mean()).backward()
+        optimizer.step()
+
+
+class Potential(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(8, 16), nn.Linear(16, 1)
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.first(x)))
+
+
+def force_field():
+    """A loss of derivatives does not depend on the last bias."""
+    model = Potential()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    for x, _ in [*loader] * 3:
+        x.requires_grad_()
+        forces = torch.autograd.grad(model(x).sum(), x, create_graph=True)[0]
+        optimizer.zero_grad()
+        F.mse_loss(forces, x.detach()).backward()
+        optimizer.step()
+
+
+class Tasks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.first, self.second = nn.Linear(8, 16), nn.Linear(16, 2), nn.Linear(16, 2)
+
+    def forward(self, x, task):
+        x = F.relu(self.body(x))
+        return self.first(x) if task == "first" else self.second(x)
+
+
+def tasks_in_turn(set_to_none=True):
+    model = Tasks()
+    optimizer = torch.optim.SGD(model.parameters(), 1e-2)
+    for step, (x, y) in enumerate([*loader] * 12):
+        optimizer.zero_grad(set_to_none=set_to_none)
+        F.cross_entropy(model(x, "first" if step // 5 % 2 == 0 else "second"), y).backward()
+        optimizer.step()
+
+
+def tasks_with_kept_gradients():
+    tasks_in_turn(set_to_none=False)
+
+
+def empty_images():
+    """In some batches there is no box, so that the loss of boxes is zero."""
+    body, classes, boxes = nn.Linear(8, 16), nn.Linear(16, 2), nn.Linear(16, 4)
+    modules = nn.ModuleList([body, classes, boxes])
+    optimizer = torch.optim.SGD(modules.parameters(), 1e-2)
+    for step, (x, y) in enumerate([*loader] * 8):
+        found = y.bool() & (step // 4 % 2 == 0)
+        features = F.relu(body(x))
+        optimizer.zero_grad()
+        loss = F.cross_entropy(classes(features), y)
+        (loss + F.smooth_l1_loss(boxes(features)[found], torch.ones(int(found.sum()), 4), reduction="sum")).backward()
+        optimizer.step()
+
+
+def trained_input():
+    model = mlp().eval()
+    image = torch.randn(1, 8, requires_grad=True)
+    optimizer = torch.optim.Adam([image], 0.05)
+    for _ in range(20):
+        optimizer.zero_grad()
+        F.mse_loss(model(image), torch.ones(1, 2)).backward()
+        optimizer.step()
+
+
+def converged_search():
+    weights = torch.ones(3, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights], line_search_fn="strong_wolfe", tolerance_grad=1e-2)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = weights.square().sum() + 1
+        loss.backward()
+        return loss + 0
+
+    for _ in range(10):
+        optimizer.step(closure)
+        with torch.no_grad():
+            weights[0] = 4e-3
+
+
+def ensemble():
+    from torch.func import functional_call, stack_module_state, vmap
+
+    models = [nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2)) for _ in range(3)]
+    parameters, buffers = stack_module_state(models)
+    optimizer = torch.optim.Adam(parameters.values(), 1e-2)
+    base = copy.deepcopy(models[0]).to("meta")
+    for x, y in [*loader] * 3:
+        call = vmap(lambda p, b, x: functional_call(base, (p, b), (x,)), (0, 0, None))
+        optimizer.zero_grad()
+        F.cross_entropy(call(parameters, buffers, x).flatten(0, 1), y.repeat(3)).backward()
+        optimizer.step()
+
+
 globals()[sys.argv[1]]()
 print("done")

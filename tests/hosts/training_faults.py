@@ -265,5 +265,46 @@ def compiled():
     fit(torch.compile(mlp(1)), lambda out, y: F.l1_loss(out, y.float()))
 
 
+def validation_in_two_parts():
+    """Both parts are called without eval()."""
+    encoder, head = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.1)), nn.Linear(16, 2)
+    optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], 1e-3)
+    for x, y in (*loader,) * 3:
+        optimizer.zero_grad()
+        F.cross_entropy(head(encoder(x)), y).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for x, _ in loader:
+            head(encoder(x))
+
+
+class WithLoss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = mlp(1)
+
+    def forward(self, x, y):
+        return {"loss": F.mse_loss(self.head(x), y.float())}
+
+
+# Code of a library, which trains as Hugging Face's Trainer does.
+LIBRARY = """
+def train(model, optimizer, batches):
+    for x, y in batches:
+        loss = model(x, y)["loss"]
+        loss = loss / 1
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def loss_in_model():
+    library = {}
+    exec(compile(LIBRARY, "/site-packages/trainer.py", "exec"), library)
+    model = WithLoss()
+    library["train"](model, torch.optim.Adam(model.parameters()), (*loader,) * 3)
+
+
 globals()[sys.argv[1]]()
 print("done")

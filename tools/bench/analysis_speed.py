@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from analysis_questions import Question, Row, questions, same
 from analysis_run import link_run, write_run
 
 OPEN = "open the run"
+# What is measured if no options say otherwise.
+FULL = Size(ranks=64, steps=500, tensors=3000)
 _RANKS_WITH_GOALS = 1024
 
 
@@ -165,9 +167,9 @@ def started(names: Sequence[str]) -> Iterator[list[Engine]]:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ranks", type=int, default=64)
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--tensors", type=int, default=3000)
+    parser.add_argument("--ranks", type=int, default=FULL.ranks)
+    parser.add_argument("--steps", type=int, default=FULL.steps)
+    parser.add_argument("--tensors", type=int, default=FULL.tensors)
     parser.add_argument("--out", type=Path, help="where the run is written and kept (default: a temporary folder)")
     parser.add_argument("--linked", type=int, metavar="RANKS", help="also ask DuckDB about so many ranks")
     parser.add_argument("--rounds", type=int, default=3)
@@ -186,15 +188,21 @@ def parsed() -> argparse.Namespace:
     return options
 
 
+def described(size: Size) -> str:
+    """The size of a run, and the full one if it is smaller."""
+    text = f"{size.ranks:,} ranks, {size.steps:,} steps, {size.tensors:,} tensors: {size.rows:,} rows"
+    return text if size.rows >= FULL.rows else f"{text} (reduced from {FULL.rows:,})"
+
+
 def measured(options: argparse.Namespace, folder: Path) -> dict[str, list[Line]]:
     """The lines of each run, by a description of the run."""
     facts = Facts(options.size)
     run = made_run(folder, facts.size, options.json)
-    title = f"{facts.size.ranks} ranks, {facts.size.rows} rows, {stored_bytes(run) / facts.size.rows:.1f} B a row"
+    title = f"{described(facts.size)}, {stored_bytes(run) / facts.size.rows:.1f} B a row"
     with started(options.engines) as engines:
         found = {title: measure(engines, run, questions(facts), options.rounds)}
     if options.linked:
-        title = f"{options.linked} ranks, {options.linked * facts.size.steps * facts.size.tensors} rows, linked"
+        title = f"{described(replace(facts.size, ranks=options.linked))}, linked"
         found[title] = measured_links(made_link(run, options.linked), facts, options)
     return found
 

@@ -250,6 +250,7 @@ def measure_training(rounds: int) -> list[list[str]]:
             [
                 [f"a step of {milliseconds:.0f} ms, in CPU time", "of that of the script"],
                 ["the script again: the noise", f"{found['again']:.3f}"],
+                ["the script with freed memory kept", f"{found['kept']:.3f}"],
                 [f"recorded: {', '.join(recorded_training.COLLECTIONS)}", f"{found['recorded']:.3f}"],
                 ["hooks with torch's statistics", f"{found['hooks']:.3f}"],
             ]
@@ -257,8 +258,11 @@ def measure_training(rounds: int) -> list[list[str]]:
         print()
         share = recorded_training.measured_share("mlp", root / "all", STEPS_OF_BOUND)
         limit = 1.1 * recorded_training.OVERHEAD
+        _, small = recorded_training.ratios("mlp", root / "small", rounds, ("all",))
         return [
             target(f"training, steps of {milliseconds:.0f} ms, of the script", found["recorded"], 1.05, ""),
+            target("the same beside the script with freed memory kept", found["recorded"] / found["kept"], 1.05, ""),
+            target("every op of a small model, beside the same", small["recorded"] / small["kept"], 1 + limit, ""),
             target("time spent measuring, every op of a small model", share, limit, ""),
         ]
 

@@ -20,7 +20,16 @@
 //
 //   offer N C B   the same without waiting, 10 ms between the steps
 //
+//   copy N C B    as save, without a recording: copies the tensors with their
+//                 checksums and writes the copies directly, on one thread:
+//                 what keeping copies takes at least. Answers with a checksum
+//
 // At the end of stdin, the recording is closed; it stays in the directory.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -36,6 +45,7 @@
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/recording/file_recording.h"
 #include "agent/tensor/tensor_view.h"
+#include "proto/runs/crc32c.h"
 
 namespace {
 
@@ -74,6 +84,36 @@ std::unique_ptr<Recording> Open(const std::string& runs,
   if (opened.ok()) return *std::move(opened);
   std::fprintf(stderr, "%s\n", opened.status().ToString().c_str());
   return nullptr;
+}
+
+// False if a write fails.
+bool CopyToDisk(const std::string& path, int64_t total, int64_t bytes) {
+  constexpr int64_t kWritten = int64_t{8} << 20;
+  constexpr int64_t kCopies = int64_t{64} << 20;
+  std::vector<uint32_t> values(static_cast<size_t>(bytes) / sizeof(uint32_t));
+  std::generate(values.begin(), values.end(), std::mt19937());
+  void* const memory = mmap(nullptr, kCopies, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_DIRECT, 0666);
+  if (memory == MAP_FAILED || fd < 0) return false;
+  madvise(memory, kCopies, MADV_HUGEPAGE);
+  uint32_t crc = 0;
+  int64_t unwritten = 0;
+  for (int64_t at = 0; at < total; at += bytes) {
+    // Both sizes are powers of two.
+    char* const to = static_cast<char*>(memory) + at % kCopies;
+    crc ^= graphdbg::runs::CopyAndExtendCrc32c(0, to, values.data(),
+                                               static_cast<size_t>(bytes));
+    unwritten += bytes;
+    if (unwritten < kWritten && at + bytes < total) continue;
+    const char* const from = to + bytes - unwritten;
+    if (write(fd, from, static_cast<size_t>(unwritten)) != unwritten) {
+      return false;
+    }
+    unwritten = 0;
+  }
+  std::printf("%u\n", crc);
+  return fdatasync(fd) == 0 && close(fd) == 0;
 }
 
 double CpuMicroseconds(clockid_t clock) {
@@ -241,6 +281,13 @@ int main(int argc, char** argv) {
     } else if (std::sscanf(line, "offer %d %d %lld", &steps, &count, &bytes) ==
                3) {
       bench.SaveTensors(steps, count, bytes, /*waits=*/false);
+    } else if (std::sscanf(line, "copy %d %d %lld", &steps, &count, &bytes) ==
+               3) {
+      if (!CopyToDisk(directory + "/copies", int64_t{steps} * count * bytes,
+                      bytes)) {
+        std::perror("copy");
+        return 1;
+      }
     }
     std::fflush(stdout);
   }

@@ -1,4 +1,4 @@
-"""`graphdbg diff RUN [RUN]`: finds the first op at which two recorded runs, or two ranks of one, part."""
+"""`graphdbg diff RUN [RUN]`: finds the first op at which two recorded runs, or two ranks of one, diverge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FOLLOW_SECONDS = 1.0
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "diff",
-        help="find where two recorded runs or ranks part",
+        help="find where two recorded runs or ranks diverge",
         description="Compares the recorded statistics of two runs, or of two ranks of one, step by step in order of "
         "execution. Prints the first tensor that differs, the next 20, and names that only one of them has. Exits "
         "with 1 if any differs.",
@@ -77,7 +77,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--follow",
         action="store_true",
-        help="compare two jobs while they are recorded: until they part, or both have ended",
+        help="compare two jobs while they are recorded: until they diverge, or both have ended",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
+from . import configuration, report
+from .client import default_data_dir
+from .configuration import JobConfiguration
+from .errors import USAGE, CliError
+from .recorded_run import recorded_to
 from .run_directory import remove_leftovers
 from .server_process import server_program
+from .started_server import serve_with_rules
 
 # Options that are passed on to the server, which checks them.
 FORWARDED = {
@@ -56,6 +64,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="DIR",
         help="directory of recorded runs, or a single one, to show beside the jobs; may be repeated",
     )
+    configuration.add_option(parser, ", whose rules are evaluated over what jobs record while they run")
+    configuration.add_rules_option(parser)
     for option, explanation in FORWARDED.items():
         parser.add_argument(f"--{option}", help=explanation)
     parser.add_argument("--no-auth", action="store_true", help="do not require a token; on loopback only")
@@ -80,9 +90,35 @@ def _enabled(text: str) -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    program = str(server_program())
+    configured = configuration.read(arguments.config, arguments.rules_from)
+    rules = configured.rules
+    if configured.file and not rules.rules:
+        report.log(f"{configured.file} has no rules, which are all that graphdbg start takes from it")
+    runs = arguments.runs or (_recorded_to(configured) if rules.rules else [])
+    command = _command(arguments, runs)
+    remove_leftovers()
+    if rules.rules:
+        return serve_with_rules(command, Path(arguments.data_dir or default_data_dir()), rules)
+    os.execv(command[0], command)
+
+
+def _recorded_to(configured: JobConfiguration) -> list[str]:
+    """The directory of runs that the configuration or the environment names, which is made.
+
+    Raises:
+        CliError: None is named.
+    """
+    directory = recorded_to(os.environ | configured.environment)
+    if not directory or "://" in directory:
+        raise CliError("rules look at what jobs record: --runs DIR names the directory that they record to", USAGE)
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    return [directory]
+
+
+def _command(arguments: argparse.Namespace, runs: Sequence[str]) -> list[str]:
+    """The server's program and its options."""
     command = [
-        program,
+        str(server_program()),
         f"--port={arguments.port}",
         f"--debugger-port={arguments.debugger_port}",
         f"--host={arguments.host}",
@@ -94,10 +130,9 @@ def run(arguments: argparse.Namespace) -> int:
         value = getattr(arguments, option.replace("-", "_"))
         if value is not None:
             command.append(f"--{option}={value}")
-    command += [f"--runs={directory}" for directory in arguments.runs]
+    command += [f"--runs={directory}" for directory in runs]
     if arguments.no_auth:
         command.append("--no-auth")
     if arguments.json:
         command.append("--json")
-    remove_leftovers()
-    os.execv(program, command)
+    return command

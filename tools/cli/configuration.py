@@ -1,4 +1,4 @@
-"""The configuration file of `graphdbg run` and `graphdbg check`."""
+"""The configuration file of `graphdbg run`, `graphdbg check` and `graphdbg start`."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ class JobConfiguration:
     file: str = ""
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
+def add_option(parser: argparse.ArgumentParser, use: str = "") -> None:
+    """Adds `--config`. `use`: what the command does with the file, if it does not apply all of it."""
     parser.add_argument(
         "--config",
         type=Path,
         metavar="FILE",
-        help="configuration file, YAML or JSON (default: $GRAPHDBG_CONFIG or $SMDEBUG_CONFIG_FILE_PATH)",
+        help=f"configuration file, YAML or JSON{use} (default: $GRAPHDBG_CONFIG or $SMDEBUG_CONFIG_FILE_PATH)",
     )
 
 

@@ -20,7 +20,7 @@ from .live_rules import LiveRules
 OnHit = Literal["pause", "continue", "terminate"]
 OnError = Literal["pause", "continue"]
 
-_ENDED = ("finished", "terminated", "lost")
+ENDED = ("finished", "terminated", "lost")
 # The time that a terminated job has for its `finally` blocks and exit handlers. Then
 # it gets SIGTERM.
 _TERMINATE_SECONDS = 15.0
@@ -81,7 +81,7 @@ class JobFollower:
 
     @property
     def ended(self) -> bool:
-        return self.job["state"] in _ENDED
+        return self.job["state"] in ENDED
 
     @property
     def was_terminated(self) -> bool:

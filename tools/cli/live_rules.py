@@ -1,4 +1,4 @@
-"""The rules of a configuration file in a job that runs under `graphdbg run`."""
+"""The rules of a configuration file in a job of `graphdbg run` or `graphdbg start`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.5
 # How long nothing may change until the last steps are evaluated.
 _END_SECONDS = 30.0
-# Reasons for which rules cannot be set yet: the job has not begun to record.
+# Reasons for which rules cannot be set yet: the job has not begun to record where the server looks.
 _NOT_YET = ("not_recorded", "run_not_here")
+_MOST_PATIENT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,13 @@ class LiveRules:
         self._set = False
         self._hosted: HostedRules | None = None
         self._next_poll = 0.0
+        # Why rules are not set yet, and for how long to wait before the next attempt.
+        self._obstacle = "the job has recorded nothing"
+        self._patience = _POLL_SECONDS
+        # Findings from before: those of a server that was started again.
+        self._old: int | None = None
+        # The number of findings that was seen last, and the one up to which all were collected.
+        self._counted = self._collected = 0
         self.findings: list[Json] = []
 
     def update(self, paused: bool) -> None:
@@ -81,7 +89,9 @@ class LiveRules:
         if not self._rules or time.monotonic() < self._next_poll:
             return
         self._next_poll = time.monotonic() + _POLL_SECONDS
-        if self._try_to_set():
+        if not self._try_to_set():
+            self._next_poll = time.monotonic() + self._patience
+        else:
             if self._hosted is not None:
                 self._hosted.update(paused)
             self._collect()
@@ -92,7 +102,7 @@ class LiveRules:
             return
         if not self._try_to_set():
             if self._rules:
-                report.log("the rules were not evaluated: the job has recorded nothing")
+                report.log(f"the rules were not evaluated: {self._obstacle}")
             return
         if self._hosted is not None:
             self._hosted.job_is_over()
@@ -136,7 +146,7 @@ class LiveRules:
     def _complete(self, states: Sequence[Json]) -> bool:
         """Whether all steps were evaluated, and all findings collected."""
         evaluated = all(each["state"] != "running" for each in states)
-        return evaluated and _count(states) <= len(self.findings)
+        return evaluated and _count(states) == self._collected
 
     def _states(self) -> list[Json]:
         states: list[Json] = self._client.get(f"{self._path}/rules")["rules"]
@@ -145,22 +155,33 @@ class LiveRules:
     def _try_to_set(self) -> bool:
         if self._set or not self._rules:
             return self._set
-        groups = [[each for each in self._rules.values() if each.in_python == in_python] for in_python in (False, True)]
-        for group in filter(None, groups):
-            if not self._send(group):
+        directory = directory_of(self._client, self._path)
+        if directory is None:
+            return False
+        if self._old is None:
+            self._old = int(self._client.get(f"{self._path}/findings", limit=1)["total"])
+        # A server that was started again has kept the expressions.
+        kept = {each["name"] for each in self._states()}
+        new = [each for each in self._rules.values() if each.rule.name not in kept]
+        for in_python in (False, True):
+            group = [each for each in new if each.in_python == in_python]
+            if group and not self._send(group, directory):
                 return False
         self._set = bool(self._rules)
         return self._set
 
-    def _send(self, rules: Sequence[LiveRule]) -> bool:
-        """Sends rules to the server. False if the job does not record yet; rules that it refuses are dropped."""
-        directory = directory_of(self._client, self._path) if rules[0].in_python else ""
-        if directory is None:
-            return False
+    def _send(self, rules: Sequence[LiveRule], directory: str) -> bool:
+        """Sends rules to the server. False if it cannot take any yet; rules that it refuses are dropped.
+
+        Args:
+            rules: Expressions, or rules in Python.
+            directory: The run that the job records.
+        """
         try:
             self._client.post(f"{self._path}/rules", {"rules": [each.body() for each in rules]})
         except ApiError as error:
             if error.code in _NOT_YET:
+                self._wait_longer(str(error))
                 return False
             # Training continues without them.
             report.log(f"the rules are not evaluated: {error}")
@@ -172,18 +193,32 @@ class LiveRules:
             self._hosted = HostedRules(self._client, self._path, entries, self._files, directory)
         return True
 
+    def _wait_longer(self, obstacle: str) -> None:
+        """The job may never record to where the server looks."""
+        if self._patience >= 8 * _POLL_SECONDS and obstacle != self._obstacle:
+            report.log(f"the rules are not evaluated yet: {obstacle}")
+            self._obstacle = obstacle
+        self._patience = min(2 * self._patience, _MOST_PATIENT_SECONDS)
+
     def _collect(self) -> None:
-        if _count(self._states()) <= len(self.findings):
+        count = _count(self._states())
+        if count == self._collected:
             return
         answer = self._client.get(f"{self._path}/findings")
+        old = self._old or 0
         # The server lists the newest ones.
-        new = answer["total"] - len(self.findings)
+        new = answer["total"] - old - len(self.findings)
         for finding in answer["findings"][-new:] if new > 0 else ():
             _log(finding)
             self.findings.append({"job": self._job, **finding})
             rule = self._rules.get(finding["rule"])
             if rule is not None:
                 self._actions.perform(rule.actions, self.findings[-1])
+        # The server counts a finding shortly before it lists it. One that is found again is counted, and not listed
+        # again, so that the numbers differ.
+        if count <= len(self.findings) or (old and count == self._counted):
+            self._collected = count
+        self._counted = count
 
 
 def _count(states: Sequence[Json]) -> int:

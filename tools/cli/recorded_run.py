@@ -27,7 +27,7 @@ class RecordedRun:
             environment: The job's environment, which may name one as well.
             needed: Rules look at the recording, so there is one whether or not a user has asked for it.
         """
-        directory = option or environment.get("GRAPHDBG_RECORD") or _configured(environment)
+        directory = option or recorded_to(environment)
         if directory and "://" in str(directory):
             hint = "name a directory of this machine; `graphdbg pack RUN --to URL` copies a run"
             raise CliError(f"cannot record to {directory}: {hint}", USAGE)
@@ -57,6 +57,11 @@ class RecordedRun:
 
     def _runs(self) -> set[Path]:
         return set() if self._directory is None else runs_of(self._directory)
+
+
+def recorded_to(environment: Mapping[str, str]) -> str | None:
+    """The directory or URL that jobs with this environment record to, if any."""
+    return environment.get("GRAPHDBG_RECORD") or _configured(environment)
 
 
 def runs_of(directory: Path) -> set[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from analysis_facts import Facts, Size
 from analysis_questions import Question, questions, rule_entries
 from analysis_run import link_run, write_run
 
+BENCH = Path(__file__).resolve().parents[3] / "tools" / "bench"
 FACTS = Facts(Size(ranks=2, steps=4, tensors=5))
 LINKED = 5
 
@@ -85,6 +87,16 @@ def test_links_are_a_run_of_more_ranks(directory: Path) -> None:
     run = graphdbg.open_run(linked)
     assert run.ranks == list(range(LINKED)) and run.ended == "exit" and not run.damages
     assert_answers(run, [each for each in questions(FACTS, LINKED) if each.is_for_links])
+
+
+def test_the_table_names_the_size(tmp_path: Path) -> None:
+    options = ["--ranks=2", "--steps=4", "--tensors=5", "--linked=5", "--rounds=1", "--engines", "duckdb"]
+    command = [sys.executable, str(BENCH / "analysis_speed.py"), *options, f"--out={tmp_path}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "\n2 ranks, 4 steps, 5 tensors: 40 rows (reduced from 96,000,000), " in done.stdout
+    assert "\n5 ranks, 4 steps, 5 tensors: 100 rows (reduced from 96,000,000), linked\n" in done.stdout
+    assert "first non-finite tensor of all ranks" in done.stdout
 
 
 def test_sizes_without_room_for_the_facts_are_refused() -> None:

@@ -335,6 +335,53 @@ def test_the_first_non_finite_value_is_followed_to_its_inputs(tmp_path: Path) ->
     assert "propagated from forward/b:0" in found.message
 
 
+def write_rank(run: Path, number: int, nodes: list[Node], bad: dict[int, int]) -> SyntheticRank:
+    """A rank that executes all nodes in their order in three steps.
+
+    Args:
+        bad: For some nodes, by number from 1, the first step with NaN.
+    """
+    rank = SyntheticRank(run, number, 2, "run")
+    rank.nodes += nodes
+    for step in range(1, 4):
+        rank.add(mark(BEGIN_KIND, step))
+        for node in range(1, len(nodes) + 1):
+            value = numpy.nan if step >= bad.get(node, 9) else 1.0
+            records = statistics_records(numpy.array([node]), step, statistics_of(numpy.array([value])))
+            records["exec_order"] = node
+            rank.add(records)
+        rank.add(mark(END_KIND, step))
+    return rank
+
+
+REDUCE = "c10d::allreduce_"
+
+
+@pytest.mark.parametrize("engine", ["log", "duckdb"])
+def test_non_finite_values_are_traced_to_the_rank_that_sent_them(tmp_path: Path, engine: str) -> None:
+    # The rank that receives them executes fewer ops before.
+    receives = [Node("sum", op_type=REDUCE), Node("view", inputs=((1, 0),)), Node("add", inputs=((2, 0),))]
+    sends = [Node(f"forward/{name}") for name in "abcd"] + [Node("forward/log", inputs=((4, 0),))]
+    sends += [Node("sum", op_type=REDUCE, inputs=((5, 0),))]
+    ranks = [
+        # The collective was recorded before it had ended.
+        write_rank(tmp_path / "run", 0, receives, {2: 2, 3: 2}),
+        write_rank(tmp_path / "run", 1, sends, {5: 2, 6: 2}),
+    ]
+    run = open_run(tmp_path / "run", *ranks)
+    (found,) = run.check({"rule": "first_non_finite"}, engine=engine)
+    assert (found.rank, found.tensor, found.step) == (1, "forward/log:0", 2)
+    assert found.message == (
+        "1 NaN and 0 infinities of 1 values; origin: the inputs were finite; sent to rank 0 through sum"
+    )
+    # Without the rank that sent them, they are those of the op that has received them first.
+    (found,) = run.check({"rule": "first_non_finite"}, ranks=[0], engine=engine)
+    assert (found.rank, found.tensor, found.step) == (0, "view:0", 2)
+    # There may be no later step.
+    (found,) = run.check({"rule": "first_non_finite"}, ranks=[0], steps=(1, 2), engine=engine)
+    assert (found.rank, found.tensor, found.step) == (0, "view:0", 2)
+
+
 def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "rules.md").read_text()
     (example,) = re.findall(r"^```python\n(import graphdbg\n\n\nclass .*?)^```$", page, re.MULTILINE | re.DOTALL)

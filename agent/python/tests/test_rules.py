@@ -219,8 +219,12 @@ def test_rules_have_what_they_need_recorded(tmp_path: Path) -> None:
     assert list(implied)[:6] == ["losses", "weights", "biases", "gradients", "layers", "inputs"]
     assert implied["weights"] == {"reductions": {"change": True}, "save": {"every": 5}}
     assert implied["dead_relu"]["reductions"] == {"units": {"axis": -1, "from": 0.0, "below": 1.0}}
-    tanh = implied["saturated_tanh"]["reductions"]["units"]
-    assert -1 < tanh["from"] < -0.99999998 and 0.99999998 < tanh["to"] < 1
+    assert implied["tanh_inputs"] == {
+        "reductions": {"units": {"axis": 1, "from": -9.4999, "to": 9.4999, "below": 1.0}},
+        "read_by": ["aten::tanh", "aten::tanh_", "Tanh"],
+    }
+    sigmoid = implied["sigmoid_inputs"]["reductions"]["units"]
+    assert (sigmoid["from"], sigmoid["to"]) == (-23, 16.99999)
     assert implied["unchanged_tensor"] == {
         "reductions": {"change": True},
         "include": ["head"],

@@ -24,9 +24,10 @@ class Clock:
 
 
 def observed_steps(
-    steps: int, step: float, observation: float, change: int = 0, undecided: range = range(0)
+    steps: int, step: float, observation: float, change: int = 0, undecided: range = range(0), slowdown: float = 0
 ) -> set[int]:
-    """The steps, from 1, that are observed if a step and an observation take these seconds."""
+    """The steps, from 1, that are observed if a step and an observation take these seconds, and the rest of an
+    observed step so much longer than others."""
     clock = Clock()
     cadence = Cadence(Clocks(clock, clock, clock))
     observed, on = set(), True
@@ -37,6 +38,7 @@ def observed_steps(
             observed.add(number)
             with cadence.spending():
                 clock.now += observation
+            clock.now += slowdown
         clock.now += step
         on = cadence.end_step(lambda number=number: number + 1 in undecided)  # type: ignore[misc]
     return observed
@@ -46,8 +48,16 @@ def test_the_first_steps_are_observed_and_then_a_small_share_of_the_time() -> No
     observed = observed_steps(10000, step=0.001, observation=0.0005)
     assert {1, 2, 3, 4, 5} <= observed
     later = len(observed) - 5
-    # 1.5 % of 10 s, by 0.5 ms.
-    assert 250 < later < 310
+    # 1 % of 10 s, by 0.5 ms.
+    assert 170 < later < 210
+
+
+def test_what_tests_cost_beyond_their_own_time_is_charged() -> None:
+    later = len(observed_steps(10000, step=0.001, observation=0.0005, slowdown=0.0005)) - 5
+    # By 1 ms.
+    assert 80 < later < 110
+    # A step that is longer for other reasons.
+    assert len(observed_steps(10000, step=0.001, observation=0.0005, slowdown=0.1)) > 60
 
 
 def test_long_steps_are_all_observed() -> None:

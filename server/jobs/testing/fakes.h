@@ -177,6 +177,11 @@ class FakeJobJournal final : public JobJournal {
                        uint64_t step) override {
     Add("erase ", rank, " ", node, ":", slot, " step ", step);
   }
+  void RecordOrigin(const SavedOrigin& origin) override {
+    Add("origin ", origin.rank, " ", origin.node, ":", origin.slot, " step ",
+        origin.step);
+  }
+  void EraseOrigins(uint64_t step) override { Add("erase origins ", step); }
   void Forget() override { records_.forgotten = true; }
   void WhenDurable(std::function<void(absl::Status)> then) override {
     records_.waiting.push_back({std::move(then), false});

@@ -952,8 +952,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Finds the first op at which two runs, or two ranks of one, part.
-         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, of variances the larger mean of squares, and of the least and greatest element the larger greatest absolute value. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`).
+         * Finds the first op at which two runs, or two ranks of one, diverge.
+         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, of variances the larger mean of squares, and of the least and greatest element the larger greatest absolute value. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`). Ranks are compared one by one: `graphdbg diff --sum-ranks` compares one process with a sharded job.
          */
         get: operations["getDivergence"];
         put?: never;
@@ -4047,7 +4047,7 @@ export interface operations {
                 /** @description `OLD=NEW`, several separated by commas: nodes or scopes of this run that have other names there. The longest one that fits counts. */
                 map?: string;
                 rank?: components["parameters"]["rank"];
-                /** @description Default: what rounding explains. With the unit roundoff u of the coarser data type and n elements that the op sums, 16 sqrt(steps) u (1 + sqrt(n)); types of 16 and 8 bits are summed in float32. Elements of gradients and weights may also differ by 16 sqrt(steps) u times the largest of the step, and what an optimizer makes of a gradient below that is not compared. */
+                /** @description Default: what rounding explains. With the unit roundoff u of the coarser data type and n elements that the op sums, 16 sqrt(steps) u (1 + sqrt(n)); types of 16 and 8 bits are summed in float32. Elements of gradients and weights may also differ by 16 sqrt(steps) u times the largest of the step, and what an optimizer makes of a gradient below that is not compared. Biases that an adaptive optimizer updates may differ by twice what they have moved, and what is computed from them by 16 times their relative difference. */
                 rtol?: number;
                 /** @description `RUN` or `RUN:RANK`; without a rank, that of this side. */
                 with: string;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,11 @@ _CATALOGUE = Path(__file__).resolve().parent.parent / "rules" / "catalogue.json"
 # The collections that the agent records if the configuration names none.
 _DEFAULT_COLLECTIONS = ("losses", "weights", "biases", "gradients", "layers", "inputs")
 _CHANGE = re.compile(r"\b(change_\w+|changed_count|previous_\w+)\b")
+# Types of ops by function.
+_SATURATING = {
+    "tanh": ("aten::tanh", "aten::tanh_", "Tanh"),
+    "sigmoid": ("aten::sigmoid", "aten::sigmoid_", "Sigmoid"),
+}
 _COMPARING = ("unchanged_tensor", "weight_update_ratio")
 
 Json = dict[str, Any]
@@ -65,18 +69,20 @@ def _texts(rule: Mapping[str, Any]) -> list[Any]:
 
 
 def _saturated(select: Mapping[str, Any], params: Mapping[str, Any], is_given: bool) -> Iterator[Json]:
-    """The results of both functions; `is_given`: the rule selects tensors itself, which count as results of tanh.
+    """The arguments of both functions. `is_given`: the rule selects tensors itself, which count as arguments of tanh.
 
-    The limits are those of the functions' arguments, as in SageMaker Debugger. The functions are monotonic.
+    Results would not do: in float32, tanh is 1 from 9.01 on, and in bfloat16 from 3.5 on.
     """
-    tanh = [math.tanh(float(params[f"threshold_tanh_{end}"])) for end in ("min", "max")]
-    sigmoid = [1 / (1 + math.exp(-float(params[f"threshold_sigmoid_{end}"]))) for end in ("min", "max")]
     if is_given:
-        yield from _selected("saturated_activation", select, {"units": _units(params, *tanh)})
+        yield from _selected("saturated_activation", select, _limits_of("tanh", params))
         return
-    for function, limits in (("tanh", tanh), ("sigmoid", sigmoid)):
-        ops = [each for each in select["op_types"] if function in each.lower()]
-        yield from _selected(f"saturated_{function}", {"op_types": ops}, {"units": _units(params, *limits)})
+    for function, ops in _SATURATING.items():
+        yield {"name": f"{function}_inputs", "reductions": _limits_of(function, params), "read_by": list(ops)}
+
+
+def _limits_of(function: str, params: Mapping[str, Any]) -> Json:
+    limits = (float(params[f"threshold_{function}_{end}"]) for end in ("min", "max"))
+    return {"units": _units(params, *limits)}
 
 
 def _units(params: Mapping[str, Any], lower: float, upper: float | None) -> Json:

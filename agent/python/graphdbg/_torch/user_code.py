@@ -29,11 +29,26 @@ def _is_library(file: str) -> bool:
     return "/torch/" in file or "-packages/" in file or file.startswith(tuple(library_directories()))
 
 
+def is_own(frame: FrameType) -> bool:
+    """Whether graphdbg's code runs in the frame."""
+    return frame.f_code.co_filename.startswith(f"{_PACKAGE}{os.sep}")
+
+
 def user_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the user's own code, from `frame` outwards."""
     while frame is not None and _is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
+
+
+def is_called_by_library(frame: FrameType | None) -> bool:
+    """Whether a library other than PyTorch is between `frame` and the user's own code."""
+    user = user_frame(frame)
+    while frame is not None and frame is not user:
+        if not is_own(frame) and "/torch/" not in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def line_of(frame: FrameType | None) -> Line | None:

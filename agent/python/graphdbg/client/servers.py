@@ -44,10 +44,12 @@ class RunningServer:
     Attributes:
         data_dir: Its data directory, which contains its token.
         address: The address of its page and HTTP interface.
+        pid: The id of its process.
     """
 
     data_dir: Path
     address: str
+    pid: int
 
 
 def server_of(data_dir: Path) -> RunningServer | None:
@@ -59,7 +61,7 @@ def server_of(data_dir: Path) -> RunningServer | None:
         os.kill(pid, 0)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return RunningServer(data_dir, address)
+    return RunningServer(data_dir, address, pid)
 
 
 def running_servers() -> list[RunningServer]:

@@ -70,6 +70,13 @@ class Observation(ABC):
     def inputs(self) -> dict[str, Statistics | None]:
         """The inputs of the op by name, NODE:SLOT, with their last statistics in this step; None: not recorded."""
 
+    @abstractmethod
+    def collective(self) -> str | None:
+        """The collective whose result this is, or is computed from: the op itself, or one that it reads.
+
+        Ops that were not recorded in this step, or only copy values, are passed over. None if there is none.
+        """
+
     def phase(self) -> tuple[int, str]:
         """Step and mode: the same for all passes of a training step, and for all of an evaluation within it."""
         return self.step, self.mode

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from graphdbg.runs.steps import Mark
 
 
+# The namespaces of PyTorch's collectives.
+_COLLECTIVES = ("c10d::", "_c10d_functional::")
+_VIEW = 8
+# How many ops behind an observation are looked at.
+_MAX_BEHIND = 256
+
+
 class Place(NamedTuple):
     """Where an observation was made: the arguments of Observation."""
 
@@ -110,15 +117,44 @@ class RecordedObservation(Observation):
                 found[name] = self._before(rank, number, slot, int(records["exec_order"]))
         return found
 
+    def collective(self) -> str | None:
+        records = self._records.statistics if self._records.statistics is not None else self._records.saved
+        if records is None:
+            return None
+        rank = self._run.rank(self.rank)
+        seen: set[int] = set()
+        behind = [self._node(rank, records)]
+        while behind and len(seen) < _MAX_BEHIND:
+            number = behind.pop(0)
+            node = rank.nodes.nodes.get(number)
+            if node is None or number in seen:
+                continue
+            # A collective may be recorded before others have sent their values.
+            if node.op_type.startswith(_COLLECTIVES):
+                return rank.nodes.name(number)
+            if not seen or self._passes_on(rank, number, int(records["exec_order"])):
+                behind += [int(each["node_id"]) for each in node.values["inputs"] if not each["control"]]
+            seen.add(number)
+        return None
+
+    def _passes_on(self, rank: Rank, node: int, order: int) -> bool:
+        """Whether what the node has read may have come through it: it was not recorded, or it only copies."""
+        before = self._records_before(rank, node, 0, order)
+        return not len(before) or bool(before[-1]["flags"] & _VIEW)
+
     def _node(self, rank: Rank, records: Array) -> int:
         """The id of its node in the graph of its rank."""
         return int(records["node"])
 
     def _before(self, rank: Rank, node: int, slot: int, order: int) -> Statistics | None:
         """The last statistics of a tensor before a place in this step, in the same mode."""
-        records = rank.select(Selection((STATISTICS_KIND,), self.step, self.step, node, slot)).records
-        before = records[(records["exec_order"] < order) & (records["mode"] == MODES.index(self.mode))]
+        before = self._records_before(rank, node, slot, order)
         return statistics_of(before[-1]) if len(before) else None
+
+    def _records_before(self, rank: Rank, node: int, slot: int, order: int) -> Array:
+        records = rank.select(Selection((STATISTICS_KIND,), self.step, self.step, node, slot)).records
+        found: Array = records[(records["exec_order"] < order) & (records["mode"] == MODES.index(self.mode))]
+        return found
 
     def _mark(self) -> Mark | None:
         marks, mode = self._run.rank(self.rank).steps.marks, MODES.index(self.mode)

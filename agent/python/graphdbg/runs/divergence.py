@@ -1,4 +1,4 @@
-"""Where two runs or ranks part: the first op whose recorded statistics, or digests, differ.
+"""Where two runs or ranks diverge: the first op whose recorded statistics, or digests, differ.
 
 server/runs/divergence.cc finds the same. Executions are matched by step, mode, pass, iteration and the tensor's name,
 or what `node_alignment` takes for the same; several of the same tensor within these by their order.

@@ -40,7 +40,11 @@ ROW_GROUP = 245_760
 _MAX_ROWS = 2_000_000
 _MAX_STEPS = 1000
 _SMALL_PART = 256
-_PLAIN = {"position", "negative_count", "positive_count"}
+# Counts that differ from row to row, too many for a dictionary.
+_DELTAS = {"position", "negative_count", "positive_count"}
+# Of zstd. A fast level for records, because bytes of measures either compress as well at these, or not at any.
+_LEVEL = 1
+_LEVEL_OF_RECORDS = -5
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,8 @@ def pack_rank(
 def _pack_rank(rank: Rank, target: Files, whole: bool, progress: Callable[[int], None]) -> PackedPart:
     done = Rank(target, rank.number).packed.ranges()
     writer = _Writer(rank, target, progress)
-    words = {kind: Words(_MAX_ROWS) for kind in VIEW_OF_KIND}
+    most = min(_MAX_ROWS, rank.log.count if rank.log else 0)
+    words = {kind: Words(most) for kind in VIEW_OF_KIND}
     rows = 0
     for chunk in _chunks(rank, done, whole, words):
         writer.write(chunk)
@@ -149,7 +154,8 @@ def _without(found: Found, done: list[tuple[int, int]]) -> tuple[Array, Array]:
 
 def _share(chunk: _Chunk, records: Array) -> int:
     """How many of the next records belong to a chunk: up to the end of its last step, or what it has room for."""
-    ends = numpy.flatnonzero((records["kind"] == END_KIND) & (records["pass"] == 0))
+    ends = numpy.flatnonzero(records["kind"] == END_KIND)
+    ends = ends[records["pass"][ends] == 0]
     wanted = _MAX_STEPS - chunk.steps
     share = min(int(ends[wanted - 1]) + 1 if len(ends) >= wanted else len(records), _MAX_ROWS - chunk.rows)
     chunk.steps += int(numpy.searchsorted(ends, share))
@@ -157,7 +163,7 @@ def _share(chunk: _Chunk, records: Array) -> int:
 
 
 def _add(chunk: _Chunk, positions: Array, records: Array) -> None:
-    kinds = records["kind"]
+    kinds = numpy.ascontiguousarray(records["kind"])
     other = numpy.ones(len(records), bool)
     for kind in VIEW_OF_KIND:
         wanted = kinds == kind
@@ -295,11 +301,13 @@ class _Writer:
         try:
             for table in tables:
                 if writer is None:
-                    schema = table.schema.with_metadata(metadata)
+                    schema = (table.schema if kind is None else self._without_nulls(table)).with_metadata(metadata)
                     writer = self._parquet.ParquetWriter(sink, schema, **_options(table, kind))
                 for start in range(0, max(1, table.num_rows), ROW_GROUP):
                     group = table.slice(start, ROW_GROUP)
-                    writer.write_table(group.replace_schema_metadata(metadata), row_group_size=ROW_GROUP)
+                    writer.write_table(
+                        self._pa.Table.from_arrays(group.columns, schema=schema), row_group_size=ROW_GROUP
+                    )
                     written.append(checksums(group))
                     if kind is not None:
                         self._progress(group.num_rows)
@@ -307,6 +315,11 @@ class _Writer:
             if writer is not None:
                 writer.close()
         return written
+
+    def _without_nulls(self, table: Any) -> Any:
+        """The schema in which only measures may be null: for each such column, a file has to say which rows are."""
+        floating = self._pa.types.is_floating
+        return self._pa.schema([field.with_nullable(floating(field.type)) for field in table.schema])
 
     def _verify(self, source: Any, name: str, written: list[Checksums]) -> None:
         """Reads a file back, and compares row counts and checksums over all fields."""
@@ -346,12 +359,13 @@ def _rebuilt(words: Words, wanted: Array) -> Found:
 
 
 def _options(table: Any, kind: int | None) -> dict[str, Any]:
-    options: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "write_page_index": True}
+    options: dict[str, Any] = {"compression": "zstd", "compression_level": _LEVEL, "write_page_index": True}
     if kind is None:
         return options
     split = set(MEASURE_COLUMNS[kind])
-    encodings = dict.fromkeys(split, "BYTE_STREAM_SPLIT") | dict.fromkeys(_PLAIN & set(table.column_names), "PLAIN")
+    deltas = _DELTAS & set(table.column_names)
     return options | {
-        "use_dictionary": [name for name in table.column_names if name not in split | _PLAIN],
-        "column_encoding": encodings | {"position": "DELTA_BINARY_PACKED"},
+        "compression_level": _LEVEL_OF_RECORDS,
+        "use_dictionary": [name for name in table.column_names if name not in split | deltas],
+        "column_encoding": dict.fromkeys(split, "BYTE_STREAM_SPLIT") | dict.fromkeys(deltas, "DELTA_BINARY_PACKED"),
     }

@@ -49,7 +49,8 @@ DTYPES = (
     "float8_e5m2",
 )
 
-_HEADER: Mapping[str, tuple[str, int]] = {
+# What all kinds share: format and offset, before HEADER_SIZE.
+HEADER_FIELDS: Mapping[str, tuple[str, int]] = {
     "crc": ("<u4", 0),
     "kind": ("<u2", 4),
     "flags": ("<u2", 6),
@@ -65,7 +66,7 @@ _HEADER: Mapping[str, tuple[str, int]] = {
 
 
 def _record(fields: Mapping[str, tuple[str, int]]) -> numpy.dtype[numpy.void]:
-    every = {**_HEADER, **fields}
+    every = {**HEADER_FIELDS, **fields}
     return numpy.dtype(
         {
             "names": list(every),

@@ -365,7 +365,7 @@ class Run:
         calibrate: Run | str | os.PathLike[str] | None = None,
         sum_ranks: bool = False,
     ) -> Divergence:
-        """Finds the first op at which two runs, or two ranks of this one, part.
+        """Finds the first op at which two runs, or two ranks of this one, diverge.
 
         Args:
             other: The other run; default: this one.

@@ -14,7 +14,7 @@ Gradients that cancel out, such as that of a bias before a normalization, consis
 Elements of gradients may therefore differ by 16 sqrt(steps) u(result) times the largest element of all gradients of
 parameters in the step, and those of weights in the same way with the largest weight. Adaptive optimizers make whole
 steps of such errors: what an optimizer computes from a gradient that is no larger than its error, and the parameter
-from then on, are not compared.
+from then on, are not compared; and `noisy_updates` widens the tolerances of biases of which a part may be moved so.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .graph import NodeTable, RecordedNode
+from .noisy_updates import NoisyUpdates
 from .record import DTYPES, Array, tensor_keys
 from .updates import Updates
 
@@ -142,6 +143,7 @@ class DerivedTolerances:
         """`pairs` are the nodes of both sides that are the same."""
         self._nodes = here
         self._updates = Updates(here)
+        self._noisy = NoisyUpdates(here, self._updates)
         self._here, self._there = Reductions(here, self._updates), Reductions(there, Updates(there))
         self._least = _roundoff_of_coarser(here, there, pairs)
         # Parameters that a gradient of rounding errors has moved, and the first step in which.
@@ -167,7 +169,8 @@ class DerivedTolerances:
         size = numpy.fmax(here["abs_max"], there["abs_max"])
         noise = (kinds == _OF_PARAMETER) & (size > 0) & (size <= relative * largest)
         floor[self._moved_by_noise(here, noise)] = numpy.inf
-        return relative, floor
+        spread, moved = self._noisy.of(here, there)
+        return numpy.maximum(relative, spread), numpy.maximum(floor, moved)
 
     def _kinds(self, nodes: Array) -> Array:
         """For each node one of _OTHER, _GRADIENT, _OF_PARAMETER and _WEIGHT."""

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from .graph import NodeTable
 
+# Parts of the names of ops.
+_ADAPTIVE = ("sqrt", "sign", "adam", "adagrad", "lamb", "rmsprop")
+
+
+def _divides(op_type: str) -> bool:
+    return any(part in op_type.lower() for part in _ADAPTIVE)
+
 
 class Updates:
     """The part of a graph that updates parameters.
@@ -13,12 +20,15 @@ class Updates:
         gradients_of: The nodes of the gradients by which a parameter, or what an optimizer's op returns, is changed.
             Ops of the optimizer that are connected to each other have those of all of them: one that only multiplies a
             state by a constant reads no gradient itself.
+        adaptive: Ops of optimizers that divide a gradient by its size: those that are connected to one of the types
+            _ADAPTIVE.
     """
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
         self.parameter_of: dict[int, int] = {}
         self.gradients_of: dict[int, tuple[int, ...]] = {}
+        self.adaptive: set[int] = set()
         for number, node in nodes.nodes.items():
             forward = nodes.nodes.get(node.values["forward_node_id"])
             if node.category == "gradient" and forward is not None and forward.kind == "parameter":
@@ -39,6 +49,8 @@ class Updates:
                     self._first[self._root(producer)] = self._root(number)
                 elif producer in self.parameter_of:
                     read.setdefault(number, set()).add(producer)
+        divide = {self._root(number) for number in ops if _divides(self._nodes.nodes[number].op_type)}
+        self.adaptive = {number for number in ops if self._root(number) in divide}
         together: dict[int, set[int]] = {}
         for number, gradients in read.items():
             together.setdefault(self._root(number), set()).update(gradients)

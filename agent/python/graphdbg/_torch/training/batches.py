@@ -6,9 +6,10 @@ import functools
 import sys
 from collections import deque
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, NamedTuple
 
-from ..user_code import Line, line_of
+from ..user_code import Line, is_own, line_of, user_frame
 from .check import PATIENCE, Check, ModelCall, Report
 from .samples import Digest, digest_of, tensors_in
 
@@ -35,7 +36,7 @@ class Batches(Check):
 
     def deliver(self, iterator: Any, batch: Any) -> None:
         """A data loader's iterator returns a batch."""
-        if _has_one_batch(iterator):
+        if _has_one_batch(iterator) or not _asks_user(sys._getframe(1)):
             return
         digest = digest_of(batch)
         if digest:
@@ -77,6 +78,17 @@ def follow_loaders(deliver: Callable[[Any, Any], None]) -> None:
         return batch
 
     base.__next__ = watched_next
+
+
+def _asks_user(frame: FrameType | None) -> bool:
+    """Whether the user's own loop asks for the batch, if only by iterators of libraries. A library that makes new
+    iterators has been told to, as by Lightning's `overfit_batches`."""
+    user = user_frame(frame)
+    while frame is not None and frame is not user:
+        if not is_own(frame) and frame.f_code.co_name not in ("__next__", "__iter__"):
+            return False
+        frame = frame.f_back
+    return True
 
 
 def _has_one_batch(iterator: Any) -> bool:

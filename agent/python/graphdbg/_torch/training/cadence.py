@@ -15,7 +15,11 @@ _FIRST_STEPS = PATIENCE + 2
 _AFTER_CHANGE = PATIENCE + 1
 # The share of the program's time that tests may take after the first steps. Together with
 # what is attached anyway, a step may take 1.05 of its time.
-_SHARE = 0.015
+_SHARE = 0.01
+# Tests also slow down the program's own code, whose data they push out of the caches: an
+# observed step is charged with all that it takes longer than others, but with no more than so
+# many times what tests themselves have taken, since it may be longer for other reasons.
+_MAX_CHARGE = 3.0
 # Seconds that may be saved up, or owed.
 _MAX_CREDIT = 0.05
 
@@ -49,6 +53,10 @@ class Cadence:
         self._credit = 0.0
         # Seconds that tests have taken in this step.
         self._spent = 0.0
+        # The processor time of a step that is not observed; 0 if it is not known.
+        self._plain = 0.0
+        # The steps since the credit was last counted, and whether these steps have been observed.
+        self._steps, self._observed = 0, True
         # When the credit was last counted, and the time before which there cannot be any.
         self._counted = self._clocks.wall(), self._clocks.process()
         self._wake = 0.0
@@ -73,24 +81,37 @@ class Cadence:
 
     def end_step(self, is_undecided: Callable[[], bool]) -> bool:
         """Returns whether the next step is observed. `is_undecided`: it decides whether there is a finding."""
+        self._steps += 1
         wall = self._clocks.wall()
         if wall < self._wake:
             return False
+        self._count(wall)
+        self._first = max(0, self._first - 1)
+        self._after_change = max(0, self._after_change - 1)
+        self._observed = self._is_due(is_undecided)
+        if not self._observed:
+            self._wake = wall - self._credit / _SHARE
+        return self._observed
+
+    def _count(self, wall: float) -> None:
+        """Earns a share of the time since the last call, and pays for what tests have taken."""
         began, now = self._counted, (wall, self._clocks.process())
         # Several threads may work at the same time.
         took = min(now[0] - began[0], now[1] - began[1])
+        charge = self._spent
+        if not self._observed:
+            self._plain = (took - charge) / self._steps
+        elif self._plain > 0:
+            charge = min(max(charge, took - self._plain * self._steps), _MAX_CHARGE * charge)
         # The first steps cost nothing.
-        earned = _SHARE * took - (0.0 if self._first > 0 else self._spent)
+        earned = _SHARE * took - (0.0 if self._first > 0 else charge)
         self._credit = min(_MAX_CREDIT, self._credit + earned)
-        self._counted, self._spent = now, 0.0
-        self._first = max(0, self._first - 1)
-        self._after_change = max(0, self._after_change - 1)
+        self._counted, self._spent, self._steps = now, 0.0, 0
+
+    def _is_due(self, is_undecided: Callable[[], bool]) -> bool:
         if self._first > 0 or self._credit > 0:
             return True
-        if self._may_owe() and (self._after_change > 0 or is_undecided()):
-            return True
-        self._wake = wall - self._credit / _SHARE
-        return False
+        return self._may_owe() and (self._after_change > 0 or is_undecided())
 
     def _may_owe(self) -> bool:
         return self._credit > -_MAX_CREDIT

@@ -76,6 +76,10 @@ class Counts:
         known = self._counts.get(id(subject))
         return known[1] if known is not None and known[0]() is subject else 0
 
+    def subjects(self) -> list[Any]:
+        """The objects on which the symptom was seen last."""
+        return [subject for reference, _ in self._counts.values() if (subject := reference()) is not None]
+
     def is_undecided(self) -> bool:
         """Whether a symptom has been seen that may still become a finding."""
         return any(count < PATIENCE and subject() is not None for subject, count in self._counts.values())
@@ -118,8 +122,8 @@ class Check:
     """
 
     conditions: ClassVar[tuple[str, ...]]
-    # In steps that are not observed, too, `model_called` is called for calls in training
-    # mode without gradients: an evaluation may not come again for a long time.
+    # In steps that are not observed, too, `model_called` and `model_returned` are called for calls
+    # in training mode without gradients: an evaluation may not come again for a long time.
     sees_each_evaluation: ClassVar[bool] = False
 
     def __init__(self, report: Report) -> None:

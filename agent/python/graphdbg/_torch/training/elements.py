@@ -24,8 +24,8 @@ def is_sampled_whole(tensor: Any) -> bool:
     return bool(tensor.numel() < 2 * ELEMENTS)
 
 
-def samples_of(tensors: Sequence[Any]) -> Any:
+def samples_of(tensors: Sequence[Any], count: int = ELEMENTS) -> Any:
     """Copies of the samples of tensors of one device and type, [tensors, elements], filled up with zeros."""
     from torch.nn.utils.rnn import pad_sequence
 
-    return pad_sequence([sample_of(tensor) for tensor in tensors], batch_first=True)
+    return pad_sequence([sample_of(tensor, count) for tensor in tensors], batch_first=True)

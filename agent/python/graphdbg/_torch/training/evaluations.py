@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..user_code import Line, line_of
 from .check import PATIENCE, Check, ModelCall, Report
+from .feeding import Feeding
 from .modes import Sensitive, TrainedModels
 from .samples import SeenBatches
 
@@ -60,8 +61,24 @@ class Evaluations(Check):
         self._models = models
         self._sensitive = sensitive
         self._passes: weakref.WeakKeyDictionary[Any, _Passes] = weakref.WeakKeyDictionary()
+        self._feeding = Feeding()
+        # Calls of models that feed others, until it is known whether they do so again.
+        self._undecided: weakref.WeakKeyDictionary[Any, ModelCall] = weakref.WeakKeyDictionary()
 
     def model_called(self, call: ModelCall) -> None:
+        for model in self._feeding.models_before(call):
+            before = self._undecided.pop(model, None)
+            if before is not None:
+                self._add(before)
+        if self._feeding.feeds(call.module):
+            self._undecided[call.module] = call
+        else:
+            self._add(call)
+
+    def model_returned(self, call: ModelCall, output: Any) -> None:
+        self._feeding.add(call, output)
+
+    def _add(self, call: ModelCall) -> None:
         if call.trains or not call.module.training or self.report.has("wrong_mode", (id(call.module), "evaluation")):
             return
         active = self._sensitive.active_in(call.module)

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..user_code import Line, line_of
+from ..user_code import Line, is_called_by_library, line_of
 from .broadcasts import mistake_in
 from .check import PATIENCE, Check, Counts, ModelCall, Report, trained
 from .loss_graph import nodes_of_loss, op_of, shape_of
 from .models import Models
+from .samples import tensors_in
 
 
 class Loss(Check):
@@ -29,12 +30,31 @@ class Loss(Check):
         self.symptoms = [self._without]
         # A parameter of the optimizer that stepped last.
         self._trained: Any = None
+        # Losses that a model has returned, until the backward pass: libraries change them, in lines of their own.
+        self._returned: list[Any] = []
+        # The user's line that called a model last.
+        self._line_of_call: Line | None = None
+        # Where the loss is computed, if a library begins the backward pass; otherwise the line of its node.
+        self._line: Line | None = None
 
     def model_called(self, call: ModelCall) -> None:
         self._called = self._called or call.trains
+        self._line_of_call = call.line
+
+    def model_returned(self, call: ModelCall, output: Any) -> None:
+        self._returned = [each for each in tensors_in(output) if each.dim() == 0 and each.grad_fn is not None]
 
     def backward(self, roots: Sequence[Any], line: Line | None) -> None:
         self._passes += 1
+        # The first call of a model is not seen. A library has changed its loss, and the next step shows where it was
+        # computed.
+        by_library = is_called_by_library(sys._getframe(1))
+        self._line = self._line_of_call if by_library else None
+        if self._called or not by_library:
+            self._look_at_all(roots, line)
+        self._returned = []
+
+    def _look_at_all(self, roots: Sequence[Any], line: Line | None) -> None:
         for root in roots:
             if root.grad_fn is None:
                 self._report_leaf(root, line)
@@ -52,7 +72,10 @@ class Loss(Check):
         self._report_at(root, "loss_detached", message, line)
 
     def _look_at(self, root: Any, line: Line | None) -> None:
-        for node, user in nodes_of_loss(root.grad_fn):
+        nodes = list(nodes_of_loss(root.grad_fn))
+        of_loss = {node for node, _ in nodes}
+        self._returned = [each for each in self._returned if each.grad_fn in of_loss]
+        for node, user in nodes:
             message = mistake_in(node, user)
             if message is not None:
                 self._report_at(root, "loss_broadcast", message, line)
@@ -68,7 +91,8 @@ class Loss(Check):
 
     def _report_at(self, root: Any, condition: str, message: str, line: Line | None) -> None:
         """Reports a finding at the op that computed the loss, or else at a parameter that it trains."""
-        self.report(condition, message, [root])
+        self.report(condition, message, self._returned)
+        self.report(condition, message, [root], line=self._line)
         if not self.report.has(condition, None) and self._trained is not None:
             self.report(condition, message, [self._trained], line=line)
 
@@ -78,6 +102,7 @@ class Loss(Check):
         ran = self._passes > self._passes_at_step
         self._passes_at_step = self._passes
         called, self._called = self._called, False
+        self._returned = []
         if not (ran or called) or not parameters or self.report.has("loss_detached", None):
             return
         is_without = all(parameter.grad is None for parameter in parameters)

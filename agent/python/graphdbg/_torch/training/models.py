@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..user_code import Line, is_users_class, line_of_forward
+from .forward_code import names_in_forward
 
 
 class Home(NamedTuple):
@@ -14,17 +15,25 @@ class Home(NamedTuple):
 
     # The path, such as "encoder.0.weight".
     name: str
+    # The module that holds it.
+    layer: weakref.ref[Any]
     # The user's own code holds the module that holds the parameter, or the parameter.
     is_users: bool
     # A module that is called has it, but the one that calls it has not registered it.
     is_unregistered: bool
     # It is in a list of modules, not all of which a call must use.
     is_choice: bool
+    # The code of the modules around its layer calls it, if only on some condition.
+    is_named: bool
     # The outermost module of a library that contains it among other modules, as a whole
     # transformer does; None if the user's own code combines what is around it.
     composite: weakref.ref[Any] | None
     # Where the module that calls the parameter's module defines its `forward`.
     forward: Line | None
+
+    @property
+    def is_bias(self) -> bool:
+        return "bias" in self.name.rpartition(".")[2]
 
 
 class Models:
@@ -79,6 +88,12 @@ class Models:
             found = self._homes.get(id(parameter))
         return found[1] if found is not None and found[0]() is parameter else None
 
+    def beside(self, parameter: Any) -> list[Any]:
+        """The other parameters of its layer."""
+        home = self.home_of(parameter)
+        layer = home.layer() if home is not None else None
+        return [] if layer is None else [each for each in layer.parameters(recurse=False) if each is not parameter]
+
     def name_of(self, parameter: Any) -> str:
         home = self.home_of(parameter)
         return home.name if home is not None else "a parameter"
@@ -99,13 +114,14 @@ class Models:
                 # Containers have no forward of their own.
                 holder = next((each for each in reversed(above) if not _is_container(each)), module)
                 choice = any(isinstance(each, (ModuleList, ModuleDict)) for each in above)
+                named = _is_named(modules, path)
                 users = is_users_class(type(module)) or is_users_class(type(holder))
                 composite = next((each for each in (*above, module) if _is_composite(each)), None)
                 forward = line_of_forward(module if is_users_class(type(module)) else holder)
                 for name, parameter in module.named_parameters(recurse=False):
                     full_name = prefix + (f"{path}.{name}" if path else name)
                     outermost = weakref.ref(composite) if composite else None
-                    home = Home(full_name, users, bool(prefix), choice, outermost, forward)
+                    home = Home(full_name, weakref.ref(module), users, bool(prefix), choice, named, outermost, forward)
                     self._homes.setdefault(id(parameter), (weakref.ref(parameter), home))
 
 
@@ -114,6 +130,14 @@ def _ends(path: str) -> list[int]:
     if not path:
         return []
     return [0, *(index for index, character in enumerate(path) if character == ".")]
+
+
+def _is_named(modules: dict[str, Any], path: str) -> bool:
+    for end in _ends(path):
+        holder, child = modules[path[:end]], path[end:].lstrip(".").partition(".")[0]
+        if is_users_class(type(holder)) and child not in names_in_forward(type(holder)):
+            return False
+    return True
 
 
 def _is_container(module: Any) -> bool:

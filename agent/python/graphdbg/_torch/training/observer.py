@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, Protocol
 
 from ..._log import log
@@ -15,7 +15,7 @@ from .cadence import Cadence
 from .casts import Casts
 from .check import POINTS, Check, Hooks, ModelCall, Report, overrides
 from .evaluations import Evaluations, FunctionalDropout, follow_evaluations
-from .gradients import MissingGradients, UnresetGradients, ZeroGradients
+from .gradients import MissingGradients, UnresetGradients
 from .loss import Loss
 from .models import Models
 from .modes import Modes, Sensitive, TrainedModels
@@ -26,6 +26,7 @@ from .readout import Readout
 from .signs import Signs
 from .unused_results import UnusedResults
 from .updates import LostUpdates
+from .zero_gradients import ZeroGradients
 
 
 class TrainingHooks(Hooks, Protocol):
@@ -72,7 +73,7 @@ class TrainingObserver:
             MissingGradients(report, self._models),
             ZeroGradients(report, self._readout, self._models),
             UnresetGradients(report, self._readout),
-            LearningRates(report, self._readout, self._models),
+            LearningRates(report, self._readout, self._models, self._optimized),
             LostUpdates(report, self._readout, self._models),
             self._optimized,
             Loss(report, self._models),
@@ -119,9 +120,13 @@ class TrainingObserver:
         if not self._is_followed():
             return
         trains = _records_gradients()
-        if self._active or not trains:
-            checks = None if self._active else [check for check in self._watched if check.sees_each_evaluation]
-            self._run("model_called", lambda: (self._begin_call(module, [*args, *kwargs.values()], trains),), checks)
+        if (self._active or not trains) and not _is_transformed():
+            arguments = [*args, *kwargs.values()]
+            self._run("model_called", lambda: (self._begin_call(module, arguments, trains),), self._checks_of_calls())
+
+    def _checks_of_calls(self) -> list[Check] | None:
+        """Those that see a call of a model; None: all."""
+        return None if self._active else [check for check in self._watched if check.sees_each_evaluation]
 
     def _begin_call(self, module: Any, arguments: Sequence[Any], trains: bool) -> ModelCall:
         self._models.add(module)
@@ -132,8 +137,8 @@ class TrainingObserver:
         if not self._is_followed():
             return
         call, self._call = self._call, None
-        if self._active and call is not None and call.module is module:
-            self._run("model_returned", lambda: (call, output))
+        if call is not None and call.module is module:
+            self._run("model_returned", lambda: (call, output), self._checks_of_calls())
 
     def before_backward(self, roots: Sequence[Any]) -> None:
         """Gradients of these tensors are about to be accumulated."""
@@ -175,7 +180,7 @@ class TrainingObserver:
         """Whether conditions are watched, and this is the thread that trains."""
         if not self._watched or self._inside:
             return False
-        ident = threading.get_ident()
+        ident = get_ident()
         if self._thread is None:
             self._thread = ident
         return self._thread == ident
@@ -209,7 +214,9 @@ class TrainingObserver:
         was_watched = bool(self._watched)
         if watched == was_watched and (not watched or self._steps % _PERIOD):
             return
-        self._watch([check for check in self._all if any(map(self._hooks.watches, check.conditions))])
+        checks = [check for check in self._all if any(map(self._hooks.watches, check.conditions))]
+        if checks != self._watched:
+            self._watch(checks)
         if not self._watched:
             self._observe(False)
             self._hooks.observe_models(None, False)
@@ -278,6 +285,15 @@ def _records_gradients() -> bool:
     import torch
 
     return torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+
+
+def _is_transformed() -> bool:
+    """Whether torch.func runs the program, whose tensors have no storage and no hooks."""
+    import torch
+
+    functorch = getattr(torch._C, "_functorch", None)
+    peek = getattr(functorch, "peek_interpreter_stack", None)
+    return peek is not None and peek() is not None
 
 
 def _tensors_in(roots: Sequence[Any]) -> list[Any]:

@@ -43,6 +43,10 @@ class Optimized(Check):
         self._optimizers.add(optimizer)
         self._made[optimizer] = line
 
+    def line_of(self, optimizer: Any) -> Line | None:
+        """The user's line that made an optimizer."""
+        return self._made.get(optimizer)
+
     def add_fresh(self, module: Any, line: Line | None) -> None:
         """This line of a model's code calls a module that no model has registered, for the first time."""
         if line is not None and any(parameter.requires_grad for parameter in module.parameters()):
@@ -77,7 +81,7 @@ class Optimized(Check):
     def _look(self) -> None:
         known, self._values = self._values, {}
         found = []
-        without = list(self._without_optimizer())
+        without = [] if self._trains_inputs() else list(self._without_optimizer())
         stale = self._stale_for(without) if without else None
         for parameter in without:
             is_replaced = self._replaced.add(parameter, stale is not None) == PATIENCE
@@ -89,6 +93,14 @@ class Optimized(Check):
                 found.append(parameter)
         if found:
             self._report_unchanged(found, stale)
+
+    def _trains_inputs(self) -> bool:
+        """Whether optimizers change what is given to models rather than the models, as for an image's style."""
+        own = [parameter for o in self._used_at for group in o.param_groups for parameter in group["params"]]
+        if not own or any(_is_parameter(each) or each.grad is None for each in own):
+            return False
+        used = {id(parameter) for parameter in self._models.parameters()}
+        return all(id(each) not in used for each in own)
 
     def _without_optimizer(self) -> Iterator[Any]:
         owned = {id(p) for o in self._optimizers for group in o.param_groups for p in group["params"]}
@@ -148,8 +160,13 @@ def _local(tensor: Any) -> Any:
     return getattr(tensor, "_local_tensor", tensor)
 
 
+def _is_parameter(tensor: Any) -> bool:
+    import torch
+
+    return isinstance(tensor, torch.nn.Parameter)
+
+
 def _is_dense(tensor: Any) -> bool:
     import torch
 
-    plain = type(tensor) is torch.Tensor or isinstance(tensor, torch.nn.Parameter)
-    return plain and tensor.layout is torch.strided
+    return (type(tensor) is torch.Tensor or _is_parameter(tensor)) and tensor.layout is torch.strided

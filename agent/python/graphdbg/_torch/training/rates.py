@@ -5,19 +5,21 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..user_code import Line, line_of
+from ..user_code import Line, is_called_by_library, line_of
 from .check import PATIENCE, Check, Counts, Report, trained, trained_in
 from .models import Models
+from .optimized import Optimized
 from .readout import Readout
 
 
 class LearningRates(Check):
     conditions = ("learning_rate_not_positive",)
 
-    def __init__(self, report: Report, readout: Readout, models: Models) -> None:
+    def __init__(self, report: Report, readout: Readout, models: Models, optimized: Optimized) -> None:
         super().__init__(report)
         self._readout = readout
         self._models = models
+        self._optimized = optimized
         self._zero = Counts()
         # By the first parameter of a group.
         self._zero_group = Counts()
@@ -31,6 +33,8 @@ class LearningRates(Check):
         if not groups or next(trained(optimizer), None) is None:
             return
         line = line_of(sys._getframe(1))
+        if is_called_by_library(sys._getframe(1)):
+            line = self._optimized.line_of(optimizer) or line
         rates = [group["lr"] for group in groups]
         on_device = next((rate for rate in rates if isinstance(rate, torch.Tensor)), None)
         if on_device is None:

@@ -46,7 +46,7 @@ class UnusedResults(Check):
 
     def model_returned(self, call: ModelCall, output: Any) -> None:
         module = call.module
-        if not call.trains or not module.training or len(self._results[-1]) >= _CALLS or _is_transformed():
+        if not call.trains or not module.training or len(self._results[-1]) >= _CALLS:
             return
         active = self._sensitive.active_in(module)
         if active is None or not self._models.has(module):
@@ -80,12 +80,3 @@ class UnusedResults(Check):
         parameters = list(module.parameters())[:1]
         # The key of evaluations without gradients: it is the same mistake, which is reported once.
         self.report("wrong_mode", message, parameters, line=unused[0].line, key=(id(module), "evaluation"))
-
-
-def _is_transformed() -> bool:
-    """Whether torch.func runs the program, whose tensors have no hooks."""
-    import torch
-
-    functorch = getattr(torch._C, "_functorch", None)
-    peek = getattr(functorch, "peek_interpreter_stack", None)
-    return peek is not None and peek() is not None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..user_code import Line, line_of
 from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, grouped, trained_in
-from .elements import sample_of
+from .elements import samples_of
 from .models import Models
 from .readout import Readout
 
@@ -40,8 +40,9 @@ class _Moving(NamedTuple):
 
 
 class _Before(NamedTuple):
-    moving: _Moving
-    # Samples of its elements and of their gradients.
+    # Of one device and type.
+    moving: list[_Moving]
+    # Samples of their elements and of the gradients, [parameters, elements].
     values: Any
     gradients: Any
 
@@ -73,7 +74,8 @@ class LostUpdates(Check):
         # GradScaler has such optimizers skip steps by themselves.
         if getattr(optimizer, "found_inf", None) is not None:
             return
-        self._before = [_sample(moving) for moving in self._chosen(optimizer)]
+        same = grouped(self._chosen(optimizer), lambda each: (each.parameter.device, each.parameter.dtype))
+        self._before = [_sample(moving) for moving in same]
 
     def _chosen(self, optimizer: Any) -> Iterator[_Moving]:
         """All parameters in the first steps, later those under suspicion and some others."""
@@ -84,25 +86,26 @@ class LostUpdates(Check):
             return
         self._next = self._next + _EACH_STEP if self._next + _EACH_STEP < len(moving) else 0
         chosen = {id(each.parameter): each for each in islice(moving, self._next, self._next + _EACH_STEP)}
-        chosen.update((id(each.parameter), each) for each in moving if self._lost.of(each.parameter))
+        suspicious = [each.parameter for each in moving if self._lost.of(each.parameter)]
+        wanted = {id(each) for parameter in suspicious for each in (parameter, *self._models.beside(parameter))}
+        chosen.update((id(each.parameter), each) for each in moving if id(each.parameter) in wanted)
         yield from chosen.values()
 
     def after_step(self, optimizer: Any) -> None:
         before, self._before = self._before, []
         if before and self._line is None:
             self._line = line_of(sys._getframe(1))
-        for here in grouped(before, lambda each: each.values.device):
-            results = []
-            for each in here:
-                changed = _changed(each).logical_and(each.gradients.ne(0))
-                results += [each.gradients.abs().amax(), changed.any()]
-            self._readout.read(results, partial(self._observe, here))
+        for same in before:
+            changed = _changed(same).logical_and(same.gradients.ne(0))
+            results = [same.gradients.abs().amax(1), changed.any(1)]
+            self._readout.read(results, partial(self._observe, same.moving))
 
-    def _observe(self, compared: list[_Before], found: list[float]) -> None:
+    def _observe(self, compared: list[_Moving], found: list[float]) -> None:
         lost = []
-        self._largest = max([self._largest * _MEMORY, *found[::2]])
-        for each, gradient, changed in zip(compared, found[::2], found[1::2], strict=True):
-            parameter, rate, _ = each.moving
+        gradients, changes = found[: len(compared)], found[len(compared) :]
+        self._largest = max([self._largest * _MEMORY, *gradients])
+        for each, gradient, changed in zip(compared, gradients, changes, strict=True):
+            parameter, rate, _ = each
             # While the learning rate still rises, its updates may be too small, and also at its end.
             last, largest = self._rates.get(id(parameter), (rate, rate))
             largest = rate if rate < last * _FALLEN else max(largest, rate)
@@ -110,9 +113,17 @@ class LostUpdates(Check):
             is_full = rate <= last and rate >= largest * _ENDED
             moves = gradient > self._largest * _ROUNDINGS * _rounding_of(parameter)
             if self._lost.add(parameter, moves and is_full and not changed) == PATIENCE:
-                lost.append(each.moving)
+                lost.append(each)
+        moved = {id(each.parameter) for each, changed in zip(compared, changes, strict=True) if changed}
+        lost = [each for each in lost if not self._is_noise(each.parameter, moved)]
         if lost:
             self._report_lost(lost)
+
+    def _is_noise(self, parameter: Any, moved: set[int]) -> bool:
+        """Whether only the bias of a layer keeps its values: sums of many elements that should be zero, as before a
+        normalization, have larger roundings."""
+        home = self._models.home_of(parameter)
+        return home is not None and home.is_bias and any(id(each) in moved for each in self._models.beside(parameter))
 
     def _report_lost(self, lost: list[_Moving]) -> None:
         names = and_others([self._models.name_of(each.parameter) for each in lost])
@@ -126,10 +137,6 @@ class LostUpdates(Check):
         self.report("update_without_effect", message, parameters, line=self._line, key=id(parameters[0]))
 
 
-def _elements(tensor: Any) -> Any:
-    return sample_of(tensor, _ELEMENTS)
-
-
 def _moving_in(group: dict[str, Any]) -> Iterator[_Moving]:
     import torch
 
@@ -138,6 +145,9 @@ def _moving_in(group: dict[str, Any]) -> Iterator[_Moving]:
     known = 0.0 if rate is None or on_device else float(rate)
     if known == 0 and not on_device and rate is not None:
         return
+    # LBFGS decides by itself whether it moves.
+    if "tolerance_change" in group:
+        return
     decay = group.get("weight_decay") or None
     factor = 1 - rate * decay if rate is not None and isinstance(decay, (int, float)) else None
     for parameter in trained_in(group):
@@ -145,21 +155,35 @@ def _moving_in(group: dict[str, Any]) -> Iterator[_Moving]:
             yield _Moving(parameter, known, factor)
 
 
-def _sample(moving: _Moving) -> _Before:
-    # The optimizer may change the gradient, too.
-    values, gradients = _elements(moving.parameter), _elements(moving.parameter.grad)
-    return _Before(moving, values.clone(), gradients.clone())
+def _sample(moving: list[_Moving]) -> _Before:
+    # The optimizer may change the gradients, too.
+    values = samples_of([each.parameter for each in moving], _ELEMENTS)
+    return _Before(moving, values, samples_of([each.parameter.grad for each in moving], _ELEMENTS))
 
 
 def _changed(before: _Before) -> Any:
     """Which elements a step has changed, except by weight decay alone."""
-    values = _elements(before.moving.parameter)
+    values = samples_of([each.parameter for each in before.moving], _ELEMENTS)
     changed = values.ne(before.values)
-    if before.moving.decay is None:
+    if all(each.decay is None for each in before.moving):
         return changed
+    rounding = _rounding_of(values)
+    factors = _column([1.0 if each.decay is None else each.decay for each in before.moving], values)
+    tolerances = _column([0.0 if each.decay is None else rounding for each in before.moving], values)
     # Optimizers round differently: `values - rate * decay * values` is the same.
-    decayed = before.values * before.moving.decay
-    return changed.logical_and((values - decayed).abs() > decayed.abs() * _rounding_of(values))
+    decayed = (before.values * factors).to(values.dtype)
+    is_decayed = (values - decayed).abs() <= decayed.abs() * tolerances
+    return changed.logical_and(is_decayed.logical_not())
+
+
+def _column(numbers: list[Any], like: Any) -> Any:
+    """[numbers, 1]. A factor that is hardly below 1 needs more than 16 bits."""
+    import torch
+
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    if any(isinstance(each, torch.Tensor) for each in numbers):
+        return torch.stack([torch.as_tensor(each, dtype=dtype, device=like.device) for each in numbers]).unsqueeze(1)
+    return torch.tensor(numbers, dtype=dtype, device=like.device).unsqueeze(1)
 
 
 def _rounding_of(tensor: Any) -> float:

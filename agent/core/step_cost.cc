@@ -1,0 +1,42 @@
+#include "agent/core/step_cost.h"
+
+#include <algorithm>
+
+namespace graphdbg::agent {
+namespace {
+
+// What following an op costs at least, by measurements of small PyTorch ops.
+constexpr StepCost::Nanoseconds kCostOfOp(2'000);
+constexpr size_t kStepsToCompare = 8;
+
+}  // namespace
+
+void StepCost::EndStep(bool recorded, bool usual, Clock::time_point now) {
+  if (last_end_ && usual) {
+    (recorded ? recorded_ : others_).Add(now - *last_end_);
+  }
+  last_end_ = now;
+}
+
+StepCost::Nanoseconds StepCost::Of(Nanoseconds measuring, uint64_t ops) const {
+  const auto recorded = recorded_.Typical();
+  const auto other = others_.Typical();
+  if (recorded && other) return std::max(measuring, *recorded - *other);
+  return measuring + kCostOfOp * static_cast<int64_t>(ops);
+}
+
+void StepCost::Durations::Add(Nanoseconds duration) {
+  last_[count_++ % kSteps] = duration;
+}
+
+std::optional<StepCost::Nanoseconds> StepCost::Durations::Typical() const {
+  if (count_ < kStepsToCompare) return std::nullopt;
+  std::array<Nanoseconds, kSteps> sorted = last_;
+  const size_t size = std::min(count_, kSteps);
+  const auto quartile = sorted.begin() + static_cast<ptrdiff_t>(size / 4);
+  std::nth_element(sorted.begin(), quartile,
+                   sorted.begin() + static_cast<ptrdiff_t>(size));
+  return *quartile;
+}
+
+}  // namespace graphdbg::agent

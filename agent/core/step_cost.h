@@ -1,0 +1,54 @@
+// What recording a step costs the program.
+#ifndef AGENT_CORE_STEP_COST_H_
+#define AGENT_CORE_STEP_COST_H_
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace graphdbg::agent {
+
+// Most of the cost for small ops is not spent in the agent's own functions: the
+// framework takes longer to call an op that is followed, and all code runs more
+// slowly because less of it stays in the caches. Therefore, steps that are
+// recorded are compared with those that are not, once there are some of both.
+// Until then, the cost is estimated from the number of ops.
+//
+// Not thread-safe.
+class StepCost {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Nanoseconds = std::chrono::nanoseconds;
+
+  // A step ended. Steps that are to be compared with others are usual ones.
+  void EndStep(bool recorded, bool usual, Clock::time_point now);
+
+  // The cost of a recorded step with this many ops, in which measuring took
+  // this long; never less than that.
+  Nanoseconds Of(Nanoseconds measuring, uint64_t ops) const;
+
+ private:
+  // The durations of the last steps of one kind.
+  class Durations {
+   public:
+    void Add(Nanoseconds duration);
+    // The lower quartile, because other load on the machine only makes steps
+    // longer. Absent until there are some.
+    std::optional<Nanoseconds> Typical() const;
+
+   private:
+    static constexpr size_t kSteps = 32;
+    std::array<Nanoseconds, kSteps> last_{};
+    size_t count_ = 0;
+  };
+
+  Durations recorded_;
+  Durations others_;
+  std::optional<Clock::time_point> last_end_;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_STEP_COST_H_

@@ -1,0 +1,57 @@
+#include "agent/core/step_cost.h"
+
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+class StepCostTest : public testing::Test {
+ protected:
+  void Steps(int count, bool recorded, milliseconds duration,
+             bool usual = true) {
+    for (int i = 0; i < count; ++i) {
+      now_ += duration;
+      cost_.EndStep(recorded, usual, now_);
+    }
+  }
+
+  StepCost cost_;
+  StepCost::Clock::time_point now_{std::chrono::hours(1)};
+};
+
+TEST_F(StepCostTest, IsEstimatedFromOpsAtFirst) {
+  EXPECT_EQ(cost_.Of(milliseconds(1), 0), milliseconds(1));
+  EXPECT_EQ(cost_.Of(milliseconds(1), 100), microseconds(1200));
+  Steps(100, true, milliseconds(10));
+  EXPECT_EQ(cost_.Of(milliseconds(1), 100), microseconds(1200));
+}
+
+TEST_F(StepCostTest, IsTheDifferenceToStepsThatAreNotRecorded) {
+  Steps(20, true, milliseconds(13));
+  Steps(20, false, milliseconds(10));
+  EXPECT_EQ(cost_.Of(milliseconds(1), 100), milliseconds(3));
+  EXPECT_EQ(cost_.Of(milliseconds(4), 100), milliseconds(4));
+}
+
+TEST_F(StepCostTest, FollowsAProgramThatGetsSlower) {
+  Steps(20, true, milliseconds(13));
+  Steps(20, false, milliseconds(10));
+  Steps(40, true, milliseconds(27));
+  Steps(40, false, milliseconds(20));
+  EXPECT_EQ(cost_.Of(milliseconds(1), 100), milliseconds(7));
+}
+
+TEST_F(StepCostTest, IsNotMisledByPausesAndUnusualSteps) {
+  Steps(20, true, milliseconds(13));
+  Steps(20, true, milliseconds(500), /*usual=*/false);
+  Steps(2, true, milliseconds(60'000));
+  Steps(20, false, milliseconds(10));
+  Steps(2, false, milliseconds(60'000));
+  EXPECT_EQ(cost_.Of(milliseconds(1), 100), milliseconds(3));
+}
+
+}  // namespace
+}  // namespace graphdbg::agent
