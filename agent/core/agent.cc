@@ -70,6 +70,9 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                    },
                    [this] { UpdateInterest(); },
                    [this] { worker_.Wake(); }}),
+      bundle_writer_({&host_, &devices_, &nodes_}),
+      captures_({&config_, &host_, &nodes_, &bundle_writer_,
+                 [this](const std::string& line) { Notify(line); }}),
       connection_(ServerAddress(config_)),
       values_({&host_, &nodes_, &bindings_, &requested_, &devices_},
               config_.tensor_budget_bytes, config_.partial_memory),
@@ -87,6 +90,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       reporter_(
           &outbox_, &statistics_, &watch_.limits(),
           [this](const v1::Hit& hit) {
+            captures_.OnHit(hit);
             if (const auto recorder = recordings_.recorders().current()) {
               recorder->Hit(hit);
             }
@@ -99,9 +103,10 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       deferred_(
           &nodes_, &checker_, &devices_,
           [this](Findings findings) { reporter_.Report(std::move(findings)); }),
+      bundle_requests_({&config_, &nodes_, &captures_, &bundle_writer_, &gate_}),
       tensor_requests_({&host_, &devices_, &nodes_, &bindings_, &values_.kept(),
                         &values_.previous_bound(), &values_.previous_outputs(),
-                        &requested_, &gate_, &outbox_}),
+                        &requested_, &gate_, &outbox_, &bundle_requests_}),
       rechecker_({&host_, &nodes_, &bindings_, &values_.kept(),
                   &values_.previous_bound(), &values_.previous_outputs(),
                   &watch_, &checker_, &gate_, &outbox_,
@@ -111,7 +116,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                     reporter_.Report(std::move(findings));
                   }}),
       link_({&config_, &nodes_, &watch_, &requested_, &outbox_, &gate_,
-             &tensor_requests_, &rechecker_, &recordings_, &connection_},
+             &tensor_requests_, &captures_, &rechecker_, &recordings_, &connection_},
             {[this] { return live(); },
              [this] {
                return MakeHello(config_, identity_, incarnation_,

@@ -29,7 +29,8 @@ std::vector<std::string> OwnCapabilities(
       kWire1,        kTensorSlice,      kTensorStatistics,
       kHitsRecorded, kStatisticsReport, kUnattendedErrors,
       kHitsAbsorbed, kRecording1,       kRecording2,
-      kCountedHits,  kReplicas1,        kOrigins1};
+      kCountedHits,  kReplicas1,        kOrigins1,
+      kBundles1};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

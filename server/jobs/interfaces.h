@@ -99,8 +99,11 @@ class Job {
   virtual Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                              uint32_t rank) = 0;
   // Makes the node's outputs available at the first stop after the node has
-  // executed again. UNAVAILABLE "job_gone" if the rank is not connected.
-  virtual StatusTask CatchTensors(std::string node, uint32_t rank) = 0;
+  // executed again. If `capture` is not empty, a bundle of that execution is
+  // also written on the machine of the job, for which it is the cause.
+  // UNAVAILABLE "job_gone" if the rank is not connected.
+  virtual StatusTask CatchTensors(std::string node, uint32_t rank,
+                                  std::string capture) = 0;
 
   // The current recording of each rank. FAILED_PRECONDITION "invalid_state" if
   // this is a recorded run.

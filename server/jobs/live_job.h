@@ -101,7 +101,8 @@ class LiveJob final : public Job,
   Task<model::TensorValue> Tensor(model::TensorQuery query) override;
   Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                      uint32_t rank) override;
-  StatusTask CatchTensors(std::string node, uint32_t rank) override;
+  StatusTask CatchTensors(std::string node, uint32_t rank,
+                          std::string capture) override;
   Task<model::JobRecording> GetRecording() override;
   Task<model::JobRecording> SetRecording(model::RecordingSpec spec) override;
   StatusTask KeepRules(model::KeptRules rules) override;

@@ -52,6 +52,14 @@ struct ActionRunner::Performer {
     if (!recorded.ok()) co_await Warn("record more", recorded.status());
   }
 
+  // Hits are captured by the agent, before the job goes on.
+  Task operator()(const model::CaptureAction&) const {
+    if (trigger.node.empty()) co_return;
+    const absl::Status ordered =
+        co_await job.CatchTensors(trigger.node, trigger.rank, trigger.source);
+    if (!ordered.ok()) co_await Warn("capture", ordered);
+  }
+
   Task Control(model::ControlVerb verb) const {
     model::ControlRequest request;
     request.verb = verb;

@@ -209,7 +209,8 @@ class OpenedRun::View final : public jobs::Job {
     co_return model::TensorHistory{std::move(history.tensor),
                                    std::move(history.points)};
   }
-  jobs::StatusTask CatchTensors(std::string, uint32_t) override {
+  jobs::StatusTask CatchTensors(std::string, uint32_t,
+                                std::string) override {
     return RefusedStatus();
   }
   jobs::Task<model::JobRecording> GetRecording() override {

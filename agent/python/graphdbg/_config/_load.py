@@ -78,6 +78,8 @@ class Configuration:
         budget = self.values.get("tensor_budget")
         if budget is not None and not (variables | dict(outer)).get("GRAPHDBG_TENSOR_BUDGET"):
             variables["GRAPHDBG_TENSOR_BUDGET"] = str(budget)
+        captures = _capture_variables(self.values.get("capture") or {})
+        variables |= {name: text for name, text in captures.items() if not (variables | dict(outer)).get(name)}
         notes = [f"{self.file}: ${name} is not set and was expanded to nothing" for name in dict.fromkeys(unset)]
         settings = self._settings()
         if len(settings) > _MAX_SETTINGS_BYTES:
@@ -109,6 +111,12 @@ class Configuration:
         if self.without_effect:
             notes.append(f"{self.file}: has no counterpart in graphdbg: {', '.join(self.without_effect)}")
         return notes + [f"{self.file}: {each}" for each in self.translation_notes]
+
+
+def _capture_variables(capture: Mapping[str, Any]) -> dict[str, str]:
+    """The variables that tell the agent how to write bundles."""
+    texts = {name: str(int(value)) if isinstance(value, bool) else str(value) for name, value in capture.items()}
+    return {f"GRAPHDBG_CAPTURE_{name.upper()}": text for name, text in texts.items()}
 
 
 def _without_actions(watchpoint: Any) -> Any:
