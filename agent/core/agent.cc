@@ -103,7 +103,8 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       deferred_(
           &nodes_, &checker_, &devices_,
           [this](Findings findings) { reporter_.Report(std::move(findings)); }),
-      bundle_requests_({&config_, &nodes_, &captures_, &bundle_writer_, &gate_}),
+      bundle_requests_(
+          {&config_, &nodes_, &captures_, &bundle_writer_, &gate_}),
       tensor_requests_({&host_, &devices_, &nodes_, &bindings_, &values_.kept(),
                         &values_.previous_bound(), &values_.previous_outputs(),
                         &requested_, &gate_, &outbox_, &bundle_requests_}),
@@ -115,16 +116,18 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                     findings.stop_at_step_end.clear();
                     reporter_.Report(std::move(findings));
                   }}),
-      link_({&config_, &nodes_, &watch_, &requested_, &outbox_, &gate_,
-             &tensor_requests_, &captures_, &rechecker_, &recordings_, &connection_},
-            {[this] { return live(); },
-             [this] {
-               return MakeHello(config_, identity_, incarnation_,
-                                devices_.first(), config_.wait && !running_);
-             },
-             [this] { UpdateInterest(); }, [this] { worker_.Wake(); },
-             [this](const v1::Finding& finding) { ReportServerFinding(finding); },
-             [this](const std::string& line) { Detach(line); }}),
+      link_(
+          {&config_, &nodes_, &watch_, &requested_, &outbox_, &gate_,
+           &tensor_requests_, &captures_, &rechecker_, &recordings_,
+           &connection_},
+          {[this] { return live(); },
+           [this] {
+             return MakeHello(config_, identity_, incarnation_,
+                              devices_.first(), config_.wait && !running_);
+           },
+           [this] { UpdateInterest(); }, [this] { worker_.Wake(); },
+           [this](const v1::Finding& finding) { ReportServerFinding(finding); },
+           [this](const std::string& line) { Detach(line); }}),
       transport_(std::move(transport)),
       worker_(kTick, [this] { Work(); }) {
   nodes_.set_on_change([this] {

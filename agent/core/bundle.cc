@@ -206,9 +206,10 @@ class Bundle {
   std::string ReproScript() const {
     const auto condition = hit_.find("condition");
     const bool named = condition != hit_.end() && condition->is_string();
-    std::string text = Comment(absl::StrCat(
-        named ? condition->get<std::string>() : "a hit", " at ", node_.name(), ":",
-        subject_.slot, ", step ", subject_.step, " of the job ", subject_.job));
+    std::string text = Comment(
+        absl::StrCat(named ? condition->get<std::string>() : "a hit", " at ",
+                     node_.name(), ":", subject_.slot, ", step ", subject_.step,
+                     " of the job ", subject_.job));
     for (const v1::SourceFrame& frame : node_.stack()) {
       if (!frame.user()) continue;
       text += Comment(absl::StrCat(frame.file(), ":", frame.line()));
@@ -226,7 +227,7 @@ class Bundle {
     for (size_t i = 0; i < tape.leaf_count; ++i) {
       const auto size = static_cast<uint64_t>(tape.leaves[i].shape[0]);
       tensors[tape.leaf_names[i]] = {{"dtype", "U8"},
-                                     {"shape", {size}},
+                                     {"shape", Json::array({size})},
                                      {"data_offsets", {bytes, bytes + size}}};
       bytes += size;
     }
@@ -252,7 +253,7 @@ class Bundle {
     }
     const std::vector<int64_t> shape(tensor->shape,
                                      tensor->shape + tensor->ndim);
-    expected_ = {{"dtype", dtype}, {"shape", shape}};
+    expected_ = {{"dtype", std::string(dtype)}, {"shape", shape}};
     if (bytes > kMaxExpectedBytes) {
       Sha256 digest;
       RETURN_IF_ERROR(ReadPieces(parts_.devices, *tensor,
@@ -263,9 +264,11 @@ class Bundle {
       expected_["sha256"] = digest.Finish();
       return Add(name, SafetensorsHeader(Json::object()));
     }
-    const std::string header = SafetensorsHeader(
-        {{"expected",
-          {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {0, bytes}}}}});
+    const std::string header =
+        SafetensorsHeader({{"expected",
+                            {{"dtype", std::string(dtype)},
+                             {"shape", shape},
+                             {"data_offsets", {0, bytes}}}}});
     RETURN_IF_ERROR(zip_.Begin(name, header.size() + bytes));
     RETURN_IF_ERROR(zip_.Write(header));
     RETURN_IF_ERROR(ReadPieces(
@@ -295,17 +298,16 @@ class Bundle {
     Json inputs = Json::array();
     for (const v1::Input& input : node.inputs()) {
       if (input.node_id() == 0) continue;
-      inputs.push_back(
-          absl::StrCat(parts_.nodes->InfoOf(input.node_id()).name, ":",
-                       input.slot()));
+      inputs.push_back(absl::StrCat(parts_.nodes->InfoOf(input.node_id()).name,
+                                    ":", input.slot()));
     }
     Json outputs = Json::array();
     for (const v1::Output& output : node.outputs()) {
-      outputs.push_back({{"slot", output.slot()},
-                         {"dtype", output.type().framework_dtype()},
-                         {"shape", std::vector<int64_t>(
-                                       output.type().shape().begin(),
-                                       output.type().shape().end())}});
+      outputs.push_back(
+          {{"slot", output.slot()},
+           {"dtype", output.type().framework_dtype()},
+           {"shape", std::vector<int64_t>(output.type().shape().begin(),
+                                          output.type().shape().end())}});
     }
     return {{"name", node.name()},
             {"op_type", node.op_type()},
@@ -360,20 +362,13 @@ class Bundle {
     for (const v1::SourceFrame& frame : node_.stack()) {
       stack.push_back(FrameJson(frame));
     }
-    return {{"format", kFormat},
-            {"level", "op"},
-            {"graphdbg", kVersion},
-            {"job", subject_.job},
-            {"rank", subject_.rank},
-            {"world_size", subject_.world_size},
-            {"step", subject_.step},
-            {"node", node_.name()},
-            {"slot", subject_.slot},
-            {"hit", hit_},
-            {"stack", std::move(stack)},
-            {"expected", expected_},
-            {"sources", sources_},
-            {"members", members_}};
+    return {{"format", kFormat},         {"level", "op"},
+            {"graphdbg", kVersion},      {"job", subject_.job},
+            {"rank", subject_.rank},     {"world_size", subject_.world_size},
+            {"step", subject_.step},     {"node", node_.name()},
+            {"slot", subject_.slot},     {"hit", hit_},
+            {"stack", std::move(stack)}, {"expected", expected_},
+            {"sources", sources_},       {"members", members_}};
   }
 
   const BundleWriter::Parts& parts_;
@@ -408,11 +403,10 @@ absl::Status BundleWriter::Write(const BundleSubject& subject,
       [](void* to, const graphdbg_tape* given) {
         auto* const result = static_cast<Context*>(to);
         const graphdbg_tape tape = CopySized(given);
-        result->status =
-            tape.error != nullptr
-                ? Fail(absl::StatusCode::kFailedPrecondition, tape.reason,
-                       tape.error)
-                : result->bundle.Write(tape);
+        result->status = tape.error != nullptr
+                             ? Fail(absl::StatusCode::kFailedPrecondition,
+                                    tape.reason, tape.error)
+                             : result->bundle.Write(tape);
       },
       &context);
   return context.status;

@@ -20,10 +20,9 @@ constexpr size_t kMaxFiles = 4;
 
 absl::StatusOr<int> OpenTemporary() {
   const char* const directory = std::getenv("TMPDIR");
-  std::string path =
-      absl::StrCat(directory != nullptr && *directory != '\0' ? directory
-                                                              : "/tmp",
-                   "/graphdbg-XXXXXX");
+  std::string path = absl::StrCat(
+      directory != nullptr && *directory != '\0' ? directory : "/tmp",
+      "/graphdbg-XXXXXX");
   const int file = mkostemp(path.data(), O_CLOEXEC);
   if (file < 0) {
     return wire::MakeError(
@@ -74,8 +73,8 @@ absl::StatusOr<std::shared_ptr<const BundleFile>> BundleRequests::Make(
   }
   // Takes the interpreter's lock, which the program may have while it waits
   // for the gate.
-  BundleSubject subject = parts_.captures->SubjectOf(node, request.slot(),
-                                                     request.bundle().step());
+  BundleSubject subject =
+      parts_.captures->SubjectOf(node, request.slot(), request.bundle().step());
   subject.hit = request.bundle().hit();
   ASSIGN_OR_RETURN(const int descriptor, OpenTemporary());
   // Closed on every path.

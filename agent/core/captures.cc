@@ -136,8 +136,8 @@ void Captures::OnHit(const v1::Hit& hit) {
       written_ + due_.size() >= parts_.config->bundles.keep) {
     return;
   }
-  due_.push_back({hit.node_id(), hit.slot(), hit.step(),
-                  HitJson(hit, found->second)});
+  due_.push_back(
+      {hit.node_id(), hit.slot(), hit.step(), HitJson(hit, found->second)});
   any_due_ = true;
 }
 
@@ -196,13 +196,17 @@ void Captures::WriteAll(uint64_t step) {
     uint32_t failed = 0;
     {
       MutexLock lock(&mu_);
-      path.ok() ? ++written_ : failed = ++failed_;
+      if (path.ok()) {
+        ++written_;
+      } else {
+        failed = ++failed_;
+      }
     }
     if (path.ok()) {
       parts_.notify(absl::StrCat("wrote ", *path));
     } else if (failed <= kMaxReportedFailures) {
-      parts_.notify(absl::StrCat("wrote no bundle of a hit: ",
-                                 path.status().message()));
+      parts_.notify(
+          absl::StrCat("wrote no bundle of a hit: ", path.status().message()));
     }
   }
 }

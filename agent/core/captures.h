@@ -41,7 +41,6 @@ class Captures {
   // "rule 'spike'". No effect for 0.
   void CaptureNext(uint32_t node, const std::string& cause)
       GRAPHDBG_EXCLUDES(mu_);
-  bool awaits(uint32_t node) const GRAPHDBG_EXCLUDES(mu_);
 
   // A watchpoint has a hit that counts. It is captured at the next call of
   // WriteDue in the same step.

@@ -446,8 +446,8 @@ Config ReadConfig(const Environment& environment,
               &config.bundles.directory);
   reader.Read({"GRAPHDBG_CAPTURE_KEEP"}, "a number of bundles", ParseSmallCount,
               &config.bundles.keep);
-  reader.Read({"GRAPHDBG_CAPTURE_UPSTREAM"}, "a number of ops",
-              ParseSmallCount, &config.bundles.upstream);
+  reader.Read({"GRAPHDBG_CAPTURE_UPSTREAM"}, "a number of ops", ParseSmallCount,
+              &config.bundles.upstream);
   reader.Read({"GRAPHDBG_CAPTURE_SOURCES"}, "0 or 1", ParseBool,
               &config.bundles.sources);
   reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);

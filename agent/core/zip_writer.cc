@@ -90,8 +90,8 @@ absl::Status FileError() {
 
 absl::Status WriteAt(int file, uint64_t offset, absl::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = pwrite(file, bytes.data(), bytes.size(),
-                                   static_cast<off_t>(offset));
+    const ssize_t written =
+        pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return FileError();
     offset += static_cast<uint64_t>(written);

@@ -144,9 +144,9 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
   response.headers.Set("X-Graphdbg-Overwritten",
                        first.overwritten ? "true" : "false");
   response.pieces_bytes = head.size() + bytes;
-  auto download = std::make_shared<Download>(
-      std::move(slot), job, std::move(query), std::move(first),
-      std::move(head), item_bytes);
+  auto download =
+      std::make_shared<Download>(std::move(slot), job, std::move(query),
+                                 std::move(first), std::move(head), item_bytes);
   response.next_piece = [download] { return download->Next(); };
   co_return response;
 }

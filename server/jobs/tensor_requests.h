@@ -45,11 +45,12 @@ class TensorRequests {
 
   // Calls `complete` once: at once with an error of the request, or later with
   // the answer. NOT_FOUND "unknown_node", "unknown_slot" or "unknown_rank",
-  // UNIMPLEMENTED "unsupported" for bundles, FAILED_PRECONDITION "not_captured", INVALID_ARGUMENT "bad_slice",
-  // PERMISSION_DENIED "not_allowed_by_job", UNAVAILABLE "job_gone",
-  // RESOURCE_EXHAUSTED "too_many_requests", "slice_too_large" or
-  // "out_of_memory_budget", DEADLINE_EXCEEDED "deadline_exceeded", INTERNAL
-  // "bad_answer", or the agent's own error.
+  // UNIMPLEMENTED "unsupported" for bundles, FAILED_PRECONDITION
+  // "not_captured", INVALID_ARGUMENT "bad_slice", PERMISSION_DENIED
+  // "not_allowed_by_job", UNAVAILABLE "job_gone", RESOURCE_EXHAUSTED
+  // "too_many_requests", "slice_too_large" or "out_of_memory_budget",
+  // DEADLINE_EXCEEDED "deadline_exceeded", INTERNAL "bad_answer", or the
+  // agent's own error.
   void Request(model::TensorQuery query, Completion complete);
 
   // Orders the rank to keep the node's outputs when it executes next, and to

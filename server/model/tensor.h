@@ -63,8 +63,8 @@ struct Statistics {
 
 // The bundle of a hit: its op and those that led to it, as a file.
 struct BundleQuery {
-  // All queries of the same bundle have the same. One without data makes it, and
-  // the others read slices of it.
+  // All queries of the same bundle have the same. One without data makes it,
+  // and the others read slices of it.
   std::string id;
   uint64_t step = 0;
   // The hit as JSON.

@@ -38,8 +38,8 @@ struct ActionRunner::Performer {
   }
 
   Task operator()(const model::LogAction&) const {
-    const std::string line = absl::StrCat(
-        trigger.source, " in step ", trigger.step, ": ", trigger.message);
+    const std::string line = absl::StrCat(trigger.source, " in step ",
+                                          trigger.step, ": ", trigger.message);
     (co_await job.PublishLog(trigger.rank, "warning", line)).IgnoreError();
     runner.Log(absl::StrCat("job ", job.id(), ": ", line));
   }

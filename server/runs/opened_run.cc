@@ -209,8 +209,7 @@ class OpenedRun::View final : public jobs::Job {
     co_return model::TensorHistory{std::move(history.tensor),
                                    std::move(history.points)};
   }
-  jobs::StatusTask CatchTensors(std::string, uint32_t,
-                                std::string) override {
+  jobs::StatusTask CatchTensors(std::string, uint32_t, std::string) override {
     return RefusedStatus();
   }
   jobs::Task<model::JobRecording> GetRecording() override {

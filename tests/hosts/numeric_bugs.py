@@ -1,4 +1,4 @@
-"""Two training steps of a model in which each module has another numeric bug."""
+"""Three training steps of a model in which each module has another numeric bug."""
 
 import torch
 from torch import nn
@@ -25,7 +25,7 @@ class GradientOfSqrt(nn.Module):
 
 class HalfOverflow(nn.Module):
     def forward(self, x):
-        return (x.half() * 3e4) * 7
+        return (x.half() * 1e4) * 7
 
 
 class InfinityInTheInput(nn.Module):
@@ -104,7 +104,7 @@ def main():
     model = Model()
     # The square of this gradient overflows in Adam.
     optimizer = torch.optim.Adam(model.layer.parameters(), lr=0.1)
-    for step in range(2):
+    for step in range(3):
         optimizer.zero_grad()
         loss = model(torch.randn(16, 32)).square().mean()
         loss.backward()

@@ -67,7 +67,9 @@ def _print(bundle: BundleFile) -> None:
         f"job {manifest.get('job')}, rank {manifest.get('rank')} of {manifest.get('world_size')}, "
         f"step {manifest.get('step')}",
     ]
-    lines += [f"  {_frame(frame)}" for frame in manifest.get("stack") or () if isinstance(frame, dict) and frame["user"]]
+    lines += [
+        f"  {_frame(frame)}" for frame in manifest.get("stack") or () if isinstance(frame, dict) and frame["user"]
+    ]
     lines += [f"{name:24} {size:>12,} bytes" for name, size in bundle.members.items()]
     for line in lines:
         print(visible(line))

@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Repeats the ops of a bundle and says whether the result is that of the job: same bits, same "
         "condition, other result, or does not fail. Executes nothing that the bundle contains. Needs PyTorch and "
         "safetensors.",
-        epilog="Exit codes: 0 same bits or same condition, 1 it does not fail here, 2 not a bundle, 3 it cannot run here.",
+        epilog="Exit codes: 0 same bits or condition, 1 it does not fail here, 2 not a bundle, 3 it cannot run here.",
     )
     parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="a file that ends in .graphdbg")
     parser.add_argument(

@@ -63,7 +63,8 @@ class _Run:
         self._began = time.monotonic()
         self._recorded = recorded
         self._actions = FindingActions()
-        self._process = JobProcess(command, server, _environment(options) | recorded.variables() | self._bundles.variables())
+        variables = _environment(options) | recorded.variables() | self._bundles.variables()
+        self._process = JobProcess(command, server, variables)
         # By id, in the order in which the jobs appeared.
         self._jobs: dict[str, JobFollower] = {}
         self._server_lost = False

@@ -294,8 +294,9 @@ StorageRef TapeCut::ValueAt(const TapedView& view, int64_t op) const {
 std::string TapeCut::WhyNot(const TapedOp& op) const {
   const std::string name = describe_(op.node).name;
   if (!op.complete) {
-    return name + " was not followed when it ran, so that what it was called "
-                  "with is not known";
+    return name +
+           " was not followed when it ran, so that what it was called "
+           "with is not known";
   }
   if (op.info->schema == nullptr) return name + " is compiled code";
   std::string why;
@@ -397,8 +398,7 @@ TapeCut::Memory TapeCut::MemoryAfter(c10::StorageImpl* storage,
   return {Kind::kMade, storage, op};
 }
 
-void TapeCut::Measure(const Memory& memory, const TapedView& view,
-                      int64_t op) {
+void TapeCut::Measure(const Memory& memory, const TapedView& view, int64_t op) {
   numbers_.emplace(memory, numbers_.size());
   if (memory.kind == Kind::kMade) return;
   Extent& extent = extents_[memory];
@@ -409,15 +409,13 @@ void TapeCut::Measure(const Memory& memory, const TapedView& view,
   int64_t last = 0;
   for (uint32_t i = 0; i < view.ndim; ++i) {
     const int64_t size = content_.dimensions[view.dimensions + i];
-    const int64_t stride =
-        content_.dimensions[view.dimensions + view.ndim + i];
+    const int64_t stride = content_.dimensions[view.dimensions + view.ndim + i];
     if (size == 0) return;
     last += (size - 1) * stride;
   }
   const auto item = static_cast<int64_t>(c10::elementSize(view.dtype));
   const int64_t begin = view.offset * item;
-  extent.begin =
-      std::min(extent.begin, begin - begin % kLeafAlignment);
+  extent.begin = std::min(extent.begin, begin - begin % kLeafAlignment);
   extent.end = std::max(extent.end, (view.offset + last + 1) * item);
 }
 
@@ -487,8 +485,8 @@ std::string TapeCut::OpText(int64_t number) {
   std::string out = "{\"op\":" + Quoted(name) +
                     ",\"node\":" + Quoted(node.name) + ",\"source\":";
   out += node.file.empty() ? "null"
-                           : "{\"file\":" + Quoted(node.file) + ",\"line\":" +
-                                 std::to_string(node.line) + "}";
+                           : "{\"file\":" + Quoted(node.file) +
+                                 ",\"line\":" + std::to_string(node.line) + "}";
   out += ",\"autocast\":";
   out += op.autocast == c10::ScalarType::Undefined
              ? "null"
@@ -498,8 +496,8 @@ std::string TapeCut::OpText(int64_t number) {
   for (size_t i = 0; i < op.values.end - op.values.begin; ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     if (i > 0) out += ',';
-    out += "{\"name\":" + Quoted(argument.name()) + ",\"keyword\":" +
-           (argument.kwarg_only() ? "true" : "false") +
+    out += "{\"name\":" + Quoted(argument.name()) +
+           ",\"keyword\":" + (argument.kwarg_only() ? "true" : "false") +
            ",\"value\":" + ArgumentText(number, i) + "}";
   }
   out += "],\"results\":[";
@@ -548,14 +546,14 @@ void TapeCut::SetExpected(int64_t target, const TapedView& view,
 void TapeCut::Run(uint32_t node, uint32_t slot, uint32_t upstream,
                   BundleTape* out) {
   int64_t target = static_cast<int64_t>(content_.ops.size()) - 1;
-  while (target >= 0 && (content_.ops[target].node != node ||
-                         !content_.ops[target].ended)) {
+  while (target >= 0 &&
+         (content_.ops[target].node != node || !content_.ops[target].ended)) {
     --target;
   }
   if (target < 0) {
     out->reason = "value_gone";
-    out->error = describe_(node).name +
-                 " is not an op that was followed in this step";
+    out->error =
+        describe_(node).name + " is not an op that was followed in this step";
     return;
   }
   const TapedOp& op = content_.ops[target];
@@ -608,8 +606,8 @@ void TapeCut::Run(uint32_t node, uint32_t slot, uint32_t upstream,
             ",\"bytes\":" + std::to_string(extent.end - begin) +
             ",\"device\":" + Quoted(extent.device.str()) + "}";
     if (!leaf) continue;
-    out->leaves.push_back({extent.source, name, begin, extent.end - begin,
-                           extent.device});
+    out->leaves.push_back(
+        {extent.source, name, begin, extent.end - begin, extent.device});
   }
   out->text = text + "]}\n";
   SetExpected(target, *slots[slot], out);

@@ -54,9 +54,9 @@ struct BundleTape {
 // Cuts the tape to the last execution of `node`, whose output `slot` is of
 // interest, and to at most `upstream` ops that made its inputs.
 //
-// A value that an op reads is saved if it still is in memory and no later op has
-// written to that memory. Otherwise the op that made it has to be repeated. Ops
-// whose results differ each time, or depend on other ranks, are not.
+// A value that an op reads is saved if it still is in memory and no later op
+// has written to that memory. Otherwise the op that made it has to be repeated.
+// Ops whose results differ each time, or depend on other ranks, are not.
 BundleTape CutTape(const Tape::Content& content, uint32_t node, uint32_t slot,
                    uint32_t upstream,
                    const std::function<TapedNode(uint32_t)>& describe);

@@ -33,8 +33,7 @@ bool IsFloating(graphdbg_dtype dtype) {
 }  // namespace
 
 void Execution::Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
-                      const OpInfo& op,
-                      c10::ArrayRef<c10::IValue> arguments) {
+                      const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {
   op_ = &op;
   node_ = node;
   interested_ = graphdbg_interest(agent, node) != 0;

@@ -104,8 +104,7 @@ void GiveTape(const BundleTape& tape,
     bytes.dtype = GRAPHDBG_UINT8;
     bytes.device = DeviceOf(leaf.device.type());
     bytes.device_id = leaf.device.has_index() ? leaf.device.index() : 0;
-    bytes.data = static_cast<const char*>(
-                     std::as_const(*leaf.storage).data()) +
+    bytes.data = static_cast<const char*>(std::as_const(*leaf.storage).data()) +
                  leaf.begin;
     bytes.ndim = 1;
     bytes.shape = &leaf.bytes;

@@ -148,10 +148,9 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
   if (!tensor.defined() || IsNumber(tensor)) return;
   c10::StorageImpl* const storage = PlainStorage(tensor);
   if (storage == nullptr) {
-    content_.views.push_back({WeakStorage(StorageRef()), 0, 0, 0,
-                              c10::ScalarType::Undefined,
-                              c10::Device(c10::DeviceType::CPU), index,
-                              element});
+    content_.views.push_back(
+        {WeakStorage(StorageRef()), 0, 0, 0, c10::ScalarType::Undefined,
+         c10::Device(c10::DeviceType::CPU), index, element});
     return;
   }
   const auto dimensions = static_cast<uint32_t>(content_.dimensions.size());
@@ -161,11 +160,10 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
                              sizes.end());
   content_.dimensions.insert(content_.dimensions.end(), strides.begin(),
                              strides.end());
-  content_.views.push_back({WeakStorage(StorageRef::reclaim_copy(storage)),
-                            tensor.storage_offset(), dimensions,
-                            static_cast<uint32_t>(sizes.size()),
-                            tensor.scalar_type(), tensor.device(), index,
-                            element});
+  content_.views.push_back(
+      {WeakStorage(StorageRef::reclaim_copy(storage)), tensor.storage_offset(),
+       dimensions, static_cast<uint32_t>(sizes.size()), tensor.scalar_type(),
+       tensor.device(), index, element});
 }
 
 void Tape::CopyOverwritten(const OpInfo& info,

@@ -115,9 +115,8 @@ class Tape {
   Range AddTensors(c10::ArrayRef<c10::IValue> values) GRAPHDBG_REQUIRES(mu_);
   void AddView(const at::TensorBase& tensor, uint32_t index, int32_t element)
       GRAPHDBG_REQUIRES(mu_);
-  void CopyOverwritten(const OpInfo& info,
-                       c10::ArrayRef<c10::IValue> arguments, uint32_t op)
-      GRAPHDBG_REQUIRES(mu_);
+  void CopyOverwritten(const OpInfo& info, c10::ArrayRef<c10::IValue> arguments,
+                       uint32_t op) GRAPHDBG_REQUIRES(mu_);
 
   mutable Mutex mu_;
   Content content_ GRAPHDBG_GUARDED_BY(mu_);

@@ -601,12 +601,13 @@ typedef struct graphdbg_replica {
 
 typedef struct graphdbg_replicas {
   uint32_t struct_size;
-  /* The name of the group, the same on all of its ranks. At most 4,096 bytes. */
+  /* The name of the group, the same on all of its ranks. At most 4,096 bytes.
+   */
   const char* group;
   /* The number of ranks in the group. */
   uint32_t group_size;
-  /* Digests of the same moment are compared. An ascending number, which is equal
-   * on all ranks when they have computed the same. */
+  /* Digests of the same moment are compared. An ascending number, which is
+   * equal on all ranks when they have computed the same. */
   uint64_t moment;
   const graphdbg_replica* replicas;
   /* At most 100,000. */

@@ -190,7 +190,7 @@ jobs::Task<model::TensorValue> FakeJob::Tensor(model::TensorQuery query) {
 }
 
 jobs::StatusTask FakeJob::CatchTensors(std::string node, uint32_t rank,
-                                         std::string) {
+                                       std::string) {
   asked_catch = {std::move(node), rank};
   co_return error;
 }

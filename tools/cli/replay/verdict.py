@@ -66,4 +66,6 @@ def _number(value: Any) -> float | None:
     """A number of the HTTP API, which may be written as a text."""
     if isinstance(value, (int, float)):
         return float(value)
-    return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}.get(value) if isinstance(value, str) else None
+    return (
+        {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}.get(value) if isinstance(value, str) else None
+    )

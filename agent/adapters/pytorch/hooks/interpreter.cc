@@ -60,9 +60,9 @@ int BeginsTraining(int trains, uint32_t* rank, uint32_t* world_size) {
 // The text that the function of graphdbg._environment returns; never freed.
 const char* DescribeEnvironment() {
   PyObject* const module = PyImport_ImportModule("graphdbg._environment");
-  PyObject* const text =
-      module == nullptr ? nullptr
-                        : PyObject_CallMethod(module, "describe", nullptr);
+  PyObject* const text = module == nullptr
+                             ? nullptr
+                             : PyObject_CallMethod(module, "describe", nullptr);
   const char* const utf8 =
       text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, nullptr);
   const char* const copy = utf8 == nullptr ? nullptr : strdup(utf8);
@@ -90,8 +90,8 @@ const char* Environment() {
 
 const graphdbg_interpreter* Interpreter() {
   static const graphdbg_interpreter interpreter = {
-      SourceStack,          BeginWait, EndWait,
-      Interrupted,          Terminate, BeginsTraining,
+      SourceStack,          BeginWait,   EndWait,
+      Interrupted,          Terminate,   BeginsTraining,
       /*tests_training=*/1, Environment,
   };
   return &interpreter;

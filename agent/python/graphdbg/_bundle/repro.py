@@ -27,7 +27,15 @@ _MAX_STORAGES = 1_000_000
 _MAX_DEPTH = 8
 # They open files, talk to other processes, or belong to the interpreter of TorchScript.
 _REFUSED_OPS = ("aten::from_file", "aten::save", "aten::open", "aten::format")
-_REFUSED_NAMESPACES = ("c10d", "_c10d_functional", "_c10d_functional_autograd", "prim", "profiler", "cuda", "static_runtime")
+_REFUSED_NAMESPACES = (
+    "c10d",
+    "_c10d_functional",
+    "_c10d_functional_autograd",
+    "prim",
+    "profiler",
+    "cuda",
+    "static_runtime",
+)
 
 
 class BadTape(Exception):
@@ -101,7 +109,8 @@ class Replay:
         if op["autocast"] is None or self._dtype is not None:
             return contextlib.nullcontext()
         device = next((each.device.type for each in self._storages if each is not None), "cpu")
-        return torch.autocast(device, dtype=_dtype(op["autocast"]))
+        autocast: contextlib.AbstractContextManager[Any] = torch.autocast(device, dtype=_dtype(op["autocast"]))
+        return autocast
 
     def _bind(self, described: Any, tensor: torch.Tensor) -> None:
         number = described["storage"]
@@ -333,7 +342,7 @@ def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two tensors have the same type, shape and bits."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
-    return torch.equal(_content(a), _content(b))
+    return bool(torch.equal(_content(a), _content(b)))
 
 
 def _content(tensor: torch.Tensor) -> torch.Tensor:
