@@ -17,6 +17,7 @@ from typing import Any
 import graphdbg
 import pytest
 from conftest import GRAPHDBG, HOSTS, Finished, Server, clean_environment
+from graphdbg.cli.client import Client
 from graphdbg.cli.replay.bundle_file import BadBundle, BundleFile
 from graphdbg.client import ApiError
 
@@ -174,6 +175,20 @@ def test_secrets_of_the_environment_are_not_captured(debug_run: Callable[..., Fi
         assert bundle.json("environment.json")["variables"]["NCCL_DEBUG"] == "WARN"
 
 
+def test_the_configuration_has_the_action_and_its_settings(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
+    watchpoint = {"condition": "nan", "patterns": ["forward/layer_norm/*"], "pause": "none", "actions": ["capture"]}
+    settings = {"to": str(tmp_path / "kept"), "keep": 1, "upstream": 0, "sources": False}
+    config = tmp_path / "job.json"
+    config.write_text(json.dumps({"watchpoints": [watchpoint], "capture": settings}))
+    run = debug_run("--no-wait", "--config", str(config), command=[sys.executable, str(BUGS_SCRIPT)])
+    assert run.code == 0, run.stderr
+    (file,) = run.result["artifacts"]
+    assert Path(file) == bundle_of(tmp_path / "kept", ORIGINS["layer_norm"]) and f"graphdbg: wrote {file}" in run.stderr
+    with BundleFile(Path(file)) as bundle:
+        assert [op["op"] for op in bundle.json("tape.json")["ops"]] == ["aten::log"]
+        assert bundle.manifest["sources"] == [] and not any(name.startswith("sources") for name in bundle.members)
+
+
 def test_at_most_three_bundles_are_written(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
     run = debug_run(
         *("--no-wait", "--on-hit", "continue", "--break-on", "nan", "--capture", str(tmp_path / "b")),
@@ -188,8 +203,8 @@ def test_a_bundle_is_downloaded_while_the_job_is_paused(
 ) -> None:
     start_job([sys.executable, str(BUGS_SCRIPT)], server.job_environment(GRAPHDBG_JOB="bugs"))
     server.wait_for_state("bugs", "paused", pause_reason="start")
-    job = graphdbg.connect(server.addresses["http_address"], token=(server.data_dir / "token").read_text().strip())
-    job = job.job("bugs")
+    token = (server.data_dir / "token").read_text().strip()
+    job = graphdbg.connect(server.addresses["http_address"], token=token).job("bugs")
     job.watch("nan", pause="node")
     job.continue_()
     server.wait_for_state("bugs", "paused", pause_reason="watchpoint")
@@ -207,7 +222,7 @@ def test_a_bundle_is_downloaded_while_the_job_is_paused(
         assert refused.value.status == 404
     viewer = server.client.post("/tokens", {"name": "eve", "role": "view"})["token"]
     with pytest.raises(ApiError) as forbidden:
-        graphdbg.connect(server.addresses["http_address"], token=viewer).client.download(path)
+        Client(server.addresses["http_address"], viewer).download(path)
     assert forbidden.value.status == 403
 
 
