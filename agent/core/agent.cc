@@ -181,6 +181,7 @@ void Agent::Dial() {
 void Agent::SetOwnWatchpoints() {
   for (const v1::SetWatchpoint& watchpoint : config_.record.watchpoints) {
     const absl::StatusOr<uint32_t> count = watch_.Set(watchpoint);
+    captures_.Set(watchpoint);
     if (!count.ok()) {
       LogToStderr(absl::StrCat("watchpoint ", watchpoint.id(),
                                " of the configuration cannot be checked: ",

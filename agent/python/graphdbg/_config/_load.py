@@ -97,7 +97,7 @@ class Configuration:
         if self.values.get("rules"):
             settings["collections"] = with_needs(self.values)
         if "watchpoints" in settings:
-            settings["watchpoints"] = [_without_actions(each) for each in settings["watchpoints"]]
+            settings["watchpoints"] = [_for_agent(each) for each in settings["watchpoints"]]
         return json.dumps(_finite(settings)) if settings else ""
 
     def notes(self) -> list[str]:
@@ -119,11 +119,12 @@ def _capture_variables(capture: Mapping[str, Any]) -> dict[str, str]:
     return {f"GRAPHDBG_CAPTURE_{name.upper()}": text for name, text in texts.items()}
 
 
-def _without_actions(watchpoint: Any) -> Any:
-    """A watchpoint without its actions, whose addresses are not for the job's environment."""
+def _for_agent(watchpoint: Any) -> Any:
+    """A watchpoint with the only action of agents. Addresses of others are not for the job's environment."""
     if not isinstance(watchpoint, Mapping):
         return watchpoint
-    return {key: value for key, value in watchpoint.items() if key != "actions"}
+    fields = {key: value for key, value in watchpoint.items() if key != "actions"}
+    return fields | ({"actions": ["capture"]} if "capture" in (watchpoint.get("actions") or ()) else {})
 
 
 def _finite(value: Any) -> Any:
