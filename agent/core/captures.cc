@@ -136,6 +136,13 @@ void Captures::OnHit(const v1::Hit& hit) {
       written_ + due_.size() >= parts_.config->bundles.keep) {
     return;
   }
+  for (const Due& due : due_) {
+    // Several watchpoints have hit the same value.
+    if (due.node == hit.node_id() && due.slot == hit.slot() &&
+        due.step == hit.step()) {
+      return;
+    }
+  }
   due_.push_back(
       {hit.node_id(), hit.slot(), hit.step(), HitJson(hit, found->second)});
   any_due_ = true;

@@ -28,7 +28,7 @@ ORIGINS = {
     "log_softmax": "forward/log_softmax/log",
     "division": "forward/division/div",
     "sqrt": "backward/sqrt/div",
-    "half": "forward/half/mul_1",
+    "narrow": "forward/narrow/mul_1",
     "input": "forward/input/sub",
     "layer_norm": "forward/layer_norm/log",
     "power": "forward/power/pow",
@@ -104,7 +104,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def test_a_larger_type_shows_whether_the_type_is_the_cause(captured: Path) -> None:
-    file = str(bundle_of(captured, ORIGINS["half"]))
+    file = str(bundle_of(captured, ORIGINS["narrow"]))
     for dtype, code, verdict in [("float64", 1, "does not fail"), ("float16", 0, "same condition")]:
         replay = graphdbg_program("replay", "--json", "--dtype", dtype, "--threads", "1", file)
         assert replay.returncode == code, replay.stderr

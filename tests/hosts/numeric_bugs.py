@@ -75,7 +75,7 @@ BUGS = {
     "log_softmax": LogOfSoftmax,
     "division": Division,
     "sqrt": GradientOfSqrt,
-    "half": HalfOverflow,
+    "narrow": HalfOverflow,
     "input": InfinityInTheInput,
     "layer_norm": LogOfLayerNorm,
     "power": PowerOfEmbedding,

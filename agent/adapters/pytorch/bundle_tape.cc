@@ -216,9 +216,12 @@ class TapeCut {
   std::string WhyNot(const TapedOp& op) const;
   bool GivesTheSame(const TapedOp& op) const;
   bool Repeat(int64_t op);
+  // Has up to `upstream` ops before the last one repeated as well.
   void Extend(size_t upstream);
-  // The newest op that could be repeated as well; -1 if there is none.
-  int64_t NextUpstream() const;
+  // The newest op that made a value which would be saved; -1 if there is none.
+  int64_t NewestWriter(const std::set<int64_t>& refused) const;
+  // Whether an op can be repeated with at most `room` ops, which are added.
+  bool CanRepeat(int64_t number, size_t room, std::set<int64_t>* added) const;
   void Fail(int64_t op, const TapedView& view);
 
   Memory MemoryRead(c10::StorageImpl* storage, int64_t op) const;
@@ -353,31 +356,49 @@ bool TapeCut::Repeat(int64_t number) {
   return true;
 }
 
-int64_t TapeCut::NextUpstream() const {
-  int64_t best = -1;
+int64_t TapeCut::NewestWriter(const std::set<int64_t>& refused) const {
+  int64_t newest = -1;
   for (const int64_t number : repeated_) {
     const TapedOp& op = content_.ops[number];
     ForEach(op.tensors, [&](const TapedView& view) {
       if (OutOnly(op, view)) return;
       const int64_t writer = WriterBefore(view.address(), number);
-      if (writer <= best || IsRepeated(writer)) return;
-      const TapedOp& made = content_.ops[writer];
-      if (!GivesTheSame(made) || made.info->fills) return;
-      bool given = made.tensors.begin != made.tensors.end;
-      ForEach(made.tensors, [&](const TapedView& input) {
-        given &= !Written(made, input) && IsGiven(input, writer);
-      });
-      if (given) best = writer;
+      if (IsRepeated(writer) || refused.count(writer) > 0) return;
+      newest = std::max(newest, writer);
     });
   }
-  return best;
+  return newest;
+}
+
+bool TapeCut::CanRepeat(int64_t number, size_t room,
+                        std::set<int64_t>* added) const {
+  if (IsRepeated(number) || added->count(number) > 0) return true;
+  const TapedOp& op = content_.ops[number];
+  if (added->size() == room || op.info->fills ||
+      op.tensors.begin == op.tensors.end || !GivesTheSame(op)) {
+    return false;
+  }
+  added->insert(number);
+  bool can = true;
+  ForEach(op.tensors, [&](const TapedView& view) {
+    if (!can || ValueAt(view, number) != nullptr) return;
+    const int64_t writer = WriterBefore(view.address(), number);
+    can = !Written(op, view) && writer >= 0 && CanRepeat(writer, room, added);
+  });
+  return can;
 }
 
 void TapeCut::Extend(size_t upstream) {
+  std::set<int64_t> refused;
   while (repeated_.size() <= upstream) {
-    const int64_t next = NextUpstream();
+    const int64_t next = NewestWriter(refused);
     if (next < 0) return;
-    repeated_.insert(next);
+    std::set<int64_t> added;
+    if (CanRepeat(next, upstream + 1 - repeated_.size(), &added)) {
+      repeated_.insert(added.begin(), added.end());
+    } else {
+      refused.insert(next);
+    }
   }
 }
 
