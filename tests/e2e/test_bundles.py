@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import stat
@@ -308,7 +309,8 @@ def damaged(name: str, content: bytes, file: Path) -> None:
     elif name == "no_directory":
         content = content[:-30]
     elif name == "other_bytes":
-        place = content.index(b"leaves.safetensors") + 400
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            place = archive.getinfo("leaves.safetensors").header_offset + 400
         content = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
     elif name == "lying_size":
         place = content.rindex(b"tape.json") - 46
