@@ -70,6 +70,9 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                    },
                    [this] { UpdateInterest(); },
                    [this] { worker_.Wake(); }}),
+      bundle_writer_({&host_, &devices_, &nodes_}),
+      captures_({&config_, &host_, &nodes_, &bundle_writer_,
+                 [this](const std::string& line) { Notify(line); }}),
       connection_(ServerAddress(config_)),
       values_({&host_, &nodes_, &bindings_, &requested_, &devices_},
               config_.tensor_budget_bytes, config_.partial_memory),
@@ -87,6 +90,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       reporter_(
           &outbox_, &statistics_, &watch_.limits(),
           [this](const v1::Hit& hit) {
+            captures_.OnHit(hit);
             if (const auto recorder = recordings_.recorders().current()) {
               recorder->Hit(hit);
             }
@@ -99,9 +103,11 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       deferred_(
           &nodes_, &checker_, &devices_,
           [this](Findings findings) { reporter_.Report(std::move(findings)); }),
+      bundle_requests_(
+          {&config_, &nodes_, &captures_, &bundle_writer_, &gate_}),
       tensor_requests_({&host_, &devices_, &nodes_, &bindings_, &values_.kept(),
                         &values_.previous_bound(), &values_.previous_outputs(),
-                        &requested_, &gate_, &outbox_}),
+                        &requested_, &gate_, &outbox_, &bundle_requests_}),
       rechecker_({&host_, &nodes_, &bindings_, &values_.kept(),
                   &values_.previous_bound(), &values_.previous_outputs(),
                   &watch_, &checker_, &gate_, &outbox_,
@@ -110,16 +116,18 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                     findings.stop_at_step_end.clear();
                     reporter_.Report(std::move(findings));
                   }}),
-      link_({&config_, &nodes_, &watch_, &requested_, &outbox_, &gate_,
-             &tensor_requests_, &rechecker_, &recordings_, &connection_},
-            {[this] { return live(); },
-             [this] {
-               return MakeHello(config_, identity_, incarnation_,
-                                devices_.first(), config_.wait && !running_);
-             },
-             [this] { UpdateInterest(); }, [this] { worker_.Wake(); },
-             [this](const v1::Finding& finding) { ReportServerFinding(finding); },
-             [this](const std::string& line) { Detach(line); }}),
+      link_(
+          {&config_, &nodes_, &watch_, &requested_, &outbox_, &gate_,
+           &tensor_requests_, &captures_, &rechecker_, &recordings_,
+           &connection_},
+          {[this] { return live(); },
+           [this] {
+             return MakeHello(config_, identity_, incarnation_,
+                              devices_.first(), config_.wait && !running_);
+           },
+           [this] { UpdateInterest(); }, [this] { worker_.Wake(); },
+           [this](const v1::Finding& finding) { ReportServerFinding(finding); },
+           [this](const std::string& line) { Detach(line); }}),
       transport_(std::move(transport)),
       worker_(kTick, [this] { Work(); }) {
   nodes_.set_on_change([this] {
@@ -173,6 +181,7 @@ void Agent::Dial() {
 void Agent::SetOwnWatchpoints() {
   for (const v1::SetWatchpoint& watchpoint : config_.record.watchpoints) {
     const absl::StatusOr<uint32_t> count = watch_.Set(watchpoint);
+    captures_.Set(watchpoint);
     if (!count.ok()) {
       LogToStderr(absl::StrCat("watchpoint ", watchpoint.id(),
                                " of the configuration cannot be checked: ",

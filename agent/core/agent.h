@@ -35,6 +35,7 @@
 #include "absl/strings/string_view.h"
 #include "agent/core/bindings.h"
 #include "agent/core/bound_tensor_checker.h"
+#include "agent/core/captures.h"
 #include "agent/core/checker.h"
 #include "agent/core/config.h"
 #include "agent/core/deferred_checks.h"
@@ -193,6 +194,8 @@ class Agent final {
   StatisticsRecorder statistics_;
   ExecutionCounter counter_;
   RecordingControl recordings_;
+  BundleWriter bundle_writer_;
+  Captures captures_;
   FailedOp failed_op_;
   ServerConnection connection_;
   ValueKeeper values_;
@@ -204,6 +207,7 @@ class Agent final {
   UndecidedInfinities undecided_;
   BoundTensorChecker bound_checker_;
   DeferredChecks deferred_;
+  BundleRequests bundle_requests_;
   TensorRequests tensor_requests_;
   Rechecker rechecker_;
   ServerLink link_;

@@ -156,6 +156,8 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   }
   std::vector<uint32_t> stops;
   if (!findings.empty()) stops = reporter_.Report(std::move(findings));
+  captures_.Executed(raw.node, point.step);
+  captures_.WriteDue(point.step);
   if (stops.empty() && !interest_.every_node_stops() && !facts->has(kAwaited)) {
     return GRAPHDBG_OK;
   }
@@ -186,6 +188,7 @@ graphdbg_status Agent::StepEnd() {
   reporter_.ReportStatistics(step);
   std::vector<uint32_t> stops = reporter_.Report(std::move(findings));
   for (uint32_t id : reporter_.TakeStepEndStops()) stops.push_back(id);
+  captures_.WriteDue(step);
   if (config_.world_size > 1) ReportOrigin(step);
   if (const auto recorder = recordings_.recorders().current()) {
     recorder->EndStep(step);

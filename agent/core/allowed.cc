@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/wire/error.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -27,6 +28,16 @@ absl::Status CheckView(const Allowed& allowed, absl::string_view action,
                    "\": GRAPHDBG_REDACT in the job's environment matches it"));
 }
 
+// A bundle has the values of other nodes, too.
+absl::Status CheckBundle(const Allowed& allowed, absl::string_view node) {
+  RETURN_IF_ERROR(CheckView(allowed, "reading values", node));
+  if (allowed.redacted.words() == 0) return absl::OkStatus();
+  return wire::MakeError(
+      absl::StatusCode::kPermissionDenied, "not_allowed_by_job",
+      "the job's owner does not allow bundles, which have the values of "
+      "several tensors: GRAPHDBG_REDACT is set in the job's environment");
+}
+
 }  // namespace
 
 absl::Status CheckAllowed(const Allowed& allowed,
@@ -39,6 +50,9 @@ absl::Status CheckAllowed(const Allowed& allowed,
     case v1::ServerMessage::kSetWatchpoint:
       return Check(allowed.control, "setting watchpoints", "control");
     case v1::ServerMessage::kTensorRequest:
+      if (message.tensor_request().has_bundle()) {
+        return CheckBundle(allowed, message.tensor_request().node());
+      }
       if (!message.tensor_request().want_data()) break;
       return CheckView(allowed, "reading values",
                        message.tensor_request().node());

@@ -60,6 +60,12 @@ std::optional<uint64_t> ParseCount(absl::string_view text) {
   return count;
 }
 
+std::optional<uint32_t> ParseSmallCount(absl::string_view text) {
+  uint32_t count;
+  if (!absl::SimpleAtoi(text, &count)) return std::nullopt;
+  return count;
+}
+
 std::optional<OnDisconnect> ParseOnDisconnect(absl::string_view text) {
   if (text == "resume") return OnDisconnect::kResume;
   if (text == "hold") return OnDisconnect::kHold;
@@ -437,6 +443,14 @@ Config ReadConfig(const Environment& environment,
   reader.Read({"GRAPHDBG_TENSOR_BUDGET"}, "a size in bytes, such as 2GiB",
               ParseBytes, &config.tensor_budget_bytes);
   reader.Read({"GRAPHDBG_OVERVIEW"}, "0 or 1", ParseBool, &config.overview);
+  reader.Read({"GRAPHDBG_CAPTURE_TO"}, "a directory", text,
+              &config.bundles.directory);
+  reader.Read({"GRAPHDBG_CAPTURE_KEEP"}, "a number of bundles", ParseSmallCount,
+              &config.bundles.keep);
+  reader.Read({"GRAPHDBG_CAPTURE_UPSTREAM"}, "a number of ops", ParseSmallCount,
+              &config.bundles.upstream);
+  reader.Read({"GRAPHDBG_CAPTURE_SOURCES"}, "0 or 1", ParseBool,
+              &config.bundles.sources);
   reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);
   reader.Read({"GRAPHDBG_STEPS"}, "a number of steps", ParseCount,
               &config.step_limit);

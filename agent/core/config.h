@@ -11,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "agent/core/allowed.h"
+#include "agent/core/bundle_settings.h"
 #include "agent/core/record_settings.h"
 
 namespace graphdbg::agent {
@@ -50,6 +51,7 @@ struct Config {
   RecordSettings record;
   // The server gets the overview of the job.
   bool overview = true;
+  BundleSettings bundles;
   // There is no server: the job is only recorded.
   bool serverless = false;
 

@@ -64,6 +64,22 @@ class Host {
                : nullptr;
   }
 
+  bool can_capture() const { return host_.capture != nullptr; }
+  // See graphdbg_host; can_capture() must be true.
+  void Capture(uint32_t node, uint32_t slot, uint32_t upstream,
+               void (*take)(void* context, const graphdbg_tape* tape),
+               void* context) const {
+    host_.capture(host_.user, node, slot, upstream, take, context);
+  }
+
+  // A JSON object that describes the program's software; empty if unknown. May
+  // take the interpreter's lock.
+  const char* Environment() const {
+    const char* const text =
+        host_.environment ? host_.environment(host_.user) : nullptr;
+    return text != nullptr ? text : "";
+  }
+
   // Returns false if the program does not know its rank.
   bool Place(uint32_t* rank, uint32_t* world_size) const {
     return host_.place && host_.place(host_.user, rank, world_size) == 0;

@@ -475,6 +475,13 @@ NodeTable::LastExecution NodeTable::LastExecutionOf(uint32_t id) const {
   return {record.order, record.flags, record.inputs};
 }
 
+v1::Node NodeTable::NodeOf(uint32_t id) const {
+  MutexLock lock(&mu_);
+  v1::Node node;
+  Fill(id, &node);
+  return node;
+}
+
 NodeTable::Scope NodeTable::ScopeOf(uint32_t id) const {
   MutexLock lock(&mu_);
   const Record& record = At(id);

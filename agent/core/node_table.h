@@ -139,6 +139,8 @@ class NodeTable {
   uint32_t Find(absl::string_view name) const;
   // The node must exist.
   Info InfoOf(uint32_t id) const;
+  // Everything that is known of a node, which must exist.
+  v1::Node NodeOf(uint32_t id) const;
   // The node must exist.
   Scope ScopeOf(uint32_t id) const;
   // The innermost frame in the user's code from which the node was declared, or

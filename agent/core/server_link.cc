@@ -91,6 +91,7 @@ void ServerLink::Handle(const v1::ServerMessage& message) {
       return OnSetWatchpoint(message.set_watchpoint());
     case v1::ServerMessage::kRemoveWatchpoint:
       parts_.watch->Remove(message.remove_watchpoint().id());
+      parts_.captures->Remove(message.remove_watchpoint().id());
       return callbacks_.update_interest();
     case v1::ServerMessage::kTensorRequest:
       parts_.tensor_requests->Add(message.tensor_request(), absl::OkStatus());
@@ -183,13 +184,17 @@ void ServerLink::OnContinueTo(const v1::Command& command) {
 }
 
 void ServerLink::OnCatchTensor(const v1::CatchTensor& request) {
-  parts_.requested->Catch(parts_.nodes->Find(request.node()),
-                          parts_.gate->needs().pauses);
+  const uint32_t node = parts_.nodes->Find(request.node());
+  parts_.requested->Catch(node, parts_.gate->needs().pauses);
+  if (!request.capture().empty()) {
+    parts_.captures->CaptureNext(node, request.capture());
+  }
   callbacks_.update_interest();
 }
 
 void ServerLink::OnSetWatchpoint(const v1::SetWatchpoint& watchpoint) {
   const absl::StatusOr<uint32_t> count = parts_.watch->Set(watchpoint);
+  parts_.captures->Set(watchpoint);
   callbacks_.update_interest();
   PutWatchpointStatus(watchpoint, count);
 }

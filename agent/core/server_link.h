@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "agent/core/captures.h"
 #include "agent/core/config.h"
 #include "agent/core/gate.h"
 #include "agent/core/link.h"
@@ -39,6 +40,7 @@ class ServerLink final : public Link {
     Outbox* outbox;
     Gate* gate;
     TensorRequests* tensor_requests;
+    Captures* captures;
     Rechecker* rechecker;
     RecordingControl* recordings;
     ServerConnection* connection;

@@ -203,7 +203,42 @@ bool TensorRequests::ServeOne() {
   return true;
 }
 
+absl::Status TensorRequests::ServeBundle(const Pending& pending) {
+  const v1::TensorRequest& request = pending.request;
+  if (parts_.bundles == nullptr) return Unreadable();
+  ASSIGN_OR_RETURN(const std::shared_ptr<const BundleFile> file,
+                   parts_.bundles->Find(request));
+  const std::vector<int64_t> shape = {static_cast<int64_t>(file->bytes())};
+  ASSIGN_OR_RETURN(const Slice slice, ResolveSlice(request, shape));
+  if (request.want_data()) RETURN_IF_ERROR(CheckSize(request, slice, 1));
+  const auto end = static_cast<uint64_t>(slice[0].start + slice[0].count);
+  auto next = static_cast<uint64_t>(slice[0].start);
+  v1::TensorData piece;
+  v1::TensorData::Header& header = *piece.mutable_header();
+  header.mutable_type()->set_dtype(v1::DTYPE_UINT8);
+  header.mutable_type()->add_shape(shape[0]);
+  header.add_slice_shape(slice[0].count);
+  header.set_step(request.bundle().step());
+  if (!request.want_data()) next = end;
+  header.set_total_bytes(end - next);
+  for (bool last = false; !last;) {
+    piece.set_request_id(request.request_id());
+    const uint64_t size = std::min<uint64_t>(end - next, wire::kMaxChunkBytes);
+    RETURN_IF_ERROR(file->Read(next, size, piece.mutable_data()));
+    next += size;
+    last = next == end;
+    piece.set_last(last);
+    if (!parts_.outbox->PutTensor(std::move(piece), pending.stream) ||
+        Cancelled(request.request_id())) {
+      break;
+    }
+    piece = v1::TensorData();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TensorRequests::Serve(const Pending& pending) {
+  if (pending.request.has_bundle()) return ServeBundle(pending);
   Value value;
   RETURN_IF_ERROR(Find(pending.request, &value));
   v1::TensorData first;

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "agent/base/mutex.h"
 #include "agent/core/bindings.h"
+#include "agent/core/bundle_requests.h"
 #include "agent/core/devices.h"
 #include "agent/core/gate.h"
 #include "agent/core/host.h"
@@ -45,6 +46,8 @@ class TensorRequests {
     RequestedNodes* requested;
     Gate* gate;
     Outbox* outbox;
+    // Null: there are no bundles.
+    BundleRequests* bundles = nullptr;
   };
   explicit TensorRequests(const Parts& parts) : parts_(parts) {}
 
@@ -69,6 +72,7 @@ class TensorRequests {
   class PieceReader;
 
   absl::Status Serve(const Pending& pending);
+  absl::Status ServeBundle(const Pending& pending);
   absl::Status Find(const v1::TensorRequest& request, Value* value);
   // The error that explains why there is no value of the node.
   absl::Status NotKept(const v1::TensorRequest& request, uint32_t node) const;

@@ -1,7 +1,9 @@
 #include "agent/core/watchpoint_json.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -103,6 +105,10 @@ absl::Status ReadWatchpointJson(const Json& json,
   for (const auto category : lists.categories) {
     selection->add_categories(static_cast<v1::NodeCategory>(category));
   }
+  std::vector<std::string> actions;
+  RETURN_IF_ERROR(ReadTexts(json, "actions", &actions));
+  watchpoint->set_capture(
+      std::find(actions.begin(), actions.end(), "capture") != actions.end());
   if (const Json* const enabled = Find(json, "enabled")) {
     watchpoint->set_enabled(*enabled != false);
   }

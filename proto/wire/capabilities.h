@@ -39,6 +39,9 @@ inline constexpr char kRecording2[] = "recording/2";
 // SetWatchpoint.ignore_count and .once.
 inline constexpr char kCountedHits[] = "watchpoints/counted";
 
+// TensorRequest.bundle, SetWatchpoint.capture and CatchTensor.capture.
+inline constexpr char kBundles1[] = "bundles/1";
+
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);
 

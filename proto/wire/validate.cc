@@ -310,7 +310,9 @@ absl::Status Check(const v1::TensorRequest& request) {
       AtMost("tensor_request.slot", request.slot(), kMaxNodeEdges),
       AtMost("number of tensor_request.slice",
              static_cast<uint64_t>(request.slice_size()), kMaxDimensions),
-      Name("tensor_request.slice_text", request.slice_text()));
+      Name("tensor_request.slice_text", request.slice_text()),
+      Name("tensor_request.bundle.id", request.bundle().id()),
+      Text("tensor_request.bundle.hit", request.bundle().hit()));
 }
 
 absl::Status Check(const v1::RecordingStatus& status) {

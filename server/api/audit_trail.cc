@@ -42,6 +42,7 @@ constexpr Row kTable[] = {
     {"POST", "/jobs/{job}/findings", "report_findings", true},
     {"GET", "/jobs/{job}/tensor", "read_values", true},
     {"GET", "/jobs/{job}/tensor/download", "download_tensor"},
+    {"GET", "/jobs/{job}/hits/{hit}/bundle", "download_bundle"},
     {"POST", "/runs/{run}/checks", "start_check"},
     {"DELETE", "/runs/{run}/checks/{check}", "end_check"},
     {"POST", "/runs/{run}/rules", "add_run_rules"},

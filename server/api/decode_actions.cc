@@ -18,6 +18,7 @@ std::optional<model::Action> WithDefaults(std::string_view kind) {
   if (kind == "stop") return model::StopAction();
   if (kind == "log") return model::LogAction();
   if (kind == "record") return model::RecordAction();
+  if (kind == "capture") return model::CaptureAction();
   return std::nullopt;
 }
 
@@ -27,6 +28,9 @@ std::string_view NameOf(const model::Action& action) {
     std::string_view operator()(const model::StopAction&) { return "stop"; }
     std::string_view operator()(const model::LogAction&) { return "log"; }
     std::string_view operator()(const model::RecordAction&) { return "record"; }
+    std::string_view operator()(const model::CaptureAction&) {
+      return "capture";
+    }
   };
   return std::visit(Name(), action);
 }
@@ -37,11 +41,8 @@ std::string WhyNot(const std::string& kind) {
     return "has the action " + kind +
            ", which only the configuration file of `graphdbg run` may contain";
   }
-  if (kind == "capture") {
-    return "has the action capture, which needs bundles of captured hits; this "
-           "version writes none";
-  }
-  return "is '" + kind + "', which is not one of pause, stop, log, record";
+  return "is '" + kind +
+         "', which is not one of pause, stop, log, record, capture";
 }
 
 model::Action ReadRecord(BodyReader& body) {

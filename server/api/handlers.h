@@ -88,6 +88,7 @@ Answer AddJobRules(const Services&, const http::Request&, const JobPtr&);
 Answer DeleteJobRule(const Services&, const http::Request&, const JobPtr&);
 Answer ReportJobFindings(const Services&, const http::Request&, const JobPtr&);
 Answer ListJobFindings(const Services&, const http::Request&, const JobPtr&);
+Answer DownloadBundle(const Services&, const http::Request&, const JobPtr&);
 Answer CatchTensors(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorStatistics(const Services&, const http::Request&,
                            const JobPtr&);

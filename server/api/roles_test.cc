@@ -52,6 +52,7 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"GET /jobs/{job}/tensor/histogram", "view"},
       {"GET /jobs/{job}/tensor/history", "view"},
       {"GET /jobs/{job}/tensor/download", "view"},
+      {"GET /jobs/{job}/hits/{hit}/bundle", "control"},
       {"GET /jobs/{job}/tensor/compare", "view"},
       {"POST /conditions/check", "control"},
       {"POST /graphs", "control"},

@@ -24,6 +24,7 @@ namespace asio = boost::asio;
 const std::string kBase = "/api/v1";
 const std::string kJob = kBase + "/jobs/{job}";
 const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
+const std::string kBundle = kJob + "/hits/{hit}/bundle";
 const std::string kRecording = kJob + "/recording";
 const std::string kRun = kBase + "/runs/{run}";
 const std::string kCheck = kRun + "/checks/{check}";
@@ -79,7 +80,7 @@ void AddRoutesOfRuns(std::vector<Route>& routes) {
   for (const Route& route : routes) {
     const bool reads = route.method == "GET" &&
                        std::holds_alternative<JobOperation>(route.operation);
-    if (!reads || route.path == kRecording) continue;
+    if (!reads || route.path == kRecording || route.path == kBundle) continue;
     Route copy = route;
     copy.path = kRun + route.path.substr(kJob.size());
     if (exists(copy.path)) continue;
@@ -170,6 +171,7 @@ std::vector<Route> MakeRoutes() {
        kView,
        {"watchpoint", "rank", "step", "node", "limit", "cursor"},
        ListHits},
+      {"GET", kBundle, kControl, {}, DownloadBundle},
       {"GET", kJob + "/tensors", kView, {"node", "rank"}, ListTensors},
       {"GET",
        kJob + "/tensor",

@@ -4,13 +4,13 @@
 // being sent to the client. The server never holds more than two slices, a slow
 // client does not block the job's stream, and the job sends no data that is not
 // needed.
-#include <atomic>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
+#include "server/api/download_slot.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_arguments.h"
 #include "server/base/error.h"
@@ -27,34 +27,13 @@ using tensor::FileFormat;
 
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 constexpr size_t kMaxFileNameBytes = 150;
-// Each download may hold two pieces for as long as its client is connected.
-constexpr uint32_t kMaxDownloads = 64;
-
-// Counts a download while it is in progress.
-class DownloadSlot {
- public:
-  explicit DownloadSlot(std::atomic<uint32_t>& used)
-      : used_(used), number_(++used) {}
-  ~DownloadSlot() { --used_; }
-  DownloadSlot(const DownloadSlot&) = delete;
-  DownloadSlot& operator=(const DownloadSlot&) = delete;
-
-  bool available() const { return number_ <= kMaxDownloads; }
-
- private:
-  std::atomic<uint32_t>& used_;
-  const uint32_t number_;
-};
 
 class Download {
  public:
   // `first` is the tensor without its elements, `head` the file's header.
-  // `memory` counts the pieces that the download holds.
-  Download(std::unique_ptr<DownloadSlot> slot, MemoryBudget::Reservation memory,
-           JobPtr job, TensorQuery query, TensorValue first, std::string head,
-           uint64_t item_bytes)
+  Download(std::unique_ptr<DownloadSlot> slot, JobPtr job, TensorQuery query,
+           TensorValue first, std::string head, uint64_t item_bytes)
       : slot_(std::move(slot)),
-        memory_(std::move(memory)),
         job_(std::move(job)),
         query_(std::move(query)),
         first_(std::move(first)),
@@ -86,7 +65,6 @@ class Download {
   }
 
   const std::unique_ptr<DownloadSlot> slot_;
-  const MemoryBudget::Reservation memory_;
   const JobPtr job_;
   const TensorQuery query_;
   const TensorValue first_;
@@ -139,20 +117,8 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
   const FileFormat format = ReadFormat(arguments);
   CO_RETURN_IF_ERROR(arguments.status());
 
-  auto slot = std::make_unique<DownloadSlot>(services.counters.downloads);
-  if (!slot->available()) {
-    co_return Error(absl::StatusCode::kResourceExhausted, "too_many_downloads",
-                    absl::StrCat("the limit of ", kMaxDownloads,
-                                 " concurrent downloads is reached; try again "
-                                 "when one has finished"));
-  }
-  MemoryBudget::Reservation memory;
-  if (services.memory != nullptr) {
-    // One piece is being sent while the job sends the next.
-    CO_ASSIGN_OR_RETURN(
-        memory,
-        services.memory->Reserve(MemoryAccount::kResponses, 2 * kPieceBytes));
-  }
+  CO_ASSIGN_OR_RETURN(std::unique_ptr<DownloadSlot> slot,
+                      DownloadSlot::Take(services, kPieceBytes));
   TensorQuery about = query;
   about.want_data = false;
   CO_ASSIGN_OR_RETURN(TensorValue first,
@@ -178,9 +144,9 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
   response.headers.Set("X-Graphdbg-Overwritten",
                        first.overwritten ? "true" : "false");
   response.pieces_bytes = head.size() + bytes;
-  auto download = std::make_shared<Download>(
-      std::move(slot), std::move(memory), job, std::move(query),
-      std::move(first), std::move(head), item_bytes);
+  auto download =
+      std::make_shared<Download>(std::move(slot), job, std::move(query),
+                                 std::move(first), std::move(head), item_bytes);
   response.next_piece = [download] { return download->Next(); };
   co_return response;
 }

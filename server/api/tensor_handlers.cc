@@ -137,7 +137,7 @@ Answer GetTensorHistory(const Services&, const http::Request& request,
 Answer CatchTensors(const Services&, const http::Request& request,
                     const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(const CatchRequest wanted, DecodeCatch(request.body));
-  CO_RETURN_IF_ERROR(co_await job->CatchTensors(wanted.node, wanted.rank));
+  CO_RETURN_IF_ERROR(co_await job->CatchTensors(wanted.node, wanted.rank, ""));
   co_return JsonResponse({{"node", wanted.node}, {"rank", wanted.rank}}, 202);
 }
 

@@ -307,6 +307,7 @@ jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
                                         hello.capabilities().end());
   out.can_record = wire::Has(theirs, wire::kRecording1);
   out.can_boost = wire::Has(theirs, wire::kRecording2);
+  out.can_capture = wire::Has(theirs, wire::kBundles1);
   out.counts_hits = wire::Has(theirs, wire::kCountedHits);
   if (hello.has_allowed()) {
     const v1::Allowed& allowed = hello.allowed();

@@ -54,6 +54,7 @@ void Fill(const jobs::SetWatchpointOrder& order,
   watchpoint.set_enabled(spec.enabled);
   watchpoint.set_once(spec.once);
   watchpoint.set_ignore_count(spec.ignore_count);
+  watchpoint.set_capture(model::HasAction<model::CaptureAction>(spec.actions));
   *watchpoint.mutable_condition() = model::ToMessage(spec.condition);
   const model::Selection& from = spec.selection;
   v1::NodeSelection& to = *watchpoint.mutable_selection();
@@ -77,6 +78,11 @@ void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {
   request.set_max_bytes(query.max_bytes);
   request.set_version(static_cast<v1::TensorRequest::Version>(query.version));
   request.set_step(query.step);
+  if (!query.bundle) return;
+  v1::BundleRequest& bundle = *request.mutable_bundle();
+  bundle.set_id(query.bundle->id);
+  bundle.set_step(query.bundle->step);
+  bundle.set_hit(query.bundle->hit);
 }
 
 class Encoder {
@@ -110,6 +116,7 @@ class Encoder {
   }
   void operator()(const jobs::CatchTensorOrder& order) {
     message_.mutable_catch_tensor()->set_node(order.node);
+    message_.mutable_catch_tensor()->set_capture(order.capture);
   }
   void operator()(const jobs::SetRecordingOrder& order) {
     v1::SetRecording& message = *message_.mutable_set_recording();

@@ -57,6 +57,8 @@ struct AgentHello {
   bool can_record = false;
   // More can be recorded for some steps.
   bool can_boost = false;
+  // The agent makes bundles of hits.
+  bool can_capture = false;
   // The agent counts hits, for watchpoints that pass over some.
   bool counts_hits = false;
   // If another process is the only rank of the job, this one is refused with
@@ -259,6 +261,8 @@ struct CancelTensorOrder {
 // Keep the outputs of the node when it executes next.
 struct CatchTensorOrder {
   std::string node;
+  // Why a bundle is written as well; empty: none is.
+  std::string capture = {};
 };
 
 struct SetRecordingOrder {

@@ -100,8 +100,11 @@ class Job {
   virtual Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                              uint32_t rank) = 0;
   // Makes the node's outputs available at the first stop after the node has
-  // executed again. UNAVAILABLE "job_gone" if the rank is not connected.
-  virtual StatusTask CatchTensors(std::string node, uint32_t rank) = 0;
+  // executed again. If `capture` is not empty, a bundle of that execution is
+  // also written on the machine of the job, for which it is the cause.
+  // UNAVAILABLE "job_gone" if the rank is not connected.
+  virtual StatusTask CatchTensors(std::string node, uint32_t rank,
+                                  std::string capture) = 0;
 
   // What the tensors at the borders of modules were like over the steps. Empty
   // if the rank has reported nothing: its overview may be switched off.

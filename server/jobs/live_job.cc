@@ -301,10 +301,12 @@ Task<model::TensorHistory> LiveJob::History(std::string node, uint32_t slot,
   });
 }
 
-StatusTask LiveJob::CatchTensors(std::string node, uint32_t rank) {
-  return OnStrand<absl::Status>([this, node = std::move(node), rank] {
-    return tensor_requests_.Catch(node, rank);
-  });
+StatusTask LiveJob::CatchTensors(std::string node, uint32_t rank,
+                                 std::string capture) {
+  return OnStrand<absl::Status>(
+      [this, node = std::move(node), rank, capture = std::move(capture)] {
+        return tensor_requests_.Catch(node, rank, capture);
+      });
 }
 
 Task<model::OverviewSummary> LiveJob::Overview(model::OverviewQuery query) {

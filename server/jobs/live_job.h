@@ -102,7 +102,8 @@ class LiveJob final : public Job,
   Task<model::TensorValue> Tensor(model::TensorQuery query) override;
   Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                      uint32_t rank) override;
-  StatusTask CatchTensors(std::string node, uint32_t rank) override;
+  StatusTask CatchTensors(std::string node, uint32_t rank,
+                          std::string capture) override;
   Task<model::OverviewSummary> Overview(model::OverviewQuery query) override;
   Task<model::OverviewMatrix> OverviewValues(
       model::OverviewQuery query, model::OverviewMeasure measure) override;

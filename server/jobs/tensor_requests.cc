@@ -27,6 +27,13 @@ absl::Status CheckCaptured(const graph::Node& node) {
                             "\" are not captured: ", reason->second));
 }
 
+absl::Status CheckBundles(const Rank& rank) {
+  if (rank.hello.can_capture) return absl::OkStatus();
+  return Error(absl::StatusCode::kUnimplemented, "unsupported",
+               absl::StrCat("the agent of rank ", rank.hello.rank, " (",
+                            rank.hello.framework, ") makes no bundles"));
+}
+
 }  // namespace
 
 TensorRequests::TensorRequests(const graph::GraphStore& graph,
@@ -61,7 +68,10 @@ absl::StatusOr<const Rank*> TensorRequests::Check(
                      "slice");
   }
   ASSIGN_OR_RETURN(const Rank* rank, ConnectedRank(query.rank));
-  if (query.want_data) RETURN_IF_ERROR(CheckMayView(rank->hello.allowed));
+  if (query.want_data || query.bundle) {
+    RETURN_IF_ERROR(CheckMayView(rank->hello.allowed));
+  }
+  if (query.bundle) RETURN_IF_ERROR(CheckBundles(*rank));
   if (pending_.size() >= kMaxPending) {
     return Error(
         absl::StatusCode::kResourceExhausted, "too_many_requests",
@@ -81,7 +91,8 @@ absl::StatusOr<const Rank*> TensorRequests::ConnectedRank(
                             "; its tensors are no longer available"));
 }
 
-absl::Status TensorRequests::Catch(const std::string& node, uint32_t number) {
+absl::Status TensorRequests::Catch(const std::string& node, uint32_t number,
+                                   const std::string& capture) {
   const graph::NodeIndex index = graph_.FindNode(node);
   if (index == graph::kNoNode) {
     return WithField(graph::UnknownNode(node), "node");
@@ -89,7 +100,8 @@ absl::Status TensorRequests::Catch(const std::string& node, uint32_t number) {
   RETURN_IF_ERROR(CheckCaptured(graph_.node(index)));
   ASSIGN_OR_RETURN(const Rank* rank, ConnectedRank(number));
   RETURN_IF_ERROR(CheckMayView(rank->hello.allowed));
-  rank->link->Send(CatchTensorOrder{node});
+  if (!capture.empty()) RETURN_IF_ERROR(CheckBundles(*rank));
+  rank->link->Send(CatchTensorOrder{node, capture});
   return absl::OkStatus();
 }
 

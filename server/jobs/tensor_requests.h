@@ -45,16 +45,18 @@ class TensorRequests {
 
   // Calls `complete` once: at once with an error of the request, or later with
   // the answer. NOT_FOUND "unknown_node", "unknown_slot" or "unknown_rank",
-  // FAILED_PRECONDITION "not_captured", INVALID_ARGUMENT "bad_slice",
-  // PERMISSION_DENIED "not_allowed_by_job", UNAVAILABLE "job_gone",
-  // RESOURCE_EXHAUSTED "too_many_requests", "slice_too_large" or
-  // "out_of_memory_budget", DEADLINE_EXCEEDED "deadline_exceeded", INTERNAL
-  // "bad_answer", or the agent's own error.
+  // UNIMPLEMENTED "unsupported" for bundles, FAILED_PRECONDITION
+  // "not_captured", INVALID_ARGUMENT "bad_slice", PERMISSION_DENIED
+  // "not_allowed_by_job", UNAVAILABLE "job_gone", RESOURCE_EXHAUSTED
+  // "too_many_requests", "slice_too_large" or "out_of_memory_budget",
+  // DEADLINE_EXCEEDED "deadline_exceeded", INTERNAL "bad_answer", or the
+  // agent's own error.
   void Request(model::TensorQuery query, Completion complete);
 
-  // Orders the rank to keep the node's outputs when it executes next. Errors as
-  // Request.
-  absl::Status Catch(const std::string& node, uint32_t rank);
+  // Orders the rank to keep the node's outputs when it executes next, and to
+  // write a bundle if there is a cause to. Errors as Request.
+  absl::Status Catch(const std::string& node, uint32_t rank,
+                     const std::string& capture = "");
 
   // A rank sends a chunk of an answer. Chunks of completed requests are
   // ignored; an agent whose answer was rejected is ordered to stop sending it.

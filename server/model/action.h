@@ -39,13 +39,25 @@ struct RecordAction {
   bool operator==(const RecordAction&) const = default;
 };
 
-using Action = std::variant<PauseAction, StopAction, LogAction, RecordAction>;
+// Writes a bundle of the hit on the machine of the job, before the job goes on;
+// for a finding, of the next execution of its node.
+struct CaptureAction {
+  bool operator==(const CaptureAction&) const = default;
+};
+
+using Action = std::variant<PauseAction, StopAction, LogAction, RecordAction,
+                            CaptureAction>;
+
+template <class Kind>
+bool HasAction(const std::vector<Action>& actions) {
+  return std::any_of(actions.begin(), actions.end(), [](const Action& action) {
+    return std::holds_alternative<Kind>(action);
+  });
+}
 
 // Whether some action terminates the job.
 inline bool Terminates(const std::vector<Action>& actions) {
-  return std::any_of(actions.begin(), actions.end(), [](const Action& action) {
-    return std::holds_alternative<StopAction>(action);
-  });
+  return HasAction<StopAction>(actions);
 }
 
 }  // namespace graphdbg::model

@@ -61,6 +61,16 @@ struct Statistics {
   std::optional<double> min, max, mean, abs_mean, abs_max, variance, l1, l2;
 };
 
+// The bundle of a hit: its op and those that led to it, as a file.
+struct BundleQuery {
+  // All queries of the same bundle have the same. One without data makes it,
+  // and the others read slices of it.
+  std::string id;
+  uint64_t step = 0;
+  // The hit as JSON.
+  std::string hit;
+};
+
 // A request for a tensor's values, statistics, or both.
 struct TensorQuery {
   std::string node;
@@ -76,6 +86,8 @@ struct TensorQuery {
   // Larger slices are refused. 0: no limit.
   uint64_t max_elements = 0;
   uint64_t max_bytes = 0;
+  // Asks for a bundle of a hit at the tensor instead, as a vector of uint8.
+  std::optional<BundleQuery> bundle = {};
 };
 
 // The answer to a TensorQuery.

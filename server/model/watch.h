@@ -143,6 +143,7 @@ struct Hit {
 
 // Criteria for hits; a hit must match all of them.
 struct HitQuery {
+  std::optional<uint64_t> id = {};
   std::optional<uint32_t> watchpoint;
   std::optional<uint32_t> rank;
   std::optional<uint64_t> step;

@@ -38,8 +38,8 @@ struct ActionRunner::Performer {
   }
 
   Task operator()(const model::LogAction&) const {
-    const std::string line = absl::StrCat(
-        trigger.source, " in step ", trigger.step, ": ", trigger.message);
+    const std::string line = absl::StrCat(trigger.source, " in step ",
+                                          trigger.step, ": ", trigger.message);
     (co_await job.PublishLog(trigger.rank, "warning", line)).IgnoreError();
     runner.Log(absl::StrCat("job ", job.id(), ": ", line));
   }
@@ -50,6 +50,14 @@ struct ActionRunner::Performer {
     spec.boost = {SettingsOf(record), record.steps};
     const auto recorded = co_await job.SetRecording(std::move(spec));
     if (!recorded.ok()) co_await Warn("record more", recorded.status());
+  }
+
+  // Hits are captured by the agent, before the job goes on.
+  Task operator()(const model::CaptureAction&) const {
+    if (trigger.node.empty()) co_return;
+    const absl::Status ordered =
+        co_await job.CatchTensors(trigger.node, trigger.rank, trigger.source);
+    if (!ordered.ok()) co_await Warn("capture", ordered);
   }
 
   Task Control(model::ControlVerb verb) const {

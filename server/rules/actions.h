@@ -23,6 +23,8 @@ struct Trigger {
   uint32_t rank = 0;
   uint64_t step = 0;
   std::string message;
+  // The node that a finding is about; empty for hits, and if there is none.
+  std::string node = {};
 };
 
 // Thread-safe. Must outlive its work on the executor.

@@ -351,7 +351,8 @@ boost::asio::awaitable<void> LiveRules::React(std::shared_ptr<Target> target,
   (co_await target->job->PublishFinding(finding)).IgnoreError();
   if (finding.step < rule->act_from.value_or(0)) co_return;
   Trigger trigger{absl::StrCat("rule '", finding.rule, "'"),
-                  finding.rank.value_or(0), finding.step, finding.message};
+                  finding.rank.value_or(0), finding.step, finding.message,
+                  finding.tensor.substr(0, finding.tensor.rfind(':'))};
   co_await actions_.Run(rule->actions, target->job, std::move(trigger));
 }
 

@@ -243,7 +243,7 @@ class OpenedRun::View final : public jobs::Job {
           return table->PointsOf(module, rank);
         });
   }
-  jobs::StatusTask CatchTensors(std::string, uint32_t) override {
+  jobs::StatusTask CatchTensors(std::string, uint32_t, std::string) override {
     return RefusedStatus();
   }
   jobs::Task<model::JobRecording> GetRecording() override {

@@ -52,6 +52,9 @@ Action Encode(const model::Action& action) {
     Action::Kind operator()(const model::RecordAction&) {
       return Action::RECORD;
     }
+    Action::Kind operator()(const model::CaptureAction&) {
+      return Action::CAPTURE;
+    }
   };
   Action out;
   out.set_kind(std::visit(Kind(), action));
@@ -68,6 +71,7 @@ Action Encode(const model::Action& action) {
 model::Action Decode(const Action& action) {
   if (action.kind() == Action::PAUSE) return model::PauseAction();
   if (action.kind() == Action::STOP) return model::StopAction();
+  if (action.kind() == Action::CAPTURE) return model::CaptureAction();
   if (action.kind() != Action::RECORD) return model::LogAction();
   const RecordAction& record = action.record();
   return model::RecordAction{

@@ -138,6 +138,7 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   spec.group = "loss";
   spec.actions = {
       model::PauseAction(), model::StopAction(), model::LogAction(),
+      model::CaptureAction(),
       model::RecordAction{model::RecordLevel::kStatistics, {"weights"}, 7}};
   {
     auto journal = Open();

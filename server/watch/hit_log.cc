@@ -108,6 +108,12 @@ absl::StatusOr<model::HitPage> HitLog::Query(
   }
   const uint32_t limit = std::clamp<uint32_t>(query.limit, 1, kMaxLimit);
   model::HitPage result;
+  if (query.id) {
+    if (*query.id == 0 || *query.id > hits_.size()) return result;
+    const HitRecord& record = hits_[*query.id - 1];
+    if (Matches(record, query)) result.hits.push_back(Resolve(record));
+    return result;
+  }
   for (; at != by_execution_.end(); ++at) {
     if (query.step && at->step > *query.step) break;
     const HitRecord& record = hits_[at->id - 1];

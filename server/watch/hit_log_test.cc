@@ -54,6 +54,21 @@ class HitLogTest : public testing::Test {
 
 using Numbers = std::vector<uint64_t>;
 
+TEST_F(HitLogTest, FindsAHitByItsId) {
+  HitLog log(graph_);
+  log.Add(Hit(1, 2, 1, 0));
+  log.Add(Hit(1, 1, 5, 1));
+  model::HitQuery query;
+  query.id = 2;
+  const auto found = log.Query(query);
+  EXPECT_EQ(Ids(found), Numbers({2}));
+  EXPECT_EQ(found->hits[0].step, 1);
+  for (const uint64_t unknown : {0, 3}) {
+    query.id = unknown;
+    EXPECT_EQ(Ids(log.Query(query)), Numbers());
+  }
+}
+
 TEST_F(HitLogTest, ListsInExecutionOrderWhateverCameFirst) {
   HitLog log(graph_);
   log.Add(Hit(1, 2, 1, 0));

@@ -15,6 +15,7 @@ from typing import Any
 import graphdbg
 import pytest
 from conftest import GRAPHDBG, Finished, Server, clean_environment, wait_until
+from graphdbg.cli.replay.bundle_file import BundleFile
 from graphdbg.client import ApiError, InvalidRequestError, Job
 from test_live_recording import SCRIPT as TRAINS
 from test_live_recording import started
@@ -275,6 +276,20 @@ def test_more_is_recorded_for_some_steps_after_a_finding(job: Job, tmp_path: Pat
     assert run.steps()[-1] > steps[-1]
     with pytest.raises(graphdbg.runs.NotRecorded, match="has no statistics at step"):
         run.tensor(inputs).statistics(steps[-1] + 1)
+
+
+def test_the_op_of_a_finding_is_captured(server: Server, tmp_path: Path, start_job: Any) -> None:
+    job = started(server, tmp_path, start_job, GRAPHDBG_CAPTURE_TO=str(tmp_path / "bundles"))
+    job.record(str(tmp_path / "runs"))
+    wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
+    job.add_rule("later", f"step > {job.refresh().step + 5}", select=LOSS, actions=["capture"])
+    (file,) = wait_until("a bundle", lambda: list(tmp_path.glob("bundles/*.graphdbg")))
+    (tmp_path / "end").touch()
+    server.wait_for_state("train", "finished")
+    with BundleFile(file) as bundle:
+        assert bundle.manifest["node"] == "forward/mse_loss"
+        assert bundle.manifest["hit"]["condition"] == "rule 'later'"
+        assert bundle.json("tape.json")["ops"][-1]["op"] == "aten::mse_loss"
 
 
 def test_rules_outlive_the_server(tmp_path: Path, start_job: Any) -> None:

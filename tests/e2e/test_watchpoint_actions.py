@@ -72,8 +72,7 @@ def test_invalid_and_forbidden_actions_are_refused(server: Server, job: Job) -> 
     wait_until("steps", lambda: job.refresh().step > 1)
     for action, expected in [
         ({"webhook": "http://127.0.0.1/x"}, "configuration file"),
-        ("capture", "bundles"),
-        ("explode", "not one of pause, stop, log, record"),
+        ("explode", "not one of pause, stop, log, record, capture"),
     ]:
         with pytest.raises(InvalidRequestError, match=expected) as refused:
             on_loss(job, "step > 1", actions=[action])

@@ -9,7 +9,7 @@ from typing import Any
 from .errors import USAGE, CliError
 
 # Done by the server, which steers the job.
-_IN_JOB = ("pause", "stop", "log", "record")
+_IN_JOB = ("pause", "stop", "log", "record", "capture")
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,12 @@ def add_watchpoint(watchpoint: Json, job_path: str, client: Client) -> list[int]
         return [client.post(path, watchpoint)["id"]]
     made: list[int] = client.post(f"{path}/recommended", {})["made"]
     # Each has a place of its own to pause at.
-    if watchpoint["pause"] == "none":
+    change = {"pause": "none"} if watchpoint["pause"] == "none" else {}
+    if watchpoint.get("actions"):
+        change["actions"] = watchpoint["actions"]
+    if change:
         for each in made:
-            client.patch(f"{path}/{each}", {"pause": "none"})
+            client.patch(f"{path}/{each}", change)
     return made
 
 

@@ -73,6 +73,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="record the job's tensors' statistics, its graph and its hits in a new directory below this one",
     )
     parser.add_argument(
+        "--capture",
+        metavar="DIR",
+        help="write a bundle for each of the first 3 hits to this directory, for `graphdbg replay`: the op and those "
+        "that led to it, with their values",
+    )
+    parser.add_argument(
         "--black-box",
         type=Path,
         metavar="DIR",
@@ -116,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
         on_result=lambda result: _report(result, arguments),
         port=arguments.port,
         record=arguments.record,
+        capture=arguments.capture,
         environment=_environment(arguments),
         configuration=configuration.read(arguments.config, arguments.rules_from),
     )
@@ -135,6 +142,7 @@ def _check_needs_no_server(arguments: argparse.Namespace) -> None:
         "break_on",
         "on_error",
         "record",
+        "capture",
         "result",
         "port",
         "json",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from . import report
 from .actions import Actions
 from .break_on import watchpoints_of
+from .captured_bundles import CapturedBundles, with_capture
 from .client import ApiError, Json
 from .configuration import watchpoint_bodies
 from .errors import CliError
@@ -55,11 +56,15 @@ class _Run:
         watchpoints = watchpoints_of(options.break_on, pause, self._client) if options.break_on else []
         self._watchpoints = [(each, Actions()) for each in watchpoints]
         self._watchpoints += watchpoint_bodies(options.configuration, pause, self._client)
+        self._bundles = CapturedBundles(options.capture, os.environ | _environment(options))
+        if options.capture:
+            self._watchpoints = [(with_capture(body), actions) for body, actions in self._watchpoints]
         options.announce(server.url)
         self._began = time.monotonic()
         self._recorded = recorded
         self._actions = FindingActions()
-        self._process = JobProcess(command, server, _environment(options) | recorded.variables())
+        variables = _environment(options) | recorded.variables() | self._bundles.variables()
+        self._process = JobProcess(command, server, variables)
         # By id, in the order in which the jobs appeared.
         self._jobs: dict[str, JobFollower] = {}
         self._server_lost = False
@@ -130,7 +135,7 @@ class _Run:
             "stages": [],
             "run": self._recorded.directory(),
             "metrics": {name: value for job in jobs for name, value in job.get("metrics", {}).items()},
-            "artifacts": [],
+            "artifacts": self._bundles.files(),
             "debugged": bool(jobs),
             "findings": [finding for follower in followers for finding in follower.rules.findings],
             "jobs": [job_summary(job) for job in jobs],

@@ -42,6 +42,8 @@ class RunOptions:
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     # The directory of runs to record to.
     record: str | Path | None = None
+    # The directory for bundles of the first hits.
+    capture: str | Path | None = None
     configuration: JobConfiguration = dataclasses.field(default_factory=JobConfiguration)
     # Called once with the page's address.
     announce: Callable[[str], None] = report.log_page

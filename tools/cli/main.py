@@ -10,6 +10,7 @@ from typing import Any
 from graphdbg import __version__
 
 from . import (
+    command_bundle,
     command_check,
     command_conditions,
     command_config,
@@ -22,6 +23,7 @@ from . import (
     command_pack,
     command_recheck,
     command_record,
+    command_replay,
     command_rulehost,
     command_rules,
     command_run,
@@ -56,6 +58,8 @@ COMMANDS = (
     command_pack,
     command_unpack,
     command_export,
+    command_replay,
+    command_bundle,
     command_doctor,
 )
 

@@ -334,7 +334,9 @@ graphdbg_status Adapter::StepEnd() {
     MutexLock lock(&mu_);
     called_models_.clear();
   }
-  return AtBoundary(graphdbg_step_end(agent_));
+  const graphdbg_status status = graphdbg_step_end(agent_);
+  graph_.tape().Clear();
+  return AtBoundary(status);
 }
 
 graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {

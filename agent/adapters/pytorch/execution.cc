@@ -32,8 +32,8 @@ bool IsFloating(graphdbg_dtype dtype) {
 
 }  // namespace
 
-void Execution::Begin(graphdbg_agent* agent, uint32_t node, const OpInfo& op,
-                      c10::ArrayRef<c10::IValue> arguments) {
+void Execution::Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
+                      const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {
   op_ = &op;
   node_ = node;
   interested_ = graphdbg_interest(agent, node) != 0;
@@ -42,6 +42,7 @@ void Execution::Begin(graphdbg_agent* agent, uint32_t node, const OpInfo& op,
     has_intentional_non_finite_ =
         op.fills && HasIntentionalNonFinite(arguments);
   }
+  taped_ = graph->tape().Begin(op, node, interested_, arguments);
   graphdbg_begin_op(agent, node);
 }
 
@@ -60,6 +61,7 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
                                const StepContext& step_context,
                                c10::ArrayRef<c10::IValue> results) {
   graphdbg_end_op(agent);
+  graph->tape().End(taped_, results);
   if (!op_->returns_nothing) {
     if (op_->has_auxiliary_results) results = results.slice(0, 1);
     for (const c10::IValue& value : results) AddTensors(value, &outputs_);

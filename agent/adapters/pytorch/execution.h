@@ -10,6 +10,7 @@
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/op_info.h"
 #include "agent/adapters/pytorch/step_state.h"
+#include "agent/adapters/pytorch/tape.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 #include "graphdbg/agent.h"
 
@@ -21,8 +22,8 @@ namespace graphdbg::pytorch {
 class Execution {
  public:
   // `node` must not be 0.
-  void Begin(graphdbg_agent* agent, uint32_t node, const OpInfo& op,
-             c10::ArrayRef<c10::IValue> arguments);
+  void Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
+             const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
 
   // Reports the execution to `graph` and, if it is interested, to the agent.
   // May wait for the user.
@@ -44,6 +45,7 @@ class Execution {
   const OpInfo* op_ = nullptr;
   uint32_t node_ = 0;
   bool interested_ = false;
+  Tape::Mark taped_;
   bool has_intentional_non_finite_ = false;
   TensorList inputs_;
   c10::SmallVector<graphdbg_input, 4> described_inputs_;

@@ -14,6 +14,7 @@ at::TensorBase TensorOf(c10::TensorImpl* tensor) {
 
 void GraphState::Reset(graphdbg_agent* agent) {
   bound_.Clear();
+  tape_.Clear();
   MutexLock lock(&mu_);
   agent_ = agent;
   names_ = NodeNames();
@@ -66,7 +67,7 @@ BoundTensors::Binding* GraphState::BindingOf(const std::string& name,
   uint32_t node = 0;
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) node = 0;
   names_.Reserve(name);
-  RecordNode(node, {scope, stack, /*computes=*/false});
+  RecordNode(node, {scope, stack, /*computes=*/false, name});
   binding = bound_.Create(node, scope, kind == GRAPHDBG_INPUT);
   return binding;
 }
@@ -150,7 +151,8 @@ uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
   } else {
     RecordNode(node, {placement.scope, stack,
                       placement.phase == Phase::kForward &&
-                          (op.flags & GRAPHDBG_MOVES_VALUES) == 0});
+                          (op.flags & GRAPHDBG_MOVES_VALUES) == 0,
+                      name});
     links_.OpStarted(link, node);
   }
   names_.SetNode(placement, op_name, position, node);
@@ -173,6 +175,20 @@ uint32_t GraphState::NodeOfLine(uint32_t scope, std::string_view file,
     }
   }
   return 0;
+}
+
+TapedNode GraphState::Describe(uint32_t node) const {
+  MutexLock lock(&mu_);
+  if (node >= nodes_.size()) return {};
+  TapedNode described;
+  described.name = nodes_[node].name;
+  for (const graphdbg_source_frame& frame : nodes_[node].stack) {
+    if (!frame.user) continue;
+    described.file = frame.file;
+    described.line = frame.line;
+    break;
+  }
+  return described;
 }
 
 SourceStack GraphState::StackOf(uint32_t node) const {

@@ -10,11 +10,13 @@
 
 #include "agent/adapters/pytorch/autograd_node.h"
 #include "agent/adapters/pytorch/bound_tensors.h"
+#include "agent/adapters/pytorch/bundle_tape.h"
 #include "agent/adapters/pytorch/context.h"
 #include "agent/adapters/pytorch/forward_links.h"
 #include "agent/adapters/pytorch/node_names.h"
 #include "agent/adapters/pytorch/op_info.h"
 #include "agent/adapters/pytorch/producers.h"
+#include "agent/adapters/pytorch/tape.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 #include "agent/base/mutex.h"
 #include "graphdbg/agent.h"
@@ -63,6 +65,9 @@ class GraphState {
   // and that does not only move values; 0 if there is none.
   uint32_t NodeOfLine(uint32_t scope, std::string_view file,
                       uint32_t line) const;
+  // The ops of this step.
+  Tape& tape() { return tape_; }
+  TapedNode Describe(uint32_t node) const;
   // The source stack of a node; empty if it has none.
   SourceStack StackOf(uint32_t node) const;
 
@@ -95,6 +100,7 @@ class GraphState {
     SourceStack stack;
     // It belongs to the forward pass and does not only move values.
     bool computes = false;
+    std::string name;
   };
 
   void DeclareScopeOf(Phase phase, uint32_t scope) GRAPHDBG_REQUIRES(mu_);
@@ -110,6 +116,7 @@ class GraphState {
 
   graphdbg_agent* agent_ = nullptr;
   BoundTensors bound_;
+  Tape tape_;
 
   // Acquired before the lock of bound_.
   mutable Mutex mu_;

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 9
+#define GRAPHDBG_HOOKS_API_VERSION 10
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -42,6 +42,9 @@ typedef struct graphdbg_interpreter {
   int (*begins_training)(int trains, uint32_t* rank, uint32_t* world_size);
   /* Nonzero if the Python side tests the conditions of training. */
   int tests_training;
+  /* A JSON object that describes the interpreter and its packages; null if it
+   * cannot. Lives as long as the process. Null means that there is none. */
+  const char* (*environment)(void);
 } graphdbg_interpreter;
 
 /* Functions of the adapter. */

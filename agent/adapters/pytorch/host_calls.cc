@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <utility>
+#include <vector>
 
 #include "agent/adapters/pytorch/adapter.h"
+#include "agent/adapters/pytorch/bundle_tape.h"
 #include "agent/adapters/pytorch/device_streams.h"
 
 namespace graphdbg::pytorch {
@@ -44,6 +47,23 @@ int Resolve(void*, void* bound, graphdbg_tensor* out, int64_t* shape,
 
 void SetLevelOf(void*, int level) { Adapter::Get().SetLevel(level); }
 
+void DescribeView(const BundleTape& tape, graphdbg_tensor* out) {
+  const NamedDtype dtype = DtypeOf(tape.expected_dtype);
+  out->dtype = dtype.dtype;
+  out->framework_dtype = dtype.name;
+  out->device = DeviceOf(tape.expected_device.type());
+  out->device_id =
+      tape.expected_device.has_index() ? tape.expected_device.index() : 0;
+  out->data = static_cast<const char*>(std::as_const(*tape.expected).data()) +
+              tape.expected_offset *
+                  static_cast<int64_t>(c10::elementSize(tape.expected_dtype));
+  out->ndim = static_cast<uint32_t>(tape.expected_sizes.size());
+  out->shape = tape.expected_sizes.data();
+  out->strides = tape.expected_strides.data();
+  out->storage_id = reinterpret_cast<uintptr_t>(tape.expected.get());
+  out->owner = tape.expected.get();
+}
+
 size_t CaptureStackOf(void*, graphdbg_source_frame* out, size_t max) {
   const SourceStack stack =
       Adapter::Get().CaptureStack(CurrentThread().placement);
@@ -65,6 +85,73 @@ int PlaceOf(void*, uint32_t* rank, uint32_t* world_size) {
   return Adapter::Get().GetPlace(rank, world_size) ? 0 : 1;
 }
 
+// Passes on a tape in the form of the agent's interface.
+void GiveTape(const BundleTape& tape,
+              void (*take)(void* context, const graphdbg_tape* tape),
+              void* context) {
+  graphdbg_tape out = {};
+  out.struct_size = sizeof(out);
+  if (!tape.error.empty()) {
+    out.error = tape.error.c_str();
+    out.reason = tape.reason.c_str();
+    return take(context, &out);
+  }
+  std::vector<graphdbg_tensor> leaves;
+  std::vector<const char*> names;
+  for (const BundleTape::Leaf& leaf : tape.leaves) {
+    graphdbg_tensor bytes = {};
+    bytes.struct_size = sizeof(bytes);
+    bytes.dtype = GRAPHDBG_UINT8;
+    bytes.device = DeviceOf(leaf.device.type());
+    bytes.device_id = leaf.device.has_index() ? leaf.device.index() : 0;
+    bytes.data = static_cast<const char*>(std::as_const(*leaf.storage).data()) +
+                 leaf.begin;
+    bytes.ndim = 1;
+    bytes.shape = &leaf.bytes;
+    bytes.storage_id = reinterpret_cast<uintptr_t>(leaf.storage.get());
+    bytes.owner = leaf.storage.get();
+    leaves.push_back(bytes);
+    names.push_back(leaf.name.c_str());
+  }
+  out.text = tape.text.c_str();
+  out.leaves = leaves.data();
+  out.leaf_names = names.data();
+  out.leaf_count = leaves.size();
+  graphdbg_tensor expected = {};
+  if (tape.expected != nullptr) {
+    expected.struct_size = sizeof(expected);
+    DescribeView(tape, &expected);
+    out.expected = &expected;
+  }
+  take(context, &out);
+}
+
+void CaptureOf(void*, uint32_t node, uint32_t slot, uint32_t upstream,
+               void (*take)(void* context, const graphdbg_tape* tape),
+               void* context) {
+  GraphState& graph = Adapter::Get().graph();
+  const auto describe = [&](uint32_t each) { return graph.Describe(each); };
+  BundleTape tape;
+  // Exceptions must not propagate into the agent.
+  try {
+    tape = graph.tape().Use([&](const Tape::Content& content) {
+      return CutTape(content, node, slot, upstream, describe);
+    });
+  } catch (const std::exception& error) {
+    tape.reason = "not_repeatable";
+    tape.error = error.what();
+  }
+  if (tape.reason == kInputOverwritten) graph.tape().Arm(node);
+  GiveTape(tape, take, context);
+}
+
+const char* EnvironmentOf(void*) {
+  const graphdbg_interpreter* const python = Adapter::Get().interpreter();
+  return python != nullptr && python->environment != nullptr
+             ? python->environment()
+             : nullptr;
+}
+
 }  // namespace
 
 void LeakStorages() { leaks_storages = true; }
@@ -82,6 +169,8 @@ graphdbg_host HostCalls() {
   host.capture_stack = CaptureStackOf;
   host.current_stream = CurrentStreamOf;
   host.place = PlaceOf;
+  host.capture = CaptureOf;
+  host.environment = EnvironmentOf;
   return host;
 }
 

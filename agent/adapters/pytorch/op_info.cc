@@ -81,6 +81,8 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
 // Collectives write to their first argument, but their schemas do not declare
 // that.
 void ReadCollective(const c10::FunctionSchema& schema, OpInfo* info) {
+  info->collective = schema.name().rfind("c10d", 0) == 0 ||
+                     schema.name().rfind("_c10d", 0) == 0;
   if (schema.name().rfind("c10d::", 0) != 0 || schema.name().back() != '_') {
     return;
   }
@@ -142,6 +144,8 @@ class OpRegistry {
     info->backward_name = Name(text == "add_" ? "add" : text);
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) return info;
+    info->schema = &op->schema();
+    info->random = op->hasTag(at::Tag::nondeterministic_seeded);
     ReadKernels(*op, info.get());
     ReadSchema(op->schema(), info.get());
     ReadCollective(op->schema(), info.get());

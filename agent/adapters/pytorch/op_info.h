@@ -49,6 +49,14 @@ struct OpInfo {
   std::vector<bool> written;
   std::vector<bool> out_only;
 
+  // The operator's schema, which lives as long as the process; null for regions
+  // of compiled code.
+  const c10::FunctionSchema* schema = nullptr;
+  // Takes numbers from a random number generator.
+  bool random = false;
+  // Communicates with other ranks.
+  bool collective = false;
+
   // Whether a kernel of its own runs for tensors with these keys, so that it is
   // not composed of other ops.
   bool IsLeaf(c10::DispatchKeySet keys) const {

@@ -11,13 +11,8 @@
 namespace graphdbg::pytorch {
 namespace {
 
-struct DtypeNames {
-  graphdbg_dtype dtype;
-  const char* name;
-};
-
 // Types that not all versions of PyTorch define, by the name in c10.
-DtypeNames NamesOfNewerTypes(const char* name) {
+NamedDtype NewerDtypeOf(const char* name) {
   const std::string_view text = name;
   if (text == "Float8_e4m3fn") {
     return {GRAPHDBG_FLOAT8_E4M3FN, "torch.float8_e4m3fn"};
@@ -28,7 +23,34 @@ DtypeNames NamesOfNewerTypes(const char* name) {
   return {GRAPHDBG_DTYPE_OTHER, name};
 }
 
-DtypeNames NamesOf(c10::ScalarType type) {
+constexpr c10::DispatchKeySet kWrapper({
+    c10::DispatchKey::Python,
+    c10::DispatchKey::Functionalize,
+    c10::DispatchKey::FuncTorchBatched,
+    c10::DispatchKey::FuncTorchGradWrapper,
+    c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+    c10::DispatchKey::FuncTorchDynamicLayerBackMode,
+});
+
+// Tensors with any of these keys have no plain values in memory, or have values
+// with a pending conjugation or negation.
+constexpr c10::DispatchKeySet kNotPlain({
+    c10::DispatchKey::PythonTLSSnapshot,
+    c10::DispatchKey::Conjugate,
+    c10::DispatchKey::Negative,
+    c10::DispatchKey::ZeroTensor,
+    c10::DispatchKey::Quantized,
+    c10::DispatchKey::NestedTensor,
+});
+
+// Uses the key set only: other queries of a wrapper may run Python code.
+bool IsPlain(c10::DispatchKeySet keys) {
+  return !HasWrapperKeys(keys) && !keys.has_any(kNotPlain);
+}
+
+}  // namespace
+
+NamedDtype DtypeOf(c10::ScalarType type) {
   switch (type) {
     case c10::ScalarType::Bool:
       return {GRAPHDBG_BOOL, "torch.bool"};
@@ -65,7 +87,7 @@ DtypeNames NamesOf(c10::ScalarType type) {
     case c10::ScalarType::ComplexHalf:
       return {GRAPHDBG_DTYPE_OTHER, "torch.complex32"};
     default:
-      return NamesOfNewerTypes(c10::toString(type));
+      return NewerDtypeOf(c10::toString(type));
   }
 }
 
@@ -81,33 +103,6 @@ graphdbg_device DeviceOf(c10::DeviceType type) {
       return GRAPHDBG_DEVICE_OTHER;
   }
 }
-
-constexpr c10::DispatchKeySet kWrapper({
-    c10::DispatchKey::Python,
-    c10::DispatchKey::Functionalize,
-    c10::DispatchKey::FuncTorchBatched,
-    c10::DispatchKey::FuncTorchGradWrapper,
-    c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
-    c10::DispatchKey::FuncTorchDynamicLayerBackMode,
-});
-
-// Tensors with any of these keys have no plain values in memory, or have values
-// with a pending conjugation or negation.
-constexpr c10::DispatchKeySet kNotPlain({
-    c10::DispatchKey::PythonTLSSnapshot,
-    c10::DispatchKey::Conjugate,
-    c10::DispatchKey::Negative,
-    c10::DispatchKey::ZeroTensor,
-    c10::DispatchKey::Quantized,
-    c10::DispatchKey::NestedTensor,
-});
-
-// Uses the key set only: other queries of a wrapper may run Python code.
-bool IsPlain(c10::DispatchKeySet keys) {
-  return !HasWrapperKeys(keys) && !keys.has_any(kNotPlain);
-}
-
-}  // namespace
 
 bool HasWrapperKeys(c10::DispatchKeySet keys) {
   return keys.has_any(kWrapper) ||
@@ -142,7 +137,7 @@ uint64_t ViewSignature(const at::TensorBase& tensor) {
 
 void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,
                     graphdbg_tensor* out) {
-  const DtypeNames names = NamesOf(tensor.scalar_type());
+  const NamedDtype names = DtypeOf(tensor.scalar_type());
   const c10::Device device = tensor.device();
   *out = {};
   out->struct_size = sizeof(*out);

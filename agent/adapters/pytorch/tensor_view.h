@@ -30,6 +30,16 @@ c10::StorageImpl* PlainStorage(const at::TensorBase& tensor);
 // A hash that distinguishes views of one storage.
 uint64_t ViewSignature(const at::TensorBase& tensor);
 
+// A type in the agent's interface, and PyTorch's name of it.
+struct NamedDtype {
+  graphdbg_dtype dtype;
+  const char* name;  // "torch.float32"
+};
+NamedDtype DtypeOf(c10::ScalarType type);
+
+// How the agent's interface names a kind of device.
+graphdbg_device DeviceOf(c10::DeviceType type);
+
 // Fills *out; shape and strides point into the tensor. `storage` is the result
 // of PlainStorage() and becomes the owner.
 void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,

@@ -16,4 +16,7 @@
 // torch.uint16, torch.uint32 and torch.uint64.
 #define GRAPHDBG_TORCH_HAS_WIDE_UNSIGNED GRAPHDBG_TORCH_SINCE(2, 3)
 
+// at::autocast::get_autocast_dtype.
+#define GRAPHDBG_TORCH_HAS_AUTOCAST_OF_DEVICE GRAPHDBG_TORCH_SINCE(2, 4)
+
 #endif  // AGENT_ADAPTERS_PYTORCH_TORCH_COMPAT_H_

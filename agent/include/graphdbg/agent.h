@@ -220,6 +220,25 @@ typedef struct graphdbg_source_frame {
   int user;
 } graphdbg_source_frame;
 
+/* The ops that led to an execution, with which it can be repeated in another
+ * process. */
+typedef struct graphdbg_tape {
+  uint32_t struct_size;
+  /* If the ops cannot be repeated: why not, and a word for programs. Otherwise
+   * null. */
+  const char* error;
+  const char* reason;
+  /* The ops as JSON, described in agent/docs/bundles.md. */
+  const char* text;
+  /* The memory that the ops start from, each a vector of uint8, and the names
+   * of the vectors in `text`. */
+  const struct graphdbg_tensor* leaves;
+  const char* const* leaf_names;
+  size_t leaf_count;
+  /* The output of the execution; null if its value is gone. */
+  const struct graphdbg_tensor* expected;
+} graphdbg_tape;
+
 /* Callbacks of the program. Each of them may be null. They must not call
  * functions of the agent. `user` is passed to all of them. */
 typedef struct graphdbg_host {
@@ -273,6 +292,21 @@ typedef struct graphdbg_host {
    * know them, so that the variables of the launcher apply. Called once, from
    * the first graphdbg_start. */
   int (*place)(void* user, uint32_t* rank, uint32_t* world_size);
+
+  /* Calls `take` once, with the ops that led to the last execution of `node` in
+   * this step: the op itself, of whose output `slot` the values matter, and up
+   * to `upstream` ops that made its inputs. What is passed is valid during that
+   * call. If an op has overwritten its input, it is to be kept when the node
+   * executes next. Called on a training thread from graphdbg_executed or
+   * graphdbg_step_end, or on the agent's thread while the program is paused. */
+  void (*capture)(void* user, uint32_t node, uint32_t slot, uint32_t upstream,
+                  void (*take)(void* context, const graphdbg_tape* tape),
+                  void* context);
+
+  /* Returns a JSON object that describes the program's software, or null. Valid
+   * as long as the process. Called on any thread, with no lock of the agent
+   * held; may be slow. */
+  const char* (*environment)(void* user);
 } graphdbg_host;
 
 /* Levels of host.set_level. Ignoring the level is correct, but slower. */
@@ -567,12 +601,13 @@ typedef struct graphdbg_replica {
 
 typedef struct graphdbg_replicas {
   uint32_t struct_size;
-  /* The name of the group, the same on all of its ranks. At most 4,096 bytes. */
+  /* The name of the group, the same on all of its ranks. At most 4,096 bytes.
+   */
   const char* group;
   /* The number of ranks in the group. */
   uint32_t group_size;
-  /* Digests of the same moment are compared. An ascending number, which is equal
-   * on all ranks when they have computed the same. */
+  /* Digests of the same moment are compared. An ascending number, which is
+   * equal on all ranks when they have computed the same. */
   uint64_t moment;
   const graphdbg_replica* replicas;
   /* At most 100,000. */

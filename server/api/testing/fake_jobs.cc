@@ -206,7 +206,8 @@ jobs::Task<model::TensorValue> FakeJob::Tensor(model::TensorQuery query) {
   co_return second ? *second_tensor : tensor;
 }
 
-jobs::StatusTask FakeJob::CatchTensors(std::string node, uint32_t rank) {
+jobs::StatusTask FakeJob::CatchTensors(std::string node, uint32_t rank,
+                                       std::string) {
   asked_catch = {std::move(node), rank};
   co_return error;
 }

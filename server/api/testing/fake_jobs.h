@@ -55,7 +55,8 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::TensorValue> Tensor(model::TensorQuery query) override;
   jobs::Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                            uint32_t rank) override;
-  jobs::StatusTask CatchTensors(std::string node, uint32_t rank) override;
+  jobs::StatusTask CatchTensors(std::string node, uint32_t rank,
+                                std::string capture) override;
   jobs::Task<model::OverviewSummary> Overview(
       model::OverviewQuery query) override;
   jobs::Task<model::OverviewMatrix> OverviewValues(

@@ -152,6 +152,7 @@ export const api = {
     http.json<Comparison>(job(id, '/tensor/compare'), { query: { ...query }, signal }),
   download: (id: string, query: Omit<TensorRequest, 'slice'>, format: 'npy' | 'safetensors') =>
     http.file(job(id, '/tensor/download'), { ...query, format }),
+  bundle: (id: string, hit: number) => http.file(job(id, `/hits/${hit}/bundle`), {}),
   catchTensors: (id: string, node: string, rank: number) =>
     http.json<{ node: string }>(job(id, '/tensor/catch'), { method: 'POST', body: { node, rank } }),
   recording: (id: string, signal?: AbortSignal) => http.json<Recording>(job(id, '/recording'), { signal }),

@@ -373,6 +373,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/hits/{hit}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a hit. */
+                hit: number;
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Downloads a hit as a file with which it can be repeated elsewhere.
+         * @description The op of the hit, up to 8 ops that led to it, the values that they started
+         *     from, and the user's source files: agent/docs/bundles.md describes the format,
+         *     and `graphdbg replay` repeats it. Possible while the job is paused in the step
+         *     of the hit; needs the role `control`. Errors: 404 `unknown_hit`, `value_gone`;
+         *     409 `not_paused`, `input_overwritten` (the op overwrote its input, which is
+         *     kept the next time that it runs), `not_repeatable`; 501 `unsupported`.
+         */
+        get: operations["downloadBundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/lease": {
         parameters: {
             query?: never;
@@ -1534,8 +1563,8 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description `pause` stops the job after the step that it is at; `stop` terminates it, which only administrators may order; `log` sends a `log` event; `record` records more for some steps. Webhooks and commands come from the configuration file of `graphdbg run` only. */
-        Action: ("pause" | "stop" | "log" | "record") | {
+        /** @description `pause` stops the job after the step that it is at; `stop` terminates it, which only administrators may order; `log` sends a `log` event; `record` records more for some steps; `capture` writes a bundle of the hit on the machine of the job, before the job goes on, and for a finding, of the next execution of its node. Webhooks and commands come from the configuration file of `graphdbg run` only. */
+        Action: ("pause" | "stop" | "log" | "record" | "capture") | {
             /** @description Takes effect with the next step, beside what the job records. Without `collections`, those that the job records. */
             record: {
                 collections?: string[];
@@ -3071,6 +3100,32 @@ export interface operations {
                         hits: components["schemas"]["Hit"][];
                         next_cursor: string | null;
                     };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    downloadBundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a hit. */
+                hit: number;
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A ZIP archive. */
+            200: {
+                headers: {
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
                 };
             };
             default: components["responses"]["Problem"];

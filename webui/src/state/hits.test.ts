@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sampleHit, sampleJob } from '../testing/samples';
-import { firstHitOfStop, linesOf, loadHits, matches, stoppingHit } from './hits';
+import { firstHitOfStop, hitToBundle, linesOf, loadHits, matches, stoppingHit } from './hits';
 import { emptyJob } from './job';
 import { useJob } from './job_store';
 import { NO_FILTER } from './ui';
@@ -18,6 +18,18 @@ describe('hits', () => {
     const { searchParams } = new URL(String(fetched.mock.calls[0]?.[0]), 'http://server');
     expect(Object.fromEntries(searchParams)).toMatchObject({ watchpoint: '2', rank: '1', step: '5', node: 'forward/fc' });
     expect(useJob.getState().model.hits.map(({ id }) => id)).toEqual([9]);
+  });
+
+  it('have a bundle while the job is paused in their step', () => {
+    const hits = [sampleHit({ id: 1, step: 4 }), sampleHit({ id: 2, step: 5 }), sampleHit({ id: 3, step: 5, rank: 1 })];
+    const { node, slot } = sampleHit({});
+    const at = (state: 'paused' | 'running', rank: number, name = `${node}:${slot}`) =>
+      hitToBundle({ info: sampleJob({ state, step: 5 }), hits }, name, rank)?.id;
+    expect(at('paused', 0)).toBe(2);
+    expect(at('paused', 1)).toBe(3);
+    expect(at('paused', 2)).toBeUndefined();
+    expect(at('paused', 0, `${node}:9`)).toBeUndefined();
+    expect(at('running', 0)).toBeUndefined();
   });
 
   it('are grouped by step, each step with its number of hits', () => {

@@ -56,6 +56,12 @@ export function firstHitOfStop({ info, hits }: Pick<JobModel, 'info' | 'hits'>):
   return hits.find((hit) => hit.step === info.step && !hit.absorbed && by.includes(hit.watchpoint)) ?? null;
 }
 
+// The hit at a tensor of which a bundle can be made now: the job is paused in its step.
+export function hitToBundle({ info, hits }: Pick<JobModel, 'info' | 'hits'>, name: string, rank: number): Hit | null {
+  if (info?.state !== 'paused') return null;
+  return hits.findLast((hit) => hit.step === info.step && hit.rank === rank && `${hit.node}:${hit.slot}` === name) ?? null;
+}
+
 export function goToHit(hit: Hit): void {
   touch();
   useUi.setState({ hit: hit.id });

@@ -5,13 +5,17 @@ import { useRef, useState } from 'react';
 import { api } from '../api/client';
 import type { TensorSlice } from '../api/types';
 import { formatCount, formatShape } from '../base/format';
+import { isRun } from '../base/run_id';
 import { copyText } from '../state/clipboard';
 import { describe } from '../state/describe';
+import { hitToBundle } from '../state/hits';
+import { useJob } from '../state/job_store';
 import type { ValueQuery } from '../state/queries';
 import { showToast } from '../state/toasts';
 import { Button } from '../widgets/button';
 import { Menu, type MenuItem } from '../widgets/menu';
 import * as words from '../words/tensor';
+import { useReasonAgainst } from './use_reason_against';
 
 const MAX_COPIED = 100_000;
 
@@ -47,10 +51,9 @@ function asLists({ elements, shape }: TensorSlice): string {
   return write(0, 0, elements.count);
 }
 
-async function save(query: ValueQuery, format: 'npy' | 'safetensors'): Promise<void> {
-  const { job, name, rank, step } = query;
+async function save(request: ReturnType<typeof api.bundle>): Promise<void> {
   try {
-    const file = await api.download(job, { name, rank, step }, format);
+    const file = await request;
     const link = document.createElement('a');
     link.href = URL.createObjectURL(file.data);
     link.download = file.name;
@@ -78,6 +81,12 @@ export function TensorActions({ query, value }: Props) {
         : '';
   const copy = (write: (value: TensorSlice) => string) => () =>
     value !== undefined && void copyText(write(value), words.copiedValues(formatShape(value.shape)));
+  const forbidden = useReasonAgainst('control');
+  const hit = useJob(({ model }) => hitToBundle(model, query.name, query.rank));
+  const download = (format: 'npy' | 'safetensors') => {
+    const { job, name, rank, step } = query;
+    return api.download(job, { name, rank, step }, format);
+  };
   const noFile = query.enabled ? '' : words.pauseFirst;
   const items: MenuItem[] = [
     { label: words.copyAsTable, disabledReason: noCopy, onChoose: copy(asTable) },
@@ -86,14 +95,22 @@ export function TensorActions({ query, value }: Props) {
       label: words.downloadNpy,
       separated: true,
       disabledReason: noFile,
-      onChoose: () => void save(query, 'npy'),
+      onChoose: () => void save(download('npy')),
     },
     {
       label: words.downloadSafetensors,
       disabledReason: noFile,
-      onChoose: () => void save(query, 'safetensors'),
+      onChoose: () => void save(download('safetensors')),
     },
   ];
+  if (hit !== null && !isRun(query.job)) {
+    const { job } = query;
+    items.push({
+      label: words.downloadBundle,
+      disabledReason: forbidden,
+      onChoose: () => void save(api.bundle(job, hit.id)),
+    });
+  }
   return (
     <span ref={anchor}>
       <Button

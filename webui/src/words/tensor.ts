@@ -149,6 +149,7 @@ export const copyAsLists = 'Copy values as Python lists';
 export const copiedValues = (shape: string) => `${shape} values`;
 export const downloadNpy = 'Download tensor as .npy';
 export const downloadSafetensors = 'Download tensor as .safetensors';
+export const downloadBundle = 'Download bundle of the hit (holds values)';
 export const downloadFailed = 'Download failed';
 export const nothingToCopy = 'No values to copy.';
 export const tooManyToCopy = (most: string) => `At most ${most} elements can be copied; choose a smaller slice.`;

@@ -40,6 +40,7 @@ const graphdbg_interpreter kInterpreter = {
     Terminate,
     /*begins_training=*/nullptr,
     /*tests_training=*/0,
+    /*environment=*/nullptr,
 };
 
 void Check(graphdbg_status status) {

@@ -1,5 +1,7 @@
 #include "agent/adapters/pytorch/hooks/interpreter.h"
 
+#include <string.h>
+
 #include "agent/adapters/pytorch/hooks/source_stack.h"
 #include "agent/adapters/pytorch/hooks/waits.h"
 
@@ -55,13 +57,42 @@ int BeginsTraining(int trains, uint32_t* rank, uint32_t* world_size) {
   return begins;
 }
 
+// The text that the function of graphdbg._environment returns; never freed.
+const char* DescribeEnvironment() {
+  PyObject* const module = PyImport_ImportModule("graphdbg._environment");
+  PyObject* const text = module == nullptr
+                             ? nullptr
+                             : PyObject_CallMethod(module, "describe", nullptr);
+  const char* const utf8 =
+      text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, nullptr);
+  const char* const copy = utf8 == nullptr ? nullptr : strdup(utf8);
+  if (copy == nullptr) PyErr_Clear();
+  Py_XDECREF(text);
+  Py_XDECREF(module);
+  return copy;
+}
+
+const char* Environment() {
+  if (!Py_IsInitialized() || Python().is_finalizing()) return nullptr;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  // Not initialized once by the language: importing gives the lock away.
+  static const char* text = nullptr;
+  if (text == nullptr) text = DescribeEnvironment();
+  PyErr_Restore(type, value, traceback);
+  const char* const result = text;
+  PyGILState_Release(gil);
+  return result;
+}
+
 }  // namespace
 
 const graphdbg_interpreter* Interpreter() {
   static const graphdbg_interpreter interpreter = {
-      SourceStack,          BeginWait, EndWait,
-      Interrupted,          Terminate, BeginsTraining,
-      /*tests_training=*/1,
+      SourceStack,          BeginWait,   EndWait,
+      Interrupted,          Terminate,   BeginsTraining,
+      /*tests_training=*/1, Environment,
   };
   return &interpreter;
 }

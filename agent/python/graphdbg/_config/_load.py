@@ -78,6 +78,8 @@ class Configuration:
         budget = self.values.get("tensor_budget")
         if budget is not None and not (variables | dict(outer)).get("GRAPHDBG_TENSOR_BUDGET"):
             variables["GRAPHDBG_TENSOR_BUDGET"] = str(budget)
+        captures = _capture_variables(self.values.get("capture") or {})
+        variables |= {name: text for name, text in captures.items() if not (variables | dict(outer)).get(name)}
         notes = [f"{self.file}: ${name} is not set and was expanded to nothing" for name in dict.fromkeys(unset)]
         settings = self._settings()
         if len(settings) > _MAX_SETTINGS_BYTES:
@@ -95,7 +97,7 @@ class Configuration:
         if self.values.get("rules"):
             settings["collections"] = with_needs(self.values)
         if "watchpoints" in settings:
-            settings["watchpoints"] = [_without_actions(each) for each in settings["watchpoints"]]
+            settings["watchpoints"] = [_for_agent(each) for each in settings["watchpoints"]]
         return json.dumps(_finite(settings)) if settings else ""
 
     def notes(self) -> list[str]:
@@ -111,11 +113,18 @@ class Configuration:
         return notes + [f"{self.file}: {each}" for each in self.translation_notes]
 
 
-def _without_actions(watchpoint: Any) -> Any:
-    """A watchpoint without its actions, whose addresses are not for the job's environment."""
+def _capture_variables(capture: Mapping[str, Any]) -> dict[str, str]:
+    """The variables that tell the agent how to write bundles."""
+    texts = {name: str(int(value)) if isinstance(value, bool) else str(value) for name, value in capture.items()}
+    return {f"GRAPHDBG_CAPTURE_{name.upper()}": text for name, text in texts.items()}
+
+
+def _for_agent(watchpoint: Any) -> Any:
+    """A watchpoint with the only action of agents. Addresses of others are not for the job's environment."""
     if not isinstance(watchpoint, Mapping):
         return watchpoint
-    return {key: value for key, value in watchpoint.items() if key != "actions"}
+    fields = {key: value for key, value in watchpoint.items() if key != "actions"}
+    return fields | ({"actions": ["capture"]} if "capture" in (watchpoint.get("actions") or ()) else {})
 
 
 def _finite(value: Any) -> Any:

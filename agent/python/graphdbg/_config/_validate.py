@@ -32,8 +32,6 @@ KEYWORDS = frozenset(
         "properties",
         "required",
         "type",
-        # What other versions have, with the reason why this one has not.
-        "unavailable",
     }
 )
 
@@ -114,8 +112,6 @@ def _check_object(node: Any, part: Schema, key: str) -> Iterator[Problem]:
         seen.add(name)
         if name in properties:
             yield from _check(child, properties[name], path)
-        elif name in part.get("unavailable", {}):
-            yield _problem(name_node, path, f"{name} is not available: {part['unavailable'][name]}")
         elif others is False:
             yield _problem(name_node, path, f"unknown key{nearest(name, list(properties))}")
         elif isinstance(others, dict):
@@ -135,10 +131,6 @@ def _check_array(node: Any, part: Schema, key: str) -> Iterator[Problem]:
 def _check_choice(node: Any, part: Schema, key: str) -> Iterator[Problem]:
     choices: list[Any] = part["enum"]
     value = _document.scalar(node) if isinstance(node.value, str) else None
-    reason = part.get("unavailable", {}).get(value) if isinstance(value, str) else None
-    if reason:
-        yield _problem(node, key, f"{value} is not available: {reason}")
-        return
     if any(value == each and type(value) is type(each) for each in choices):
         return
     words = [str(each).lower() if isinstance(each, bool) else str(each) for each in choices]

@@ -1,0 +1,647 @@
+#include "agent/adapters/pytorch/bundle_tape.h"
+
+#include <ATen/core/function_schema.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace graphdbg::pytorch {
+namespace {
+
+using TapedOp = Tape::Op;
+using TapedView = Tape::View;
+
+// How many ops may have to be repeated because they, or ops behind them,
+// overwrote their inputs.
+constexpr size_t kMaxRepeated = 64;
+// Leaves begin at multiples of this, which the sizes of all types divide.
+constexpr int64_t kLeafAlignment = 16;
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\u%04x", byte);
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string FloatText(double value) {
+  if (std::isnan(value)) return R"({"number":"nan"})";
+  if (std::isinf(value)) {
+    return value > 0 ? R"({"number":"inf"})" : R"({"number":"-inf"})";
+  }
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.17g", value);
+  // Without a point or an exponent, it would be an integer.
+  if (std::string_view(text).find_first_of(".e") == std::string_view::npos) {
+    return std::string(text) + ".0";
+  }
+  return text;
+}
+
+std::string Numbers(const int64_t* first, size_t count) {
+  std::string out = "[";
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) out += ',';
+    out += std::to_string(first[i]);
+  }
+  return out + ']';
+}
+
+// Without "torch.".
+std::string ShortDtype(c10::ScalarType type) {
+  const std::string name = DtypeOf(type).name;
+  return name.rfind("torch.", 0) == 0 ? name.substr(6) : name;
+}
+
+// The text of a value that holds no tensors; absent if it has none. `type` is
+// that of the schema.
+std::optional<std::string> ValueText(const c10::IValue& value,
+                                     const c10::TypePtr& type) {
+  if (value.isNone()) return "null";
+  switch (type->kind()) {
+    case c10::TypeKind::OptionalType:
+      return ValueText(value, type->containedType(0));
+    case c10::TypeKind::ScalarTypeType:
+      if (!value.isInt()) return std::nullopt;
+      return "{\"dtype\":" +
+             Quoted(ShortDtype(static_cast<c10::ScalarType>(value.toInt()))) +
+             "}";
+    case c10::TypeKind::LayoutType:
+      if (!value.isInt() ||
+          value.toInt() != static_cast<int64_t>(c10::Layout::Strided)) {
+        return std::nullopt;
+      }
+      return R"({"layout":"strided"})";
+    case c10::TypeKind::MemoryFormatType: {
+      constexpr const char* kNames[] = {"contiguous_format", "preserve_format",
+                                        "channels_last", "channels_last_3d"};
+      if (!value.isInt() || value.toInt() < 0 || value.toInt() > 3) {
+        return std::nullopt;
+      }
+      return std::string("{\"memory_format\":\"") + kNames[value.toInt()] +
+             "\"}";
+    }
+    default:
+      break;
+  }
+  if (value.isBool()) return value.toBool() ? "true" : "false";
+  if (value.isInt()) return std::to_string(value.toInt());
+  if (value.isDouble()) return FloatText(value.toDouble());
+  if (value.isDevice()) {
+    return "{\"device\":" + Quoted(value.toDevice().str()) + "}";
+  }
+  if (value.isString()) {
+    return "{\"string\":" + Quoted(value.toStringRef()) + "}";
+  }
+  if (value.isComplexDouble()) {
+    const auto number = value.toComplexDouble();
+    return "{\"complex\":[" + FloatText(number.real()) + "," +
+           FloatText(number.imag()) + "]}";
+  }
+  if (value.isList()) {
+    const c10::TypePtr element = type->kind() == c10::TypeKind::ListType
+                                     ? type->containedType(0)
+                                     : c10::TypePtr(c10::IntType::get());
+    std::string out = "{\"list\":[";
+    for (const c10::IValue& each : value.toListRef()) {
+      const auto text = ValueText(each, element);
+      if (!text) return std::nullopt;
+      if (out.back() != '[') out += ',';
+      out += *text;
+    }
+    return out + "]}";
+  }
+  return std::nullopt;
+}
+
+// Whether a type of the schema is a tensor or a list of tensors, of which each
+// may be optional.
+bool IsTensorType(const c10::TypePtr& type) {
+  return type->kind() == c10::TypeKind::TensorType ||
+         (type->kind() == c10::TypeKind::OptionalType &&
+          IsTensorType(type->containedType(0)));
+}
+
+bool IsTensorListType(const c10::TypePtr& type) {
+  if (type->kind() == c10::TypeKind::OptionalType) {
+    return IsTensorListType(type->containedType(0));
+  }
+  return type->kind() == c10::TypeKind::ListType &&
+         IsTensorType(type->containedType(0));
+}
+
+class TapeCut {
+ public:
+  TapeCut(const Tape::Content& content,
+          const std::function<TapedNode(uint32_t)>& describe)
+      : content_(content), describe_(describe) {
+    FindWriters();
+  }
+
+  // Fills everything but the leaves' names into *out.
+  void Run(uint32_t node, uint32_t slot, uint32_t upstream, BundleTape* out);
+
+ private:
+  // The memory that stands for a storage in the tape. The same storage is other
+  // memory once an op that is not repeated has written to it.
+  enum class Kind { kLeaf, kMade, kBlank };
+  struct Memory {
+    Kind kind;
+    c10::StorageImpl* storage;
+    // The op that made it, or the last one before that wrote to it.
+    int64_t op;
+    bool operator<(const Memory& other) const {
+      return std::tie(kind, storage, op) <
+             std::tie(other.kind, other.storage, other.op);
+    }
+  };
+  struct Extent {
+    int64_t begin = INT64_MAX;
+    int64_t end = 0;
+    c10::Device device = c10::Device(c10::DeviceType::CPU);
+    StorageRef source;
+  };
+
+  template <typename Body>
+  void ForEach(Tape::Range range, Body body) const {
+    for (uint32_t i = range.begin; i < range.end; ++i) body(content_.views[i]);
+  }
+  bool Written(const TapedOp& op, const TapedView& view) const {
+    return view.index < op.info->written.size() && op.info->written[view.index];
+  }
+  bool OutOnly(const TapedOp& op, const TapedView& view) const {
+    return view.index < op.info->out_only.size() &&
+           op.info->out_only[view.index];
+  }
+  bool Has(const TapedOp& op, c10::StorageImpl* storage, bool out_only) const {
+    bool found = false;
+    ForEach(op.tensors, [&](const TapedView& view) {
+      found |= view.address() == storage && OutOnly(op, view) == out_only;
+    });
+    return found;
+  }
+
+  void FindWriters();
+  // The last op before `op` that wrote to the storage, -1 if none.
+  int64_t WriterBefore(c10::StorageImpl* storage, int64_t op) const;
+  bool WrittenBetween(c10::StorageImpl* storage, int64_t begin,
+                      int64_t end) const;
+  // The memory that still has the value which `op` read; null if it is gone.
+  StorageRef ValueAt(const TapedView& view, int64_t op) const;
+  bool IsRepeated(int64_t op) const { return op >= 0 && repeated_.count(op); }
+  bool IsGiven(const TapedView& view, int64_t op) const {
+    return IsRepeated(WriterBefore(view.address(), op)) ||
+           ValueAt(view, op) != nullptr;
+  }
+  // Why the op cannot be written to a tape; empty if it can.
+  std::string WhyNot(const TapedOp& op) const;
+  bool GivesTheSame(const TapedOp& op) const;
+  bool Repeat(int64_t op);
+  // Has up to `upstream` ops before the last one repeated as well.
+  void Extend(size_t upstream);
+  // The newest op that made a value which would be saved; -1 if there is none.
+  int64_t NewestWriter(const std::set<int64_t>& refused) const;
+  // Whether an op can be repeated with at most `room` ops, which are added.
+  bool CanRepeat(int64_t number, size_t room, std::set<int64_t>* added) const;
+  void Fail(int64_t op, const TapedView& view);
+
+  Memory MemoryRead(c10::StorageImpl* storage, int64_t op) const;
+  Memory MemoryAfter(c10::StorageImpl* storage, int64_t op) const;
+  void Measure(const Memory& memory, const TapedView& view, int64_t op);
+  void MeasureAll();
+  std::string ViewText(const Memory& memory, const TapedView& view);
+  std::string ArgumentText(int64_t number, size_t index);
+  std::string OpText(int64_t number);
+  void SetExpected(int64_t target, const TapedView& view, BundleTape* out);
+  std::vector<const TapedView*> SlotsOf(const TapedOp& op) const;
+
+  const Tape::Content& content_;
+  const std::function<TapedNode(uint32_t)>& describe_;
+  std::unordered_map<c10::StorageImpl*, std::vector<int64_t>> writers_;
+  std::set<int64_t> repeated_;
+  std::map<Memory, Extent> extents_;
+  std::map<Memory, size_t> numbers_;
+  std::string error_;
+  std::string reason_;
+};
+
+void TapeCut::FindWriters() {
+  std::unordered_set<c10::StorageImpl*> seen;
+  for (size_t i = 0; i < content_.ops.size(); ++i) {
+    const TapedOp& op = content_.ops[i];
+    std::unordered_set<c10::StorageImpl*> written;
+    std::unordered_set<c10::StorageImpl*> read;
+    ForEach(op.tensors, [&](const TapedView& view) {
+      read.insert(view.address());
+      if (Written(op, view)) written.insert(view.address());
+    });
+    ForEach(op.results, [&](const TapedView& view) {
+      const bool made = op.complete ? read.count(view.address()) == 0
+                                    : seen.count(view.address()) == 0;
+      const bool overwrote =
+          !op.complete && (op.info->in_place || op.info->has_out);
+      if (made || overwrote) written.insert(view.address());
+      seen.insert(view.address());
+    });
+    seen.insert(read.begin(), read.end());
+    for (c10::StorageImpl* const storage : written) {
+      writers_[storage].push_back(static_cast<int64_t>(i));
+    }
+  }
+}
+
+int64_t TapeCut::WriterBefore(c10::StorageImpl* storage, int64_t op) const {
+  const auto found = writers_.find(storage);
+  if (found == writers_.end()) return -1;
+  const std::vector<int64_t>& all = found->second;
+  const auto after = std::lower_bound(all.begin(), all.end(), op);
+  return after == all.begin() ? -1 : *std::prev(after);
+}
+
+bool TapeCut::WrittenBetween(c10::StorageImpl* storage, int64_t begin,
+                             int64_t end) const {
+  return WriterBefore(storage, end) >= begin;
+}
+
+StorageRef TapeCut::ValueAt(const TapedView& view, int64_t op) const {
+  c10::StorageImpl* const storage = view.address();
+  if (!WrittenBetween(storage, op, INT64_MAX)) return view.storage.lock();
+  for (const Tape::Copy& copy : content_.copies) {
+    if (copy.storage == storage && copy.op >= op &&
+        !WrittenBetween(storage, op, copy.op)) {
+      return copy.copy;
+    }
+  }
+  return {};
+}
+
+std::string TapeCut::WhyNot(const TapedOp& op) const {
+  const std::string name = describe_(op.node).name;
+  if (!op.complete) {
+    return name +
+           " was not followed when it ran, so that what it was called "
+           "with is not known";
+  }
+  if (op.info->schema == nullptr) return name + " is compiled code";
+  std::string why;
+  ForEach(op.tensors, [&](const TapedView& view) {
+    if (view.address() == nullptr) {
+      why = name + " was called with a tensor that has no plain memory";
+    }
+  });
+  const auto& arguments = op.info->schema->arguments();
+  for (uint32_t i = op.values.begin; i < op.values.end; ++i) {
+    const c10::TypePtr& type = arguments[i - op.values.begin].real_type();
+    if (IsTensorType(type) || IsTensorListType(type)) continue;
+    if (!ValueText(content_.values[i], type)) {
+      why = name + " was called with a value of type " +
+            content_.values[i].tagKind();
+    }
+  }
+  return why;
+}
+
+bool TapeCut::GivesTheSame(const TapedOp& op) const {
+  return op.ended && !op.info->random && !op.info->collective &&
+         !op.info->has_out && (op.info->flags & GRAPHDBG_UNINITIALIZED) == 0 &&
+         WhyNot(op).empty();
+}
+
+void TapeCut::Fail(int64_t number, const TapedView& view) {
+  if (!error_.empty()) return;
+  const TapedOp& op = content_.ops[number];
+  const std::string name = describe_(op.node).name;
+  const bool by_itself = Written(op, view);
+  reason_ = kInputOverwritten;
+  error_ = "input of " + name + " was overwritten by " +
+           (by_itself ? "the op itself" : "a later op") +
+           "; it is kept the next time that the op runs, so catch it then";
+}
+
+bool TapeCut::Repeat(int64_t number) {
+  if (!repeated_.insert(number).second) return true;
+  const TapedOp& op = content_.ops[number];
+  for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
+    const TapedView& view = content_.views[i];
+    if (OutOnly(op, view) || IsGiven(view, number)) continue;
+    const int64_t writer = WriterBefore(view.address(), number);
+    if (writer < 0 || repeated_.size() > kMaxRepeated ||
+        !GivesTheSame(content_.ops[writer])) {
+      Fail(number, view);
+      return false;
+    }
+    if (!Repeat(writer)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+int64_t TapeCut::NewestWriter(const std::set<int64_t>& refused) const {
+  int64_t newest = -1;
+  for (const int64_t number : repeated_) {
+    const TapedOp& op = content_.ops[number];
+    ForEach(op.tensors, [&](const TapedView& view) {
+      if (OutOnly(op, view)) return;
+      const int64_t writer = WriterBefore(view.address(), number);
+      if (IsRepeated(writer) || refused.count(writer) > 0) return;
+      newest = std::max(newest, writer);
+    });
+  }
+  return newest;
+}
+
+bool TapeCut::CanRepeat(int64_t number, size_t room,
+                        std::set<int64_t>* added) const {
+  if (IsRepeated(number) || added->count(number) > 0) return true;
+  const TapedOp& op = content_.ops[number];
+  if (added->size() == room || op.info->fills ||
+      op.tensors.begin == op.tensors.end || !GivesTheSame(op)) {
+    return false;
+  }
+  added->insert(number);
+  bool can = true;
+  ForEach(op.tensors, [&](const TapedView& view) {
+    if (!can || ValueAt(view, number) != nullptr) return;
+    const int64_t writer = WriterBefore(view.address(), number);
+    can = !Written(op, view) && writer >= 0 && CanRepeat(writer, room, added);
+  });
+  return can;
+}
+
+void TapeCut::Extend(size_t upstream) {
+  std::set<int64_t> refused;
+  while (repeated_.size() <= upstream) {
+    const int64_t next = NewestWriter(refused);
+    if (next < 0) return;
+    std::set<int64_t> added;
+    if (CanRepeat(next, upstream + 1 - repeated_.size(), &added)) {
+      repeated_.insert(added.begin(), added.end());
+    } else {
+      refused.insert(next);
+    }
+  }
+}
+
+TapeCut::Memory TapeCut::MemoryRead(c10::StorageImpl* storage,
+                                    int64_t op) const {
+  const int64_t writer = WriterBefore(storage, op);
+  if (IsRepeated(writer)) return MemoryAfter(storage, writer);
+  return {Kind::kLeaf, storage, writer};
+}
+
+TapeCut::Memory TapeCut::MemoryAfter(c10::StorageImpl* storage,
+                                     int64_t op) const {
+  const TapedOp& writer = content_.ops[op];
+  if (Has(writer, storage, /*out_only=*/false)) return MemoryRead(storage, op);
+  if (Has(writer, storage, /*out_only=*/true)) {
+    return {Kind::kBlank, storage, op};
+  }
+  return {Kind::kMade, storage, op};
+}
+
+void TapeCut::Measure(const Memory& memory, const TapedView& view, int64_t op) {
+  numbers_.emplace(memory, numbers_.size());
+  if (memory.kind == Kind::kMade) return;
+  Extent& extent = extents_[memory];
+  extent.device = view.device;
+  if (extent.source == nullptr && memory.kind == Kind::kLeaf) {
+    extent.source = ValueAt(view, op);
+  }
+  int64_t last = 0;
+  for (uint32_t i = 0; i < view.ndim; ++i) {
+    const int64_t size = content_.dimensions[view.dimensions + i];
+    const int64_t stride = content_.dimensions[view.dimensions + view.ndim + i];
+    if (size == 0) return;
+    last += (size - 1) * stride;
+  }
+  const auto item = static_cast<int64_t>(c10::elementSize(view.dtype));
+  const int64_t begin = view.offset * item;
+  extent.begin = std::min(extent.begin, begin - begin % kLeafAlignment);
+  extent.end = std::max(extent.end, (view.offset + last + 1) * item);
+}
+
+void TapeCut::MeasureAll() {
+  for (const int64_t number : repeated_) {
+    const TapedOp& op = content_.ops[number];
+    ForEach(op.tensors, [&](const TapedView& view) {
+      const Memory memory = OutOnly(op, view)
+                                ? MemoryAfter(view.address(), number)
+                                : MemoryRead(view.address(), number);
+      Measure(memory, view, number);
+    });
+    ForEach(op.results, [&](const TapedView& view) {
+      if (view.address() == nullptr) return;
+      Measure(MemoryAfter(view.address(), number), view, number);
+    });
+  }
+}
+
+std::string TapeCut::ViewText(const Memory& memory, const TapedView& view) {
+  int64_t offset = view.offset;
+  const auto extent = extents_.find(memory);
+  if (extent != extents_.end() && extent->second.end > 0) {
+    offset -= extent->second.begin /
+              static_cast<int64_t>(c10::elementSize(view.dtype));
+  }
+  const int64_t* const sizes = content_.dimensions.data() + view.dimensions;
+  return "{\"tensor\":{\"storage\":" + std::to_string(numbers_.at(memory)) +
+         ",\"dtype\":" + Quoted(ShortDtype(view.dtype)) +
+         ",\"sizes\":" + Numbers(sizes, view.ndim) +
+         ",\"strides\":" + Numbers(sizes + view.ndim, view.ndim) +
+         ",\"offset\":" + std::to_string(offset) + "}}";
+}
+
+std::string TapeCut::ArgumentText(int64_t number, size_t index) {
+  const TapedOp& op = content_.ops[number];
+  const c10::IValue& value = content_.values[op.values.begin + index];
+  const c10::TypePtr& type = op.info->schema->arguments()[index].real_type();
+  const auto text_of = [&](const TapedView& view) {
+    return ViewText(OutOnly(op, view) ? MemoryAfter(view.address(), number)
+                                      : MemoryRead(view.address(), number),
+                    view);
+  };
+  std::map<int32_t, std::string> tensors;
+  ForEach(op.tensors, [&](const TapedView& view) {
+    if (view.index == index) tensors[view.element] = text_of(view);
+  });
+  if (IsTensorListType(type) && value.isInt()) {
+    std::string out = "{\"list\":[";
+    for (int32_t i = 0; i < value.toInt(); ++i) {
+      if (i > 0) out += ',';
+      const auto found = tensors.find(i);
+      out += found == tensors.end() ? "null" : found->second;
+    }
+    return out + "]}";
+  }
+  if (!tensors.empty()) return tensors.begin()->second;
+  return ValueText(value, type).value_or("null");
+}
+
+std::string TapeCut::OpText(int64_t number) {
+  const TapedOp& op = content_.ops[number];
+  const c10::FunctionSchema& schema = *op.info->schema;
+  const TapedNode node = describe_(op.node);
+  std::string name = schema.name();
+  if (!schema.overload_name().empty()) name += "." + schema.overload_name();
+  std::string out = "{\"op\":" + Quoted(name) +
+                    ",\"node\":" + Quoted(node.name) + ",\"source\":";
+  out += node.file.empty() ? "null"
+                           : "{\"file\":" + Quoted(node.file) +
+                                 ",\"line\":" + std::to_string(node.line) + "}";
+  out += ",\"autocast\":";
+  out += op.autocast == c10::ScalarType::Undefined
+             ? "null"
+             : Quoted(ShortDtype(op.autocast));
+  out += std::string(",\"random\":") + (op.info->random ? "true" : "false");
+  out += ",\"arguments\":[";
+  for (size_t i = 0; i < op.values.end - op.values.begin; ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    if (i > 0) out += ',';
+    out += "{\"name\":" + Quoted(argument.name()) +
+           ",\"keyword\":" + (argument.kwarg_only() ? "true" : "false") +
+           ",\"value\":" + ArgumentText(number, i) + "}";
+  }
+  out += "],\"results\":[";
+  bool first = true;
+  ForEach(op.results, [&](const TapedView& view) {
+    if (!first) out += ',';
+    first = false;
+    out += view.address() == nullptr
+               ? "null"
+               : ViewText(MemoryAfter(view.address(), number), view);
+  });
+  return out + "]}";
+}
+
+// The outputs as the graph numbers them.
+std::vector<const TapedView*> TapeCut::SlotsOf(const TapedOp& op) const {
+  std::vector<const TapedView*> slots;
+  if (op.info->returns_nothing) {
+    ForEach(op.tensors, [&](const TapedView& view) {
+      if (Written(op, view) && view.address() != nullptr) {
+        slots.push_back(&view);
+      }
+    });
+    return slots;
+  }
+  ForEach(op.results, [&](const TapedView& view) {
+    if (view.address() == nullptr) return;
+    if (op.info->has_auxiliary_results && view.index > 0) return;
+    slots.push_back(&view);
+  });
+  return slots;
+}
+
+void TapeCut::SetExpected(int64_t target, const TapedView& view,
+                          BundleTape* out) {
+  if (WrittenBetween(view.address(), target + 1, INT64_MAX)) return;
+  out->expected = view.storage.lock();
+  out->expected_offset = view.offset;
+  out->expected_dtype = view.dtype;
+  out->expected_device = view.device;
+  const auto first = content_.dimensions.begin() + view.dimensions;
+  out->expected_sizes.assign(first, first + view.ndim);
+  out->expected_strides.assign(first + view.ndim, first + 2 * view.ndim);
+}
+
+void TapeCut::Run(uint32_t node, uint32_t slot, uint32_t upstream,
+                  BundleTape* out) {
+  int64_t target = static_cast<int64_t>(content_.ops.size()) - 1;
+  while (target >= 0 &&
+         (content_.ops[target].node != node || !content_.ops[target].ended)) {
+    --target;
+  }
+  if (target < 0) {
+    out->reason = "value_gone";
+    out->error =
+        describe_(node).name + " is not an op that was followed in this step";
+    return;
+  }
+  const TapedOp& op = content_.ops[target];
+  out->error = WhyNot(op);
+  if (out->error.empty() && op.info->collective) {
+    out->error = describe_(node).name +
+                 " communicates with other ranks, and cannot be repeated alone";
+  }
+  const std::vector<const TapedView*> slots = SlotsOf(op);
+  if (out->error.empty() && slot >= slots.size()) {
+    out->error = describe_(node).name + " has no such output";
+  }
+  if (!out->error.empty()) {
+    out->reason = "not_repeatable";
+    return;
+  }
+  if (!Repeat(target)) {
+    out->error = error_;
+    out->reason = reason_;
+    return;
+  }
+  Extend(upstream);
+  MeasureAll();
+  std::string text = "{\"format\":1,\"framework\":\"pytorch\",\"version\":" +
+                     Quoted(TORCH_VERSION) + ",\"ops\":[";
+  std::string ops;
+  size_t position = 0;
+  for (const int64_t number : repeated_) {
+    if (!ops.empty()) ops += ",\n";
+    ops += OpText(number);
+    if (number < target) ++position;
+  }
+  text += ops + "],\n\"target\":{\"op\":" + std::to_string(position) +
+          ",\"slot\":" + std::to_string(slot) + ",\"output\":" +
+          ViewText(MemoryAfter(slots[slot]->address(), target), *slots[slot]) +
+          "},\n\"storages\":[";
+  std::vector<const Memory*> by_number(numbers_.size());
+  for (const auto& [memory, number] : numbers_) by_number[number] = &memory;
+  for (size_t i = 0; i < by_number.size(); ++i) {
+    if (i > 0) text += ',';
+    if (by_number[i]->kind == Kind::kMade) {
+      text += "null";
+      continue;
+    }
+    const Extent& extent = extents_[*by_number[i]];
+    const int64_t begin = extent.end == 0 ? 0 : extent.begin;
+    const std::string name = "s" + std::to_string(i);
+    const bool leaf = by_number[i]->kind == Kind::kLeaf;
+    text += "{\"leaf\":" + (leaf ? Quoted(name) : "null") +
+            ",\"bytes\":" + std::to_string(extent.end - begin) +
+            ",\"device\":" + Quoted(extent.device.str()) + "}";
+    if (!leaf) continue;
+    out->leaves.push_back(
+        {extent.source, name, begin, extent.end - begin, extent.device});
+  }
+  out->text = text + "]}\n";
+  SetExpected(target, *slots[slot], out);
+}
+
+}  // namespace
+
+BundleTape CutTape(const Tape::Content& content, uint32_t node, uint32_t slot,
+                   uint32_t upstream,
+                   const std::function<TapedNode(uint32_t)>& describe) {
+  BundleTape tape;
+  TapeCut(content, describe).Run(node, slot, upstream, &tape);
+  return tape;
+}
+
+}  // namespace graphdbg::pytorch

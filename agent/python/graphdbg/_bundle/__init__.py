@@ -1,0 +1,1 @@
+"""What bundles of captured hits contain, and how they are repeated."""

@@ -1,0 +1,1 @@
+"""Bundles of captured hits: reading them, and repeating their ops."""

@@ -1,0 +1,102 @@
+"""Repeats the ops of a bundle in this process. Needs PyTorch and safetensors."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from graphdbg._bundle.repro import BadTape, CannotRun, Replay, counts, same_bits
+from safetensors import SafetensorError
+from safetensors.torch import load
+
+from .bundle_file import BadBundle, BundleFile
+from .verdict import alike, meets, verdict
+
+__all__ = ["CannotRun", "run_bundle"]
+
+
+def run_bundle(
+    bundle: BundleFile,
+    dtype: str | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    modules: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Repeats a bundle's ops and compares the result with that of the job.
+
+    Args:
+        bundle: The bundle. Nothing that it contains is executed.
+        dtype: The type of all floating-point numbers, such as "float64"; those of the job if there is none.
+        device: Where to run, such as "cpu"; where the job did if there is none.
+        threads: The number of threads of the CPU's kernels.
+        modules: Modules to import, which define operators.
+
+    Returns:
+        The verdict with the statistics of both results.
+
+    Raises:
+        BadBundle: The bundle is damaged.
+        CannotRun: It cannot run here.
+    """
+    if "stripped" in bundle.manifest:
+        raise CannotRun("its values were removed (--strip values)")
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise CannotRun(f"cannot import {module}: {error}") from None
+    if threads:
+        torch.set_num_threads(threads)
+    try:
+        leaves = load(bundle.read("leaves.safetensors"))
+        expected = load(bundle.read("expected.safetensors")).get("expected")
+        replay = Replay(bundle.json("tape.json"), leaves, getattr(torch, dtype) if dtype else None, device)
+        output = replay.run().cpu()
+    except (BadTape, SafetensorError, ValueError) as error:
+        raise BadBundle(f"{bundle.path} is not a bundle: {error}") from None
+    found = statistics(output)
+    hit = bundle.manifest["hit"]
+    same = dtype is None and (
+        same_bits(output, expected) if expected is not None else _has_digest(output, bundle.manifest)
+    )
+    return {
+        "verdict": verdict(same, meets(hit, found), alike(hit, found)),
+        "statistics": found,
+        "statistics_in_job": statistics(expected) if expected is not None else hit.get("statistics"),
+    }
+
+
+def statistics(tensor: torch.Tensor) -> dict[str, float | None]:
+    """Statistics of a tensor, as the HTTP API names them."""
+    values = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+    values = values.double().flatten()
+    finite = values[torch.isfinite(values)]
+    found: dict[str, float | None] = {
+        **counts(tensor),
+        "zero_count": int((values == 0).sum()),
+        "negative_count": int((finite < 0).sum()),
+        "positive_count": int((finite > 0).sum()),
+    }
+    some = finite.numel() > 0
+    size = finite.abs()
+    found["min"] = float(finite.min()) if some else None
+    found["max"] = float(finite.max()) if some else None
+    found["mean"] = float(finite.mean()) if some else None
+    found["abs_mean"] = float(size.mean()) if some else None
+    found["abs_max"] = float(size.max()) if some else None
+    found["variance"] = float(finite.var(unbiased=False)) if some else None
+    found["l1"] = float(size.sum()) if some else None
+    found["l2"] = float(size.square().sum().sqrt()) if some else None
+    return found
+
+
+def _has_digest(output: torch.Tensor, manifest: dict[str, Any]) -> bool:
+    """Whether a result is the one of which the bundle only has the digest."""
+    expected = manifest.get("expected")
+    if not isinstance(expected, dict) or not isinstance(expected.get("sha256"), str):
+        return False
+    content = output.contiguous().reshape(-1).view(torch.uint8).numpy()
+    return list(output.shape) == expected.get("shape") and hashlib.sha256(content).hexdigest() == expected["sha256"]
