@@ -223,31 +223,33 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
         <TensorActions query={query} value={wantsSlice ? shown : undefined} />
       </div>
       {!ALWAYS_SHOWN.has(panel) && (
-        <div className="values-bar">
-          <span className="mono ellipsis values-name" title={tensor.name}>
-            {words.slotName(tensor.role, tensor.index)}
-          </span>
-          <SliceField {...slice} />
-          {!recorded && <StepChoice step={query.step} />}
-          {shown !== undefined && wantsSlice && (
-            <span className="muted values-at">
-              {words.step(shown.step)}
-              {!query.enabled && !value.isFetching && words.fromLastPause}
+        <div className="values-controls">
+          <div className="values-bar">
+            <span className="mono ellipsis values-name" title={tensor.name}>
+              {words.slotName(tensor.role, tensor.index)}
             </span>
-          )}
-          {shown?.overwritten === true && (
-            <span className="tag values-overwritten" title={words.overwrittenHint}>
-              {words.overwritten}
-            </span>
-          )}
-          {typeof shown?.grad_scale === 'number' && (
-            <span className="tag" title={words.scaledHint}>
-              {words.scaledBy(shown.grad_scale.toLocaleString('en'))}
-            </span>
-          )}
+            <SliceField {...slice} />
+            {!recorded && <StepChoice step={query.step} />}
+            {shown !== undefined && wantsSlice && (
+              <span className="muted values-at">
+                {words.step(shown.step)}
+                {!query.enabled && !value.isFetching && words.fromLastPause}
+              </span>
+            )}
+            {shown?.overwritten === true && (
+              <span className="tag values-overwritten" title={words.overwrittenHint}>
+                {words.overwritten}
+              </span>
+            )}
+            {typeof shown?.grad_scale === 'number' && (
+              <span className="tag" title={words.scaledHint}>
+                {words.scaledBy(shown.grad_scale.toLocaleString('en'))}
+              </span>
+            )}
+          </div>
+          <AxisPickers {...slice} />
         </div>
       )}
-      {!ALWAYS_SHOWN.has(panel) && <AxisPickers {...slice} />}
       {wantsSlice && statistics !== null && <StatisticsLine statistics={statistics} old={old} />}
       <div className="values-body" role="tabpanel" id="tensor-view" aria-label={panel}>
         <Suspense fallback={<Notice title={loading} busy />}>{body()}</Suspense>
