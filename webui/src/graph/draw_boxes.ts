@@ -7,6 +7,7 @@ import { SCOPE_HEADER } from './layout_types';
 import type { Marks, NodeDifference } from './marks';
 import type { Palette } from './palette';
 import type { Box } from './scene';
+import type { ScopeLabel } from './scope_labels';
 import { phaseOf } from './phase';
 import { canOpen } from './scene';
 import {
@@ -24,6 +25,8 @@ type Context = CanvasRenderingContext2D;
 // Below these scales the text is too small to be read.
 const LABEL_SCALE = 0.34;
 const DETAIL_SCALE = 0.62;
+// Below this scale, labels of open scopes do not fit into their headers.
+export const FAR_LABEL_SCALE = 0.4;
 // Below this a box is a coloured block.
 export const BLOCK_SCALE = 0.2;
 
@@ -61,7 +64,7 @@ export function drawScope(context: Context, box: Box, palette: Palette, camera: 
   context.strokeStyle = palette.scopeBorder;
   context.lineWidth = Math.max(1, 0.75 / camera.scale);
   context.stroke();
-  if (camera.scale < 0.16) return;
+  if (camera.scale < FAR_LABEL_SCALE) return;
   const phase = box.depth === 0 ? phaseOf(box.name) : null;
   if (phase !== null) drawStripe(context, box, palette.category[phase], 4);
   drawChevron(context, box.x + 12, box.y + SCOPE_HEADER / 2, true, palette.muted);
@@ -207,19 +210,17 @@ function drawOneLine(context: Context, box: Box, palette: Palette, camera: Camer
   context.fillText(shorten(besideDetail(box.node), 18), box.x + 18 + label.length * 6.9, y);
 }
 
-// Draws the name of a large scope at the normal text size of the screen.
-export function drawFarLabel(context: Context, box: Box, palette: Palette, camera: Camera): void {
+// Draws the name of a scope at the normal text size of the screen.
+export function drawFarLabel(context: Context, label: ScopeLabel, palette: Palette, camera: Camera): void {
   const k = 1 / camera.scale;
-  const room = Math.floor((box.width * camera.scale - 14) / 6.9);
-  const label = shorten(box.node.label, Math.max(1, room));
   context.font = `600 ${DETAIL_PX * k}px ${palette.fontMono}`;
   context.fillStyle = palette.canvas;
-  context.globalAlpha = 0.82;
-  context.fillRect(box.x + 3 * k, box.y + 3 * k, (label.length * 6.9 + 8) * k, 16 * k);
+  context.globalAlpha = 0.86;
+  context.fillRect(label.x * k, label.y * k, label.width * k, (label.height - 1) * k);
   context.globalAlpha = 1;
   context.fillStyle = palette.text;
   context.textBaseline = 'middle';
-  context.fillText(label, box.x + 7 * k, box.y + 11.5 * k);
+  context.fillText(label.text, (label.x + 4) * k, (label.y + label.height / 2) * k);
 }
 
 // Draws a hit as a triangle of constant size on the screen, filled at an origin.

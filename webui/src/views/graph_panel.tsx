@@ -174,7 +174,7 @@ export function GraphPanel() {
           <Button label={words.zoomIn} icon={Plus} iconOnly small tone="quiet" shortcut="+"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1.3))} />
           <Button label={neighbourhood.depth === null ? words.neighbourhood : words.showWholeGraph}
-            icon={Waypoints} iconOnly small tone="quiet" shortcut="A" pressed={neighbourhood.depth !== null}
+            icon={Waypoints} iconOnly={neighbourhood.depth !== null} small tone="quiet" shortcut="A" pressed={neighbourhood.depth !== null}
             disabledReason={selected === null ? selectNodeFirst : undefined}
             onClick={() => showAround(neighbourhood.depth === null ? 1 : null)} />
           <Button label={words.goToCurrentNode} icon={LocateFixed} iconOnly small tone="quiet" shortcut="G"

@@ -1,6 +1,7 @@
 // The element of one row. It is written directly: while the tree is scrolled, elements get
 // new rows a thousand times per second, and only changed attributes are written.
 
+import { fitPath } from '../base/names';
 import { visible } from '../base/visible';
 import type { Tick } from '../state/ticks';
 import { watched } from '../words/common';
@@ -11,6 +12,8 @@ import type { TreeRow } from './tree_rows';
 
 export const ROW_PX = 24;
 const INDENT_PX = 14;
+// Of a path after the name.
+const PATH_CHARACTERS = 20;
 const ARIA_CHECKED = { all: 'true', some: 'mixed', none: 'false' } as const;
 
 export interface ShownRow {
@@ -71,10 +74,13 @@ export class TreeRowView {
     this.style('padding-left', `${6 + (level - 1) * INDENT_PX}px`);
     this.name(this.chevron, chevronOf(row));
     this.name(this.icon, `kind-icon kind-${node.kind} cat-${node.category}`);
-    if (this.changes('label', node.label)) this.label.textContent = visible(node.label);
+    const cut = pathLength(row);
+    const label = node.label.slice(cut);
+    if (this.changes('label', label)) this.label.textContent = visible(label);
     // Shown by the style sheet, since it is not part of the row's accessible name.
-    if (this.changes('type', type)) this.type.dataset['text'] = visible(type);
-    this.place(this.type, type !== '');
+    const beside = cut > 0 ? fitPath(node.label.slice(0, cut - 1), PATH_CHARACTERS) : type;
+    if (this.changes('type', beside)) this.type.dataset['text'] = visible(beside);
+    this.place(this.type, beside !== '');
     if (tick !== null) this.name(this.tick, `tree-tick tree-tick-${tick}`);
     this.place(this.tick, tick !== null);
     this.mark(next);
@@ -124,6 +130,11 @@ export class TreeRowView {
     else if (child === this.type) this.label.after(child);
     else this.element.prepend(child);
   }
+}
+
+// The part of the label that is a path. It is shown after the name, which must not be cut.
+function pathLength({ node }: TreeRow): number {
+  return node.kind === 'scope' || node.kind === 'aggregate' ? 0 : node.label.lastIndexOf('/') + 1;
 }
 
 function chevronOf({ open, note }: TreeRow): string {
