@@ -14,6 +14,7 @@ import { showOverlay, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { CurrentArrow } from '../widgets/node_marks';
 import { JobChip, StateChip } from '../widgets/state_chip';
+import { Toasts } from '../widgets/toasts';
 import { Tooltip } from '../widgets/tooltip';
 import { TrustTags } from '../widgets/trust_tags';
 import * as words from '../words/job';
@@ -121,7 +122,7 @@ export function TopBar() {
       {job !== null && <Position job={job} />}
       {job !== null && <ControllerChip job={job} />}
       {job !== null && !isRun(job.id) && !hasEnded(job) && <RecordingChip job={job} />}
-      <span className="grow" />
+      <Toasts />
       <Button
         label={words.commands}
         icon={Command}

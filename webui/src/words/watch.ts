@@ -33,6 +33,9 @@ export const pauseHints: Record<PauseMode, string> = {
   step: 'Pauses at the end of a step with hits',
   none: 'Logs hits without pausing',
 };
+// A selection that covers no node: before the first step, the job has not reported its ops.
+export const noNodesYet = 'no nodes yet';
+export const noMatchingNodes = 'no matching nodes';
 export const editWatchpoint = (id: number) => `Edit watchpoint ${id}`;
 export const copyWatchpoint = (id: number) => `Copy watchpoint ${id}`;
 export const deleteWatchpoint = (id: number) => `Delete watchpoint ${id}`;
