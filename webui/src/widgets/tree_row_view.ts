@@ -12,8 +12,8 @@ import type { TreeRow } from './tree_rows';
 
 export const ROW_PX = 24;
 const INDENT_PX = 14;
-// Of a path after the name.
-const PATH_CHARACTERS = 20;
+// Of a path at the end of the row.
+const PATH_CHARACTERS = 12;
 const ARIA_CHECKED = { all: 'true', some: 'mixed', none: 'false' } as const;
 
 export interface ShownRow {
@@ -42,6 +42,7 @@ export class TreeRowView {
   private readonly icon = part('kind-icon');
   private readonly label = part('tree-label mono');
   private readonly type = part('tree-type');
+  private readonly path = part('tree-path mono');
   private readonly marks = part('tree-marks node-marks');
   private readonly written = new Map<string, string | null>();
   private readonly attached = new Set<Element>();
@@ -77,10 +78,12 @@ export class TreeRowView {
     const cut = pathLength(row);
     const label = node.label.slice(cut);
     if (this.changes('label', label)) this.label.textContent = visible(label);
-    // Shown by the style sheet, since it is not part of the row's accessible name.
-    const beside = cut > 0 ? fitPath(node.label.slice(0, cut - 1), PATH_CHARACTERS) : type;
-    if (this.changes('type', beside)) this.type.dataset['text'] = visible(beside);
-    this.place(this.type, beside !== '');
+    // Shown by the style sheet, since they are not part of the row's accessible name.
+    if (this.changes('type', type)) this.type.dataset['text'] = visible(type);
+    this.place(this.type, type !== '');
+    const path = fitPath(node.label.slice(0, Math.max(0, cut - 1)), PATH_CHARACTERS);
+    if (this.changes('path', path)) this.path.dataset['text'] = visible(path);
+    this.place(this.path, path !== '');
     if (tick !== null) this.name(this.tick, `tree-tick tree-tick-${tick}`);
     this.place(this.tick, tick !== null);
     this.mark(next);
@@ -128,11 +131,13 @@ export class TreeRowView {
     this.attached.add(child);
     if (child === this.tick) this.chevron.after(child);
     else if (child === this.type) this.label.after(child);
+    else if (child === this.path && this.attached.has(this.marks)) this.marks.after(child);
     else this.element.prepend(child);
   }
 }
 
-// The part of the label that is a path. It is shown after the name, which must not be cut.
+// The part of the label that is a path. It is shown at the end of the row, apart from the name, so that
+// neither hides the other.
 function pathLength({ node }: TreeRow): number {
   return node.kind === 'scope' || node.kind === 'aggregate' ? 0 : node.label.lastIndexOf('/') + 1;
 }

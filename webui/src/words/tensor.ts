@@ -144,6 +144,8 @@ export const statisticHints = {
   std: 'Standard deviation of the finite values',
 };
 
+export const notFiniteCount = (count: string) => `${count} NaN/Inf`;
+
 // Copying and downloading.
 export const copyOrDownload = 'Copy or download';
 export const copyAsTable = 'Copy values as a table';
