@@ -131,3 +131,19 @@ describe('the first view', () => {
     expect(autoOpen(views(sampleView('', [sampleNode('x')])))).toEqual({ open: [], wanted: [] });
   });
 });
+
+it('opens blocks that differ only in their number together, or none of them', () => {
+  const blocks = (children: number) =>
+    new Map(
+      [
+        sampleView('', [sampleScope('forward', 5)]),
+        sampleView('forward', [...[0, 1, 2, 3].map((i) => sampleScope(`forward/${i}`, children)), sampleScope('forward/head', 2)]),
+        ...[0, 1, 2, 3].map((i) =>
+          sampleView(`forward/${i}`, Array.from({ length: children }, (_, n) => sampleNode(`forward/${i}/op_${n}`))),
+        ),
+        sampleView('forward/head', [sampleNode('forward/head/a'), sampleNode('forward/head/b')]),
+      ].map((view) => [view.scope, view]),
+    );
+  expect(autoOpen(blocks(5)).open).toEqual(['forward', 'forward/0', 'forward/1', 'forward/2', 'forward/3', 'forward/head']);
+  expect(autoOpen(blocks(MAX_BOXES / 2)).open).toEqual(['forward', 'forward/head']);
+});

@@ -5,7 +5,7 @@ import { lazy, Suspense } from 'react';
 import type { Job, Rank } from '../api/types';
 import { formatCount } from '../base/format';
 import { isRun } from '../base/run_id';
-import { hasEnded } from '../state/job';
+import { isOver } from '../state/job';
 import { useJob } from '../state/job_store';
 import { useRun } from '../state/run_store';
 import { navigate } from '../state/router';
@@ -121,7 +121,7 @@ export function TopBar() {
       <Suspense>{job !== null && job.world_size > 1 && <Ranks job={job} />}</Suspense>
       {job !== null && <Position job={job} />}
       {job !== null && <ControllerChip job={job} />}
-      {job !== null && !isRun(job.id) && !hasEnded(job) && <RecordingChip job={job} />}
+      {job !== null && !isRun(job.id) && !isOver(job) && <RecordingChip job={job} />}
       <Toasts />
       <Button
         label={words.commands}

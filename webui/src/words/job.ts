@@ -135,7 +135,7 @@ export const firstSteps: Array<[string, string]> = [
   ['Inspect', 'select a node in the tree or in the graph'],
 ];
 export const firstStepsAfterEnd: Array<[string, string]> = [
-  ['The job has ended', 'its graph remains'],
+  ['The job is over', 'its graph remains'],
   ['Inspect', 'select a node or a hit to see its history and source'],
 ];
 export const doNotShowAgain = 'Don’t show again';

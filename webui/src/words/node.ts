@@ -35,7 +35,7 @@ export const outputFigures = (max: string, mean: string) => `|max| ${max} · mea
 // Parameter.
 export const training = 'Training';
 export const gradient = 'Gradient';
-export const gradientNorm = 'L2 of it';
+export const gradientNorm = '|g| L2';
 export const gradientMean = 'mean |g|';
 export const gradientZeros = 'zeros';
 export const gradientRatio = '|g| / |w|';
