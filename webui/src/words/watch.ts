@@ -75,6 +75,18 @@ export const contextNames: Record<string, string> = {
   grad_scale: 'gradients scaled by',
 };
 
+// Measured values in words.
+export const allZero = (count: string) => `all ${count === '' ? '' : `${count} `}values are zero`;
+export const unchanged = 'unchanged since the previous step';
+export const between = (from: string, to: string) => `between ${from} and ${to}`;
+export const atMost = (limit: string) => `≤ ${limit}`;
+export const atLeast = (limit: string) => `≥ ${limit}`;
+export const shareOf = (percent: string, range: string) => `${percent} % of values ${range}`;
+export const deadRelu = ': dead ReLU';
+export const saturated = (range: string) => `saturated: almost no values ${range}`;
+// The symbol of an element in the titles of parameters, by the tensors of the condition.
+export const symbols: Partial<Record<Condition['target'], string>> = { gradient: '|g|', weight: '|w|' };
+
 // Messages.
 export const conditionOn = (condition: string, target: string) => `${condition} on ${target}`;
 export const watchpointAdded = (id: number) => `Watchpoint ${id} added`;
