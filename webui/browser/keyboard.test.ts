@@ -65,6 +65,9 @@ it('goes from the list of jobs to a hit, its values and a comparison, and ends t
   }
   await tabTo(page.getByLabel('Compare with'));
 
+  // Its watchpoint would pause the job again within the step.
+  await tabTo(page.getByRole('switch'));
+  await page.keyboard.press('Space');
   await page.keyboard.press('F10');
   await page.getByTestId('step').getByText('4', { exact: true }).waitFor();
   await page.keyboard.press('Shift+F5');

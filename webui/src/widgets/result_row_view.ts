@@ -54,7 +54,8 @@ export class ResultRowView {
     line.append(this.label, this.code);
     const text = part('span', 'result-text grow');
     text.append(line, this.path);
-    this.icon.setAttribute('aria-hidden', 'true');
+    // The accessible name is the full name.
+    for (const element of [this.icon, this.path, this.code]) element.setAttribute('aria-hidden', 'true');
     this.marks.setAttribute('aria-hidden', 'true');
     this.element.setAttribute('role', 'option');
     this.element.append(this.icon, text, this.marks);
@@ -72,6 +73,8 @@ export class ResultRowView {
       const code = (match?.text ?? '') || (match?.function ?? '');
       const found = match === undefined ? '' : foundIn(`${fileName(match.file)}:${match.line}`, code.trim());
       this.code.textContent = found;
+      if (found === '') this.element.removeAttribute('aria-description');
+      else this.element.setAttribute('aria-description', found);
       this.element.title = found === '' ? node.name : `${node.name}\n${found}`;
       this.icon.className = `kind-icon kind-${node.kind} cat-${node.category}`;
     }
