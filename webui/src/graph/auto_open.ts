@@ -2,6 +2,7 @@
 // boxes are visible.
 
 import type { GraphNode, ScopeView } from '../api/types';
+import { interleavedOf } from './interleaved';
 import { canOpen } from './scene';
 
 export const MIN_BOXES = 30;
@@ -21,25 +22,30 @@ interface Group {
   // The sum over the nodes.
   children: number;
   descendants: number;
+  // As single boxes they would hide the order of execution.
+  interleaved: boolean;
 }
 
 const patternOf = (name: string) => name.replaceAll(/\d+(?=\/|$)/g, '*');
 
 // Adds the closed scopes of a view to their groups. Aggregates stay closed.
-function addScopes(groups: Map<string, Group>, { nodes }: ScopeView, depth: number): void {
-  for (const node of nodes) {
+function addScopes(groups: Map<string, Group>, view: ScopeView, depth: number): void {
+  const interleaved = interleavedOf(view);
+  for (const node of view.nodes) {
     if (node.kind !== 'scope' || !canOpen(node)) continue;
     const key = patternOf(node.name);
-    const group = groups.get(key) ?? { nodes: [], depth, children: 0, descendants: 0 };
+    const group = groups.get(key) ?? { nodes: [], depth, children: 0, descendants: 0, interleaved: false };
     group.nodes.push(node);
     group.children += node.child_count;
     group.descendants += node.descendant_count;
+    group.interleaved ||= interleaved.has(node.name);
     groups.set(key, group);
   }
 }
 
 function comesFirst(a: Group, b: Group): Group {
   if (a.depth !== b.depth) return a.depth < b.depth ? a : b;
+  if (a.interleaved !== b.interleaved) return a.interleaved ? a : b;
   return b.descendants > a.descendants ? b : a;
 }
 
@@ -54,7 +60,7 @@ export function autoOpen(views: ReadonlyMap<string, ScopeView>): AutoOpen {
     const fitting = [...closed].filter(
       // At the top level all scopes that fit are opened: forward, backward and optimizer belong
       // together.
-      ([, { children, depth }]) => boxes + children <= MAX_BOXES && (boxes < MIN_BOXES || depth === 0),
+      ([, { children, depth, interleaved }]) => boxes + children <= MAX_BOXES && (boxes < MIN_BOXES || depth === 0 || interleaved),
     );
     const next = fitting.map(([, group]) => group).reduce<Group | null>((a, b) => (a === null ? b : comesFirst(a, b)), null);
     if (next === null) break;

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { sampleIndex, type SampleNode } from '../testing/sample_index';
 import { gradientOf } from './gradients';
 import { peersOf } from './peers';
+import { IndexViews } from './index_views';
+import { liftEdges } from './lifted_edges';
 import { opTypesOf, outputsOf } from './scope_contents';
 
 const WEIGHT = 'float32[4, 4]';
@@ -67,4 +69,25 @@ it('finds the same op in other layers, the nearest first', () => {
   expect(peersOf(INDEX, 'forward/loss', 8)).toEqual([]);
   const named = sampleIndex([{ name: 'forward/layer1/mm' }, { name: 'forward/layer2/mm' }, { name: 'forward/norm1/mm' }]);
   expect(peersOf(named, 'forward/layer1/mm', 8)).toEqual([{ name: 'forward/layer2/mm', layer: 'layer2' }]);
+});
+
+it('puts the children of a scope among its siblings, in the order of execution', () => {
+  const index = sampleIndex([
+    { name: 'forward/x', kind: 'input' },
+    { name: 'forward/layers/0', inputs: ['forward/x'] },
+    { name: 'forward/sigmoid', inputs: ['forward/layers/0'] },
+    { name: 'forward/layers/1', inputs: ['forward/sigmoid'] },
+    { name: 'forward/sigmoid_1', inputs: ['forward/layers/1'] },
+  ]);
+  const views = new IndexViews(index, liftEdges(index), null);
+  const view = views.spread('forward', ['forward/layers']);
+  expect(view.nodes.map(({ label }) => label)).toEqual(['layers/0', 'sigmoid', 'layers/1', 'sigmoid_1', 'x']);
+  expect(view.nodes.map(({ name }) => name)).toContain('forward/layers/1');
+  expect(view.edges.map(({ from, to }) => `${from}>${to}`)).toEqual([
+    'forward/x>forward/layers/0',
+    'forward/layers/0>forward/sigmoid',
+    'forward/sigmoid>forward/layers/1',
+    'forward/layers/1>forward/sigmoid_1',
+  ]);
+  expect(views.spread('forward', ['forward/layers'])).toBe(view);
 });
