@@ -92,7 +92,7 @@ describe('what was measured', () => {
       'saturated: almost no values between -1 and 1',
     );
     expect(conditionText('activation_range', saturated, CATALOGUE)).toBe(
-      'activation_range (range_percentage < 0.1 %, between -1 and 1)',
+      'activation_range (< 0.1 % of values between -1 and 1)',
     );
   });
 

@@ -54,7 +54,7 @@ function formatParam(name: string, value: ParamValue): string {
 }
 
 // "mean |x| > 1000", "range from -1", "NaN equals NaN"; null for a parameter that is switched off.
-function paramText(condition: Condition | undefined, name: string, value: ParamValue): string | null {
+function paramText(condition: Condition | undefined, name: string, value: ParamValue, range: string): string | null {
   const comparison = splitRelation(name);
   const given = condition?.params.find((param) => param.name === name)?.title ?? comparison?.measure ?? name;
   const title = given.replace('|x|', words.symbols[condition?.target ?? 'tensor'] ?? '|x|');
@@ -62,6 +62,7 @@ function paramText(condition: Condition | undefined, name: string, value: ParamV
   // The default, which needs no mention.
   if (name === 'absorbed') return value === 'stop' ? words.alsoAbsorbed : null;
   const text = formatParam(name, value);
+  if (comparison?.measure === 'range_percentage' && range !== '') return `${comparison.relation} ${words.shareOf(text, range)}`;
   return comparison === null ? `${title} ${text}` : `${title} ${comparison.relation} ${text}`;
 }
 
@@ -88,10 +89,10 @@ export function conditionText(
   const range = rangeText(params);
   for (const [name, given] of Object.entries(params)) {
     if (range !== '' && /^range_(start|end)_inclusive$/.test(name)) continue;
-    const text = paramText(condition, name, given);
+    const text = paramText(condition, name, given, range);
     if (text !== null) (splitRelation(name) === null ? others : tested).push(text);
   }
-  const details = [tested.join(words.or), range, ...others].filter((part) => part !== '').join(', ');
+  const details = [tested.join(words.or), ...others].filter((part) => part !== '').join(', ');
   return details === '' ? title : `${title} (${details})`;
 }
 

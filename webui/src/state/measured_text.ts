@@ -25,7 +25,7 @@ function rangeShare(share: Num, { params }: Hit): string | null {
 }
 
 const sharesOf = (percent: string, range: string, dead: boolean) =>
-  words.shareOf(percent, range) + (dead ? words.deadRelu : '');
+  words.shareOf(`${percent} %`, range) + (dead ? words.deadRelu : '');
 
 // A sentence for a measure, or null if its name and figure say it.
 export function measuredText(measure: string, value: Num, hit: Hit): string | null {

@@ -81,7 +81,8 @@ export const unchanged = 'unchanged since the previous step';
 export const between = (from: string, to: string) => `between ${from} and ${to}`;
 export const atMost = (limit: string) => `≤ ${limit}`;
 export const atLeast = (limit: string) => `≥ ${limit}`;
-export const shareOf = (percent: string, range: string) => `${percent} % of values ${range}`;
+// `share` has a percent sign.
+export const shareOf = (share: string, range: string) => `${share} of values ${range}`;
 export const deadRelu = ': dead ReLU';
 export const saturated = (range: string) => `saturated: almost no values ${range}`;
 // The symbol of an element in the titles of parameters, by the tensors of the condition.
