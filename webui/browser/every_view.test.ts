@@ -107,7 +107,8 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     await page.getByText('No results').waitFor();
     await check('no-results');
     await page.keyboard.press('Escape');
-    await page.getByRole('treeitem').first().click({ button: 'right' });
+    await button('Group by source line').click();
+    await treeItem('backward').click({ button: 'right' });
     await page.getByRole('menu').waitFor();
     await check('menu');
     await page.keyboard.press('Escape');

@@ -68,8 +68,9 @@ it('goes from the list of jobs to a hit, its values and a comparison, and ends t
   // Its watchpoint would pause the job again within the step.
   await tabTo(page.getByRole('switch'));
   await page.keyboard.press('Space');
+  await page.locator('[role=switch]:not(:checked):not([aria-busy])').waitFor();
   await page.keyboard.press('F10');
-  await page.getByTestId('step').getByText('4', { exact: true }).waitFor();
+  await state().getByText('Paused after a step').waitFor();
   await page.keyboard.press('Shift+F5');
   await page.getByRole('alertdialog').waitFor();
   await choose(button('Terminate job'));

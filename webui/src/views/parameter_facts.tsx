@@ -75,6 +75,5 @@ function Facts({ node, index }: { node: NodeDetail; index: GraphIndex }) {
 
 export function ParameterFacts({ node }: { node: NodeDetail }) {
   const index = useScopes((state) => state.index);
-  if (node.kind !== 'parameter' || index === null) return null;
-  return <Facts node={node} index={index} />;
+  return index === null ? null : <Facts node={node} index={index} />;
 }

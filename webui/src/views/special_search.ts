@@ -32,19 +32,24 @@ export function specialFrom(numbers: ArrayLike<number>, from: number): number {
   return -1;
 }
 
-// Returns a function that shows the slice of the next such value, and whether it is searching.
+// Returns a function that shows the slice of the next such value and returns it, or null, and whether
+// it is searching.
 export function useSpecialSearch(query: ValueQuery, shape: readonly number[]) {
   const client = useQueryClient();
   const [busy, setBusy] = useState(false);
   const search = useCallback(
-    async (from: number) => {
+    async (from: number): Promise<string | null> => {
       setBusy(true);
       try {
         const whole = await client.fetchQuery(sliceOptions({ ...query, slice: '[...]' }));
         const place = whole.elements === null ? -1 : specialFrom(whole.elements.numbers, from);
-        if (place >= 0) patchRoute({ slice: sliceAround(indexOfPlace(place, shape), shape) });
+        if (place < 0) return null;
+        const slice = sliceAround(indexOfPlace(place, shape), shape);
+        patchRoute({ slice });
+        return slice;
       } catch (error) {
         showToast({ kind: 'error', title: words.searchFailed, detail: describe(error) });
+        return null;
       } finally {
         setBusy(false);
       }

@@ -129,10 +129,11 @@ export function TensorValues({ value, tensor, query, statistics, fetching, heat 
   const active = Math.min(chosen?.slice === value.slice ? chosen.cell : first, grid.count - 1);
   const scale = locked ?? grid.scale;
   const read = heat ? (hovered ?? active) : active;
-  const next = () => {
+  const next = async () => {
     const cell = special > 0 ? nextSpecial(grid, active) : -1;
-    if (cell > active || all === special || !isSearchable(tensor.shape)) choose(cell);
-    else void search(placeAfter(axes, tensor.shape));
+    const inside = cell > active || all === special || !isSearchable(tensor.shape);
+    // The search may come back to this slice.
+    if (inside || (await search(placeAfter(axes, tensor.shape))) === value.slice) choose(cell);
   };
   return (
     <>
@@ -185,7 +186,7 @@ export function TensorValues({ value, tensor, query, statistics, fetching, heat 
             small
             tone="quiet"
             pending={busy}
-            onClick={next}
+            onClick={() => void next()}
           />
         )}
       </footer>

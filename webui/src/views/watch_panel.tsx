@@ -177,16 +177,18 @@ export function WatchPanel() {
               onClick={() => void addRecommended()}
             />
           )}
-          {!ended && <Button
-            label={words.addWatchpoint}
-            icon={Plus}
-            iconOnly
-            small
-            tone="quiet"
-            pressed={form !== null}
-            disabledReason={unavailable}
-            onClick={() => (form === null ? openWatchForm(route?.node ?? null) : closeWatchForm())}
-          />}
+          {!ended && (
+            <Button
+              label={words.addWatchpoint}
+              icon={Plus}
+              iconOnly
+              small
+              tone="quiet"
+              pressed={form !== null}
+              disabledReason={unavailable}
+              onClick={() => (form === null ? openWatchForm(route?.node ?? null) : closeWatchForm())}
+            />
+          )}
         </>
       }
     >

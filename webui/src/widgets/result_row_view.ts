@@ -50,12 +50,10 @@ export class ResultRowView {
   shown: ShownResult | null = null;
 
   constructor() {
-    const line = part('span', 'result-line');
-    line.append(this.label, this.code);
     const text = part('span', 'result-text grow');
-    text.append(line, this.path);
-    // The accessible name is the full name.
-    for (const element of [this.icon, this.path, this.code]) element.setAttribute('aria-hidden', 'true');
+    // In the order of the name; the style sheet shows the path below.
+    text.append(this.path, this.label, this.code);
+    this.icon.setAttribute('aria-hidden', 'true');
     this.marks.setAttribute('aria-hidden', 'true');
     this.element.setAttribute('role', 'option');
     this.element.append(this.icon, text, this.marks);
@@ -72,7 +70,8 @@ export class ResultRowView {
       const { match } = node;
       const code = (match?.text ?? '') || (match?.function ?? '');
       const found = match === undefined ? '' : foundIn(`${fileName(match.file)}:${match.line}`, code.trim());
-      this.code.textContent = found;
+      // Inserted by the style sheet, since it is not part of the row's accessible name.
+      this.code.dataset['text'] = found;
       if (found === '') this.element.removeAttribute('aria-description');
       else this.element.setAttribute('aria-description', found);
       this.element.title = found === '' ? node.name : `${node.name}\n${found}`;
@@ -88,13 +87,12 @@ export class ResultRowView {
     const at = word === '' ? -1 : name.toLowerCase().indexOf(word.toLowerCase());
     const end = at < 0 ? at : at + word.length;
     this.label.replaceChildren(...pieces(name.slice(cut), at - cut, end - cut));
-    const path = name.slice(0, Math.max(0, cut - 1));
+    const path = name.slice(0, cut);
     const fitted = fitPath(path, Math.floor((width - MARGINS_PX) / CHARACTER_PX));
-    // In an abbreviated path, the match may be elsewhere or gone.
-    const from = fitted === path ? at : fitted.toLowerCase().indexOf(word.toLowerCase());
-    const to = fitted === path ? end : from + word.length;
-    const matches = at >= 0 && at < cut && from >= 0;
-    this.path.replaceChildren(...(matches ? pieces(fitted, from, to) : [fitted]));
+    // An abbreviated path is no part of the name, so the style sheet inserts it.
+    if (fitted === path) delete this.path.dataset['text'];
+    else this.path.dataset['text'] = fitted;
+    this.path.replaceChildren(...(fitted === path ? pieces(path, at, end) : []));
   }
 
   private mark({ node, hits, current }: ShownResult, last: ShownResult | null): void {

@@ -3,6 +3,8 @@
 export const node = 'Node';
 export const loadingNode = 'Loading node';
 export const nodeNotLoaded = (name: string | null) => `Could not load ${name}`;
+export const didNotRun = (name: string | null, rank: number, several: boolean) =>
+  several ? `${name} did not run on rank ${rank}` : `${name} has not run`;
 export const loadingTensors = 'Loading tensors';
 export const noTensors = 'No tensors';
 export const stepRange = (first: number, last: number) => (last > first ? `steps ${first}–${last}` : `step ${first}`);
