@@ -245,6 +245,14 @@ describe('nodes by source', () => {
     expect(views.has('forward')).toBe(false);
   });
 
+  it('are named without the scopes that all of their line share', () => {
+    const source: [string, number] = ['train.py', 3];
+    const index = sampleIndex([0, 1].map((i) => ({ name: `forward/h/${i}/attn/mm`, source })));
+    const layers = new SourceViews(index, null);
+    const line = layers.get(layers.get('')!.nodes[0]!.name)!.nodes[0]!;
+    expect(layers.get(line.name)!.nodes.map(({ label }) => label)).toEqual(['0/attn/mm', '1/attn/mm']);
+  });
+
   it('show their code once it is known, and the hits of what they hold', () => {
     expect(placesOf(INDEX)).toEqual(['/home/a/train.py:7', '/home/a/train.py:8']);
     expect(linesOf(INDEX, '/home/a/train.py')).toEqual([7, 8]);
