@@ -5,6 +5,8 @@ import { browser, button, fixture, openJob, page, start, treeItem } from './harn
 
 const WINDOW = { width: 1280, height: 720 };
 const LEAST_PX = 11.5;
+// Each test looks at many views.
+const TIMEOUT_MS = 240_000;
 
 // Texts below the least size, with their sizes. Also looks at texts that style sheets insert.
 async function smallTexts(): Promise<string[]> {
@@ -48,7 +50,7 @@ async function toHit(): Promise<void> {
 describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
   const options = { ...WINDOW, scheme };
 
-  it('the views of the server', async () => {
+  it('the views of the server', { timeout: TIMEOUT_MS }, async () => {
     await start(['--runs'], options);
     await page.goto(fixture.address);
     await page.getByRole('link', { name: 'digits_cnn.py' }).waitFor();
@@ -66,7 +68,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     await check('no-job');
   });
 
-  it('a job at a hit', async () => {
+  it('a job at a hit', { timeout: TIMEOUT_MS }, async () => {
     await start([], options);
     await toHit();
     await page.getByRole('group', { name: 'Neighbourhood' }).waitFor();
@@ -87,7 +89,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     await check('terminate');
   });
 
-  it('nodes, search and menus', async () => {
+  it('nodes, search and menus', { timeout: TIMEOUT_MS }, async () => {
     await start([], options);
     await openJob();
     await check('start');
@@ -121,7 +123,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     await check('keys');
   });
 
-  it('a job that is over, ranks, and a recorded run', async () => {
+  it('a job that is over, ranks, and a recorded run', { timeout: TIMEOUT_MS }, async () => {
     await start(['--runs', '--ranks', '4'], options);
     await page.goto(`${fixture.address}#/jobs/warmup-7?node=forward/log`);
     await page.getByRole('note', { name: 'How the job ended' }).waitFor();

@@ -22,7 +22,7 @@ async function choose(target: Locator): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-it('goes from the list of jobs to a hit, its values and a comparison, and ends the job', async () => {
+it('goes from the list of jobs to a hit, its values and a comparison, and ends the job', { timeout: 180_000 }, async () => {
   await start([], { width: 1280, height: 720 });
   await page.goto(fixture.address);
   await choose(page.getByRole('link', { name: 'digits_cnn.py' }));
