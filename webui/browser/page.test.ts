@@ -63,6 +63,21 @@ describe('a session', () => {
     expect(await button('Continue').getAttribute('aria-disabled')).toBe('true');
   });
 
+  it('is controlled from the list of jobs', async () => {
+    await page.goto(fixture.address);
+    const row = page.getByRole('row', { name: /digits_cnn.py/ });
+    await row.getByText('Paused before the first step').waitFor();
+    await button('Continue digits_cnn.py').click();
+    await row.getByText('Running').waitFor();
+    await button('Pause digits_cnn.py').click();
+    await row.getByText('Paused on request').waitFor();
+    await button('Terminate digits_cnn.py').click();
+    await button('Terminate job').click();
+    await row.getByText('Terminated').waitFor();
+    await button('Remove digits_cnn.py').waitFor();
+    expect(await button('Continue digits_cnn.py').count()).toBe(0);
+  });
+
   it('takes watchpoints on a scope, switches them off and deletes them', async () => {
     await openJob();
     await treeItem('backward').click();

@@ -241,8 +241,16 @@ describe('nodes by source', () => {
     expect(files.map((file) => [file.label, file.child_count, file.op_type])).toEqual([['train.py', 2, '2 nodes']]);
     const lines = views.get(files[0]!.name)!.nodes;
     expect(lines.map((line) => line.label)).toEqual(['line 7', 'line 8']);
-    expect(views.get(lines[0]!.name)!.nodes.map((node) => [node.name, node.label])).toEqual([['forward/fc/mm', 'fc/mm']]);
+    expect(views.get(lines[0]!.name)!.nodes.map((node) => [node.name, node.label])).toEqual([['forward/fc/mm', 'mm']]);
     expect(views.has('forward')).toBe(false);
+  });
+
+  it('are named without the scopes that all of their line share', () => {
+    const source: [string, number] = ['train.py', 3];
+    const index = sampleIndex([0, 1].map((i) => ({ name: `forward/h/${i}/attn/mm`, source })));
+    const layers = new SourceViews(index, null);
+    const line = layers.get(layers.get('')!.nodes[0]!.name)!.nodes[0]!;
+    expect(layers.get(line.name)!.nodes.map(({ label }) => label)).toEqual(['0/attn/mm', '1/attn/mm']);
   });
 
   it('show their code once it is known, and the hits of what they hold', () => {

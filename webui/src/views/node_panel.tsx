@@ -1,11 +1,14 @@
 // The selected node, at the bottom: its tensors, the values of one of them and its source.
 
 import { ArrowRightToLine, Eye, Maximize2, Minimize2 } from 'lucide-react';
+import { lazy, Suspense } from 'react';
+import { Problem } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { labelOf } from '../base/names';
 import { useAuth } from '../state/auth';
 import { availability } from '../state/controls';
 import { describe } from '../state/describe';
+import { isOver } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { useSelectedRank } from '../state/router';
 import { useNode, useTensors } from '../state/queries';
@@ -15,11 +18,10 @@ import { Button } from '../widgets/button';
 import { KindIcon } from '../widgets/kind_icon';
 import { HitBadge, NodeMarks } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
-import { tryAgain } from '../words/common';
+import { loading, tryAgain } from '../words/common';
 import { commandNames } from '../words/control';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
-import { ScopePane } from './scope_pane';
 import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
@@ -28,6 +30,8 @@ import { useReasonAgainst } from './use_reason_against';
 import { ValuesPane } from './values_pane';
 import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
+
+const ScopePane = lazy(async () => ({ default: (await import('./scope_pane')).ScopePane }));
 
 // Longer parts of a name are cut in the middle.
 const MAX_PART_LENGTH = 40;
@@ -78,6 +82,8 @@ function NodeHead({ node }: { node: NodeDetail }) {
   const pending = useJob((state) => state.pending);
   const session = useAuth((state) => state.session);
   const forbidden = useReasonAgainst('watch');
+  // A job that is over takes no commands.
+  const over = isOver(job);
   const tall = useUi((state) => state.tall);
   const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
   const rank = useSelectedRank();
@@ -107,15 +113,17 @@ function NodeHead({ node }: { node: NodeDetail }) {
         </button>
       )}
       <span className="grow" />
-      <Button
-        label={words.watch}
-        icon={Eye}
-        small
-        hint={words.addWatchpointOn(labelOf(node.name))}
-        disabledReason={forbidden}
-        onClick={() => openWatchForm(node.name)}
-      />
-      {node.kind === 'op' && (
+      {!over && (
+        <Button
+          label={words.watch}
+          icon={Eye}
+          small
+          hint={words.addWatchpointOn(labelOf(node.name))}
+          disabledReason={forbidden}
+          onClick={() => openWatchForm(node.name)}
+        />
+      )}
+      {node.kind === 'op' && !over && (
         <Button
           label={commandNames.continue_to}
           icon={ArrowRightToLine}
@@ -158,7 +166,13 @@ function NodeBody({ node }: { node: NodeDetail }) {
   const tensors = useTensors(id, isScope ? null : node.name, rank, version);
   const list = tensors.data ?? [];
   const tensor = chosen(list, route?.slot ?? null);
-  if (isScope) return <ScopePane node={node} />;
+  if (isScope) {
+    return (
+      <Suspense fallback={<Notice title={loading} busy />}>
+        <ScopePane node={node} />
+      </Suspense>
+    );
+  }
   return (
     <div className={`node-body${panelOf(route?.panel) === 'compare' ? ' node-body-compare' : ''}`}>
       <TensorTable node={node} tensors={list} selected={tensor} error={tensors.error} />
@@ -176,6 +190,8 @@ export function NodePanel() {
   const { id, route } = useJobContext();
   const name = route?.node ?? null;
   const node = useNode(id, name);
+  const several = useJob(({ model }) => (model.info?.world_size ?? 1) > 1);
+  const unknown = node.error instanceof Problem && node.error.code === 'unknown_node';
   const body = () => {
     if (node.data !== undefined) {
       return (
@@ -187,7 +203,7 @@ export function NodePanel() {
     }
     if (node.error !== null) {
       return (
-        <Notice title={words.nodeNotLoaded(name)} tone="error">
+        <Notice title={unknown ? words.didNotRun(name, route?.rank ?? 0, several) : words.nodeNotLoaded(name)} tone={unknown ? 'plain' : 'error'}>
           <p>{describe(node.error)}</p>
           <Button label={tryAgain} onClick={() => void node.refetch()} />
         </Notice>

@@ -2,7 +2,7 @@
 // stack, and the node's attributes.
 
 import { Copy } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import type { NodeDetail, SourceLine } from '../api/types';
 import { formatCount } from '../base/format';
 import { fileName } from '../base/names';
@@ -22,6 +22,8 @@ import * as counts from '../words/counts';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import './source_pane.css';
+
+const ParameterFacts = lazy(async () => ({ default: (await import('./parameter_facts')).ParameterFacts }));
 
 function placeOf(line: SourceLine): string {
   return `${line.file}:${line.line}`;
@@ -243,6 +245,11 @@ export function SourcePane({ node }: { node: NodeDetail }) {
   const choose = (next: SourceLine) => setChosen({ node: node.name, line: next });
   return (
     <section className="source" aria-label={words.source} tabIndex={0}>
+      {node.kind === 'parameter' && (
+        <Suspense>
+          <ParameterFacts node={node} />
+        </Suspense>
+      )}
       <h3>{words.source}</h3>
       {shown === null ? (
         <p className="muted">{words.noSource(node.kind)}</p>

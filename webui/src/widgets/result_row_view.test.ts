@@ -4,18 +4,19 @@ import { ResultRowView } from './result_row_view';
 
 function marked(name: string, word: string): Array<string | null> {
   const view = new ResultRowView();
-  view.show({ node: sampleNode('other/one'), index: 0, marked: false, current: false, hits: 0, word: 'o' });
-  view.show({ node: sampleNode(name), index: 1, marked: false, current: false, hits: 0, word });
+  view.show({ node: sampleNode('other/one'), index: 0, marked: false, current: false, hits: 0, word: 'o', width: 400 });
+  view.show({ node: sampleNode(name), index: 1, marked: false, current: false, hits: 0, word, width: 400 });
   expect(view.element.textContent).toBe(name);
   return [...view.element.querySelectorAll('mark')].map((element) => element.textContent);
 }
 
 it('tells in which code a node was found', () => {
   const view = new ResultRowView();
-  const row = { index: 0, marked: false, current: false, hits: 0, word: 'cross' };
+  const row = { index: 0, marked: false, current: false, hits: 0, word: 'cross', width: 400 };
   const match = { file: '/src/train.py', line: 12, text: '  loss = cross_entropy(x)' };
   view.show({ ...row, node: sampleNode('forward/nll', { match }) });
-  expect(view.element.textContent).toBe('forward/nlltrain.py:12: loss = cross_entropy(x)');
+  expect(view.element.textContent).toBe('forward/nll');
+  expect(view.element.querySelector<HTMLElement>('.result-code')?.dataset['text']).toBe('train.py:12: loss = cross_entropy(x)');
   expect(view.element.title).toBe('forward/nll\ntrain.py:12: loss = cross_entropy(x)');
   view.show({ ...row, node: sampleNode('forward/nll') });
   expect(view.element.textContent).toBe('forward/nll');
@@ -27,4 +28,12 @@ it('marks the text where it is first found, over path and label', () => {
   expect(marked('forward/log', 'log')).toEqual(['log']);
   expect(marked('log', 'o')).toEqual(['o']);
   expect(marked('forward/log', 'zzz')).toEqual([]);
+});
+
+it('keeps what distinguishes the paths of similar blocks', () => {
+  const view = new ResultRowView();
+  const row = { index: 0, marked: false, current: false, hits: 0, word: 'silu', width: 240 };
+  view.show({ ...row, node: sampleNode('forward/down_blocks/2/resnets/1/nonlinearity/silu') });
+  expect(view.element.textContent).toBe('silu');
+  expect(view.element.querySelector<HTMLElement>('.result-path')?.dataset['text']).toBe('for…/dow…/2/res…/1/non…/');
 });
