@@ -157,6 +157,13 @@ class Checker {
   v1::HitOrigin OriginOf(const conditions::Predicate& predicate,
                          const Execution& execution, Inputs* inputs,
                          uint64_t step) const;
+  // What a hit does: hits that only pass on what stopped the program before, in
+  // this step or the previous one, do not stop it again.
+  static v1::PauseMode PauseFor(const Watchpoint& watchpoint,
+                                const v1::Hit& hit);
+  // Adds what the op has read to a hit.
+  static void AddInputs(const Execution& execution, uint64_t step,
+                        Inputs* inputs, v1::Hit* hit);
   bool IsIntentional(uint32_t node, uint64_t step) const;
   // The same for an input that contains infinities.
   bool IsIntentionalInput(uint32_t node, const Statistics& statistics,

@@ -373,6 +373,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/hits/{hit}/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hit: number;
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Names the likely cause of a hit. */
+        get: operations["getDiagnosis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Groups hits by their cause. */
+        get: operations["listIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/lease": {
         parameters: {
             query?: never;
@@ -1144,6 +1183,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/hits/{hit}/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hit: number;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunDiagnosis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["listRunIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/rules": {
         parameters: {
             query?: never;
@@ -1719,6 +1799,19 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
         };
+        Diagnosis: {
+            /** @description Causes that the condition and the op often have. */
+            causes: string[];
+            evidence: components["schemas"]["EvidenceLink"][];
+            hit: number;
+            /** @description What to look at or to try, in this order. */
+            next: string[];
+            /** @description A stable id, such as log_of_zero. */
+            rule: string | null;
+            /** @description One or two sentences, with numbers as evidence. */
+            text: string | null;
+            title: string | null;
+        };
         Difference: {
             /** @description Its place in the step here. */
             exec_order: number;
@@ -1830,6 +1923,19 @@ export interface components {
             /** @description In `snapshot`. */
             watchpoints?: components["schemas"]["Watchpoint"][];
         };
+        EvidenceLink: {
+            /** @description For a button. */
+            label: string;
+            node: string;
+            rank: number;
+            slot: number;
+            step: number;
+            /**
+             * @description What to show of the tensor: the cells that matched, its values, its statistics over the steps, or its node.
+             * @enum {unknown}
+             */
+            view: "cells" | "values" | "history" | "node";
+        };
         Exception: {
             message: string;
             node: string | null;
@@ -1910,6 +2016,8 @@ export interface components {
             dtype: string;
             error: string | null;
             id: number;
+            /** @description What the op has read: the first inputs, as far as they could be measured. Empty if the hit only passes on what an input contains. */
+            inputs: components["schemas"]["HitInput"][];
             /** @description What the job has found, for a condition whose target is `training`; null for conditions on values. */
             message: string | null;
             node: string;
@@ -1930,6 +2038,35 @@ export interface components {
             /** Format: date-time */
             time: string;
             watchpoint: number;
+        };
+        HitInput: {
+            dtype: string;
+            /** @description Index in the node's inputs. */
+            position: number;
+            shape: components["schemas"]["Shape"];
+            statistics: components["schemas"]["Statistics"];
+        };
+        Incident: {
+            /** @description Those that tensors of the origin have met. */
+            conditions: string[];
+            diagnosis: components["schemas"]["Diagnosis"];
+            /** @description The rank where it began. */
+            first_rank: number;
+            /** @description The first hit on one of these. */
+            first_reached: components["schemas"]["Hit"] | null;
+            hit_count: number;
+            /** @description The id of the first hit at its origin. */
+            id: number;
+            /** @description The first hit at the origin, or the first that is known. */
+            origin: components["schemas"]["Hit"];
+            ranks: number[];
+            /** @description Tensors that the values have reached besides the origin's. */
+            reached_count: number;
+            /** @description Ranges of successive steps. */
+            steps: {
+                first: number;
+                last: number;
+            }[];
         };
         Job: {
             /** @description Number of hits by infinities that reached no result. */
@@ -3046,6 +3183,8 @@ export interface operations {
             query?: {
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
+                /** @description Id of an incident. Only its hits. */
+                incident?: number;
                 limit?: number;
                 /** @description Full name of the node. */
                 node?: string;
@@ -3070,6 +3209,59 @@ export interface operations {
                     "application/json": {
                         hits: components["schemas"]["Hit"][];
                         next_cursor: string | null;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDiagnosis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hit: number;
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cause, with the numbers that show it. If no rule explains the hit, `rule`, `title` and `text` are null, and there is only advice. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnosis"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listIncidents: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The incidents, by the order of their first hits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        incidents: components["schemas"]["Incident"][];
+                        /** @description How many there are; the list may have fewer. */
+                        total: number;
                     };
                 };
             };
@@ -4348,6 +4540,8 @@ export interface operations {
             query?: {
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
+                /** @description Id of an incident. Only its hits. */
+                incident?: number;
                 limit?: number;
                 /** @description Full name of the node. */
                 node?: string;
@@ -4373,6 +4567,64 @@ export interface operations {
                     "application/json": {
                         hits: components["schemas"]["Hit"][];
                         next_cursor: string | null;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunDiagnosis: {
+        parameters: {
+            query?: {
+                step?: number;
+            };
+            header?: never;
+            path: {
+                hit: number;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cause, with the numbers that show it. If no rule explains the hit, `rule`, `title` and `text` are null, and there is only advice. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnosis"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunIncidents: {
+        parameters: {
+            query?: {
+                limit?: number;
+                step?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The incidents, by the order of their first hits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        incidents: components["schemas"]["Incident"][];
+                        /** @description How many there are; the list may have fewer. */
+                        total: number;
                     };
                 };
             };

@@ -2,9 +2,9 @@
 // does, unless the user was active in the last few seconds.
 
 import { useEffect, useRef } from 'react';
-import { firstHitOfStop } from './hits';
+import { firstHitOfStop, stoppingHit } from './hits';
 import { useJob } from './job_store';
-import { useRouter } from './router';
+import { patchRoute, useRouter } from './router';
 import { revealNode } from './scopes';
 import { useUi } from './ui';
 
@@ -21,8 +21,10 @@ export function useFollowStop(): void {
   useEffect(() => {
     const { model, commanded_at } = useJob.getState();
     if (stops === 0 || model.info === null || model.info.state !== 'paused') return;
-    const hit = firstHitOfStop(model);
-    const node = model.info.node || hit?.node;
+    const hit = stoppingHit(model) ?? firstHitOfStop(model);
+    // Of several ranks, the one that was hit is shown, and the place where it was.
+    const several = model.info.world_size > 1 && hit !== null;
+    const node = several ? hit.node : model.info.node || hit?.node;
     const wasFirst = first.current;
     first.current = false;
     if (!node) return;
@@ -31,6 +33,7 @@ export function useFollowStop(): void {
     if (wasFirst && route.view === 'job' && route.route.node !== null) return;
     if (shouldFollow(performance.now(), useUi.getState().touched_at, commanded_at)) {
       revealNode(node, 'replace');
+      if (several) patchRoute({ rank: hit.rank });
     }
   }, [stops]);
 }

@@ -68,6 +68,7 @@ export function sampleHit(change: Partial<Hit> = {}): Hit {
     statistics: null,
     dtype: 'float32',
     shape: [2, 3],
+    inputs: [],
     origin: 'origin',
     absorbed: false,
     source: null,

@@ -18,6 +18,7 @@ import { Notice } from '../widgets/notice';
 import { tryAgain } from '../words/common';
 import { commandNames } from '../words/control';
 import * as words from '../words/node';
+import { DiagnosisCard } from './diagnosis_card';
 import { useJobContext } from './job_context';
 import { ScopePane } from './scope_pane';
 import { SourcePane } from './source_pane';
@@ -181,6 +182,7 @@ export function NodePanel() {
       return (
         <>
           <NodeHead node={node.data} />
+          <DiagnosisCard node={node.data} rank={route?.rank ?? 0} />
           <NodeBody node={node.data} />
         </>
       );
