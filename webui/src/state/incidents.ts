@@ -57,7 +57,9 @@ function isIn({ steps }: Incident, step: number): boolean {
 // The incident that a hit belongs to, as far as that follows from where and when it was.
 export function incidentOf(hit: Hit, incidents: readonly Incident[]): Incident | null {
   const own = incidents.find(({ origin }) => origin.node === hit.node);
-  return own ?? incidents.findLast((incident) => isIn(incident, hit.step) && incident.ranks.includes(hit.rank)) ?? null;
+  const spreads = (incident: Incident) =>
+    incident.reached_count > 0 && isIn(incident, hit.step) && incident.ranks.includes(hit.rank);
+  return own ?? incidents.findLast(spreads) ?? null;
 }
 
 // The incident that has paused the job, or null.
