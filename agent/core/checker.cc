@@ -196,11 +196,9 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
         MakeHit(*watchpoint, execution.node, slot, tensor, measurements, point);
     AddStepContext(execution, &hit);
     hit.set_origin(OriginOf(predicate, execution, inputs, point.step));
-    const v1::PauseMode pause = PauseFor(*watchpoint, hit);
-    if (hit.origin() == v1::HIT_ORIGIN_ORIGIN ||
-        pause != v1::PAUSE_MODE_NONE) {
-      AddInputs(execution, point.step, inputs, &hit);
-    }
+    const bool continues = Continues(*watchpoint, hit);
+    if (!continues) AddInputs(execution, point.step, inputs, &hit);
+    const v1::PauseMode pause = PauseFor(*watchpoint, continues);
     if (findings->may_wait && predicate.waits_for_reader() &&
         measurements->statistics().nan_count == 0) {
       findings->undecided.push_back({std::move(hit), pause});
@@ -294,7 +292,8 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
       continue;
     }
     v1::Hit hit = MakeHit(*watchpoint, node, 0, tensor, measurements, point);
-    const v1::PauseMode pause = PauseFor(*watchpoint, hit);
+    const v1::PauseMode pause =
+        PauseFor(*watchpoint, Continues(*watchpoint, hit));
     findings->hits.push_back(std::move(hit));
     findings->AddStop(watchpoint->id, pause);
   }
@@ -337,13 +336,19 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
   return all_known && !moved ? v1::HIT_ORIGIN_ORIGIN : v1::HIT_ORIGIN_UNKNOWN;
 }
 
-v1::PauseMode Checker::PauseFor(const Watchpoint& watchpoint,
-                                const v1::Hit& hit) {
-  if (!watchpoint.predicate.passes_over_propagated()) return watchpoint.pause;
+bool Checker::Continues(const Watchpoint& watchpoint, const v1::Hit& hit) {
+  if (!watchpoint.predicate.matches_non_finite()) {
+    return hit.origin() == v1::HIT_ORIGIN_PROPAGATED;
+  }
   const uint64_t last = watchpoint.last_hit_step.exchange(hit.step() + 1);
-  const bool goes_on = last != 0 && hit.step() <= last;
-  return goes_on && hit.origin() != v1::HIT_ORIGIN_ORIGIN ? v1::PAUSE_MODE_NONE
-                                                          : watchpoint.pause;
+  return last != 0 && hit.step() <= last &&
+         hit.origin() != v1::HIT_ORIGIN_ORIGIN;
+}
+
+v1::PauseMode Checker::PauseFor(const Watchpoint& watchpoint, bool continues) {
+  return continues && watchpoint.predicate.passes_over_propagated()
+             ? v1::PAUSE_MODE_NONE
+             : watchpoint.pause;
 }
 
 void Checker::AddInputs(const Execution& execution, uint64_t step,

@@ -157,10 +157,11 @@ class Checker {
   v1::HitOrigin OriginOf(const conditions::Predicate& predicate,
                          const Execution& execution, Inputs* inputs,
                          uint64_t step) const;
-  // What a hit does: hits that only pass on what stopped the program before, in
-  // this step or the previous one, do not stop it again.
-  static v1::PauseMode PauseFor(const Watchpoint& watchpoint,
-                                const v1::Hit& hit);
+  // Whether a hit only passes on what another hit has begun: for NaN and
+  // infinities, one of the watchpoint in this step or the previous one.
+  static bool Continues(const Watchpoint& watchpoint, const v1::Hit& hit);
+  // What a hit does.
+  static v1::PauseMode PauseFor(const Watchpoint& watchpoint, bool continues);
   // Adds what the op has read to a hit.
   static void AddInputs(const Execution& execution, uint64_t step,
                         Inputs* inputs, v1::Hit* hit);

@@ -158,9 +158,8 @@ absl::Status Check(const v1::StateUpdate& state) {
 }
 
 absl::Status Check(const v1::HitInput& input) {
-  return First(
-      AtMost("hit.inputs.position", input.position(), kMaxNodeEdges),
-      Check("hit.inputs.type", input.type()));
+  return First(AtMost("hit.inputs.position", input.position(), kMaxNodeEdges),
+               Check("hit.inputs.type", input.type()));
 }
 
 absl::Status Check(const v1::Hit& hit) {
@@ -173,8 +172,8 @@ absl::Status Check(const v1::Hit& hit) {
   }
   return First(
       NodeId("hit.node_id", hit.node_id()),
-      AtMost("number of hit.inputs",
-             static_cast<uint64_t>(hit.inputs_size()), kMaxHitInputs),
+      AtMost("number of hit.inputs", static_cast<uint64_t>(hit.inputs_size()),
+             kMaxHitInputs),
       AtMost("hit.slot", hit.slot(), kMaxNodeEdges),
       AtMost("number of hit.actual", hit.actual().size(), kMaxConditionParams),
       Check(hit.source()), Check("hit.type", hit.type()),

@@ -371,12 +371,9 @@ Json Encode(const model::HitPage& result) {
 }
 
 Json Encode(const model::EvidenceLink& link) {
-  return {{"label", link.label},
-          {"view", model::ToString(link.view)},
-          {"node", link.node},
-          {"slot", link.slot},
-          {"step", link.step},
-          {"rank", link.rank}};
+  return {{"label", link.label}, {"view", model::ToString(link.view)},
+          {"node", link.node},   {"slot", link.slot},
+          {"step", link.step},   {"rank", link.rank}};
 }
 
 Json Encode(const model::Diagnosis& diagnosis) {
@@ -402,9 +399,8 @@ Json Encode(const model::Incident& incident) {
           {"ranks", incident.ranks},
           {"hit_count", incident.hit_count},
           {"reached_count", incident.reached_count},
-          {"first_reached", incident.first_reached
-                                ? Encode(*incident.first_reached)
-                                : Json()},
+          {"first_reached",
+           incident.first_reached ? Encode(*incident.first_reached) : Json()},
           {"steps", std::move(steps)}};
 }
 

@@ -14,10 +14,10 @@
 namespace graphdbg::diagnosis {
 namespace {
 
+using model::NodeKind;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using model::NodeKind;
 
 // The statistics of these values.
 model::Statistics Measured(const std::vector<double>& values) {
@@ -51,10 +51,11 @@ constexpr double kInf = HUGE_VAL;
 // A hit with what its op has read.
 class Case {
  public:
-  explicit Case(const std::string& op, const std::string& condition = "overflow") {
+  explicit Case(const std::string& op,
+                const std::string& condition = "overflow") {
     facts_.node.name = "forward/layers/1/attn/" + op;
     facts_.node.op = op;
-    facts_.category = model::Category::kActivation;
+    facts_.node.category = model::Category::kActivation;
     facts_.hit.id = 7;
     facts_.hit.node = facts_.node.name;
     facts_.hit.op_type = "aten::" + op;
@@ -68,9 +69,8 @@ class Case {
   Case& Reads(const std::vector<double>& values, const std::string& op = "mm",
               NodeKind kind = NodeKind::kOp) {
     InputFacts input;
-    input.producer = {"forward/" + op, op, kind, {}};
-    input.type = {facts_.hit.type.dtype,
-                  {static_cast<int64_t>(values.size())}};
+    input.producer = {"forward/" + op, op, kind, {}, facts_.node.category};
+    input.type = {facts_.hit.type.dtype, {static_cast<int64_t>(values.size())}};
     input.statistics = Measured(values);
     facts_.inputs.push_back(std::move(input));
     return *this;
@@ -99,8 +99,8 @@ class Case {
     return *this;
   }
   Case& GradientOf(const std::string& forward) {
-    facts_.category = model::Category::kGradient;
-    facts_.forward = {"forward/" + forward, forward, NodeKind::kOp, {}};
+    facts_.node.category = model::Category::kGradient;
+    facts_.forward = {"forward/" + forward, forward, NodeKind::kOp, {}, {}};
     return *this;
   }
   Case& Is(NodeKind kind) {
@@ -130,7 +130,8 @@ void Expect(const Case& found, const std::string& rule,
 }
 
 TEST(DiagnoseTest, WithoutARuleThereIsAdviceOnly) {
-  const auto diagnosis = Case("custom").Reads({1, 2}).Makes({kNan, 1}).Diagnose();
+  const auto diagnosis =
+      Case("custom").Reads({1, 2}).Makes({kNan, 1}).Diagnose();
   EXPECT_EQ(diagnosis.rule, "");
   EXPECT_EQ(diagnosis.title, "");
   EXPECT_THAT(diagnosis.evidence, IsEmpty());
@@ -173,7 +174,8 @@ TEST(DiagnoseTest, Domains) {
   Expect(Case("log1p").Reads({-1, 1}).Makes({-kInf, 0}), "log_of_zero",
          "Logarithm of zero", "log1p(-1)");
   Expect(Case("div").Reads({1, 2}).Reads({0, 4}, "sub").Makes({kInf, 0.5}),
-         "division_by_zero", "Division by zero", "In the divisor, 1 of 2 values is 0");
+         "division_by_zero", "Division by zero",
+         "In the divisor, 1 of 2 values is 0");
   Expect(Case("div").Reads({0, 2}).Reads({0, 4}).Makes({kNan, 0.5}),
          "division_by_zero", "Zero divided by zero", "0/0 is NaN");
   Expect(Case("div").Reads({1, 2}).With("other", "0").Makes({kInf, kInf}),
@@ -195,15 +197,21 @@ TEST(DiagnoseTest, Domains) {
   Expect(Case("acosh").Reads({0.5}).Makes({kNan}), "outside_domain",
          "Argument outside of the domain of acosh", "from 1 upwards");
   Expect(Case("binary_cross_entropy").Reads({-0.5, 1.5}).Makes({kNan}),
-         "outside_domain", "Argument outside of the domain of binary_cross_entropy",
+         "outside_domain",
+         "Argument outside of the domain of binary_cross_entropy",
          "between -0.5 and 1.5");
 }
 
 TEST(DiagnoseTest, Derivatives) {
-  Expect(Case("div").GradientOf("sqrt").Reads({0, 1}).Reads({0, 4}).Makes({kNan, 0.25}),
+  Expect(Case("div").GradientOf("sqrt").Reads({0, 1}).Reads({0, 4}).Makes(
+             {kNan, 0.25}),
          "sqrt_gradient_at_zero", "Gradient of sqrt at zero",
          "1 of 2 values is 0: the derivative of sqrt is infinite at 0");
-  Expect(Case("div").GradientOf("linalg_vector_norm").Reads({1}).Reads({0}).Makes({kInf}),
+  Expect(Case("div")
+             .GradientOf("linalg_vector_norm")
+             .Reads({1})
+             .Reads({0})
+             .Makes({kInf}),
          "norm_gradient_at_zero", "Gradient of linalg_vector_norm at zero",
          "the only value is 0");
   Expect(Case("rsqrt").GradientOf("acos").Reads({0, 1}).Makes({kInf, 1}),
@@ -213,7 +221,8 @@ TEST(DiagnoseTest, Derivatives) {
 
 TEST(DiagnoseTest, ValuesThatWereBadBefore) {
   Expect(Case("mm").Reads({1, kNan, 2}, "x", NodeKind::kInput).Makes({kNan}),
-         "bad_input", "NaN in the input data", "In forward/x, 1 of 3 values is NaN");
+         "bad_input", "NaN in the input data",
+         "In forward/x, 1 of 3 values is NaN");
   Expect(Case("x").Is(NodeKind::kInput).Makes({1, kInf}), "bad_input",
          "Inf in the input data", "1 of 2 values is Inf");
   Case weight("mm");
@@ -226,7 +235,8 @@ TEST(DiagnoseTest, ValuesThatWereBadBefore) {
   Expect(Case("add").Reads({kInf, 1}).Reads({-kInf, 1}).Makes({kNan, 2}),
          "inf_minus_inf", "Infinity minus infinity", "(1 and 1)");
   Expect(Case("mul").Reads({kInf, 1}).Reads({0, 1}).Makes({kNan, 1}),
-         "inf_times_zero", "Infinity times zero", "One input has one infinity, the other 1 zero");
+         "inf_times_zero", "Infinity times zero",
+         "One input has one infinity, the other 1 zero");
   Case received("allreduce");
   received.Makes({kNan});
   received.facts().hit.sent_by =
@@ -278,9 +288,10 @@ TEST(DiagnoseTest, Ranges) {
          "overflow", "Overflow in float16",
          "The inputs are finite and reach 12,032");
   Expect(Case("bmm")
-             .Reads({50}).ReadsShape({1, 4, 64})
+             .Reads({50})
+             .ReadsShape({1, 4, 64})
              .Reads({40})
-             .ReadBy({"forward/softmax", "softmax", NodeKind::kOp, {}})
+             .ReadBy({"forward/softmax", "softmax", NodeKind::kOp, {}, {}})
              .Makes({kInf}, kHalf),
          "attention_overflow", "Attention scores overflow float16",
          "Queries and keys reach 50 and 40; sums of 64 products can be "
@@ -290,17 +301,22 @@ TEST(DiagnoseTest, Ranges) {
   mm.facts().hit.node = "forward/fc/mm";
   Expect(mm, "overflow", "Overflow in float16", "Inputs reach 50 and 40");
   Expect(Case("sum").Reads({40'000, 30'000}).Makes({kInf}, kHalf), "overflow",
-         "Overflow in float16", "mean size of 35,000 add up to 70,000 > 65,504");
+         "Overflow in float16",
+         "mean size of 35,000 add up to 70,000 > 65,504");
   Expect(Case("add").Reads({40'000}).Reads({30'000}).Makes({kInf}, kHalf),
          "overflow", "Overflow in float16", "together that is 70,000 > 65,504");
-  Expect(Case("to_copy").Reads({70'000}).Makes({kInf}, kHalf).ReadsType(DType::kFloat32),
+  Expect(Case("to_copy")
+             .Reads({70'000})
+             .Makes({kInf}, kHalf)
+             .ReadsType(DType::kFloat32),
          "cast_overflow", "Too large for float16",
          "is float32 and reaches 70,000 > 65,504");
   Expect(Case("exp").Reads({95, 1}).Makes({kInf, 3}), "exp_overflow",
          "Exponential overflows float32",
          "reaches 95; exp overflows float32 above 88.72");
   Expect(Case("pow").Reads({1e20}).With("exponent", "2").Makes({kInf}),
-         "overflow", "Overflow in float32", "to the power of 2 it is 1e40 > 3.403e38");
+         "overflow", "Overflow in float32",
+         "to the power of 2 it is 1e40 > 3.403e38");
   Expect(Case("div").Reads({1}).Reads({1e-39}).Makes({kInf}),
          "division_by_tiny", "Division by a tiny number", "as small as 1e-39");
   Case scaled("mul");
@@ -314,42 +330,77 @@ TEST(DiagnoseTest, Training) {
   Expect(Case("relu", "tensor_all_zero").Reads({-50.5, -49.5}).Makes({0, 0}),
          "dead_relu", "Dead ReLU", "All 2 inputs are between -50.5 and -49.5.");
   Expect(Case("threshold_backward", "tensor_all_zero")
-             .GradientOf("relu").Reads({0.5, 1}).Reads({0, 0}).Makes({0, 0}),
+             .GradientOf("relu")
+             .Reads({0.5, 1})
+             .Reads({0, 0})
+             .Makes({0, 0}),
          "dead_relu_gradient", "A dead ReLU stops the gradient",
          "A gradient of up to 1 arrives, but all 2 outputs");
   Expect(Case("sigmoid", "activation_range").Reads({20, 60}).Makes({1, 1}),
          "saturated", "Saturated sigmoid", "are between 20 and 60, 40 from 0");
   Expect(Case("sigmoid_backward", "gradient_vanishing")
-             .GradientOf("sigmoid").Reads({1, 1}).Reads({0.999, 1}).Makes({1e-12, 0}),
+             .GradientOf("sigmoid")
+             .Reads({1, 1})
+             .Reads({0.999, 1})
+             .Makes({1e-12, 0}),
          "saturated_gradient", "A saturated sigmoid stops the gradient",
          "All 2 of its outputs are between 0.999 and 1");
-  Expect(Case("mm", "gradient_vanishing").GradientOf("mm").Reads({1e-9}).Makes({1e-12}),
+  Expect(Case("mm", "gradient_vanishing")
+             .GradientOf("mm")
+             .Reads({1e-9})
+             .Makes({1e-12}),
          "vanishing_gradient", "Vanishing gradient",
          "is 1e-12. It arrives with 1e-9 and is made 1,000 times smaller here");
-  Expect(Case("mm", "gradient_too_large").GradientOf("mm").Reads({10}).Makes({1e6}),
-         "exploding_gradient", "Exploding gradient",
-         "reaches 1,000,000. It arrives with 10 and is made 100,000 times larger");
-  Expect(Case("mul", "tensor_all_zero").GradientOf("mul").Reads({0, 0}).Makes({0, 0}),
-         "zero_gradient", "The gradient is zero before this op", "All 2 values");
-  Expect(Case("weight", "weight_not_changed").Is(NodeKind::kParameter)
-             .With("requires_grad", "False").Makes({1}),
+  Expect(
+      Case("mm", "gradient_too_large")
+          .GradientOf("mm")
+          .Reads({10})
+          .Makes({1e6}),
+      "exploding_gradient", "Exploding gradient",
+      "reaches 1,000,000. It arrives with 10 and is made 100,000 times larger");
+  Expect(Case("mul", "tensor_all_zero")
+             .GradientOf("mul")
+             .Reads({0, 0})
+             .Makes({0, 0}),
+         "zero_gradient", "The gradient is zero before this op",
+         "All 2 values");
+  Expect(Case("weight", "weight_not_changed")
+             .Is(NodeKind::kParameter)
+             .With("requires_grad", "False")
+             .Makes({1}),
          "frozen", "Frozen parameter", "requires_grad is False");
-  Expect(Case("weight", "weight_not_changed").Is(NodeKind::kParameter)
-             .ReadBy({"optimizer/SGD/add_", "add", NodeKind::kOp, {{"alpha", "-0"}}}).Makes({1}),
-         "rate_of_zero", "Learning rate of zero", "alpha of optimizer/SGD/add_");
-  Expect(Case("weight", "weight_not_changed").Is(NodeKind::kParameter)
-             .ReadBy({"optimizer/Adam/addcdiv", "foreach_addcdiv", NodeKind::kOp,
-                      {{"scalars", "[-0, -0]"}}}).Makes({1}),
+  Expect(Case("weight", "weight_not_changed")
+             .Is(NodeKind::kParameter)
+             .ReadBy({"optimizer/SGD/add_",
+                      "add",
+                      NodeKind::kOp,
+                      {{"alpha", "-0"}},
+                      {}})
+             .Makes({1}),
+         "rate_of_zero", "Learning rate of zero",
+         "alpha of optimizer/SGD/add_");
+  Expect(Case("weight", "weight_not_changed")
+             .Is(NodeKind::kParameter)
+             .ReadBy({"optimizer/Adam/addcdiv",
+                      "foreach_addcdiv",
+                      NodeKind::kOp,
+                      {{"scalars", "[-0, -0]"}},
+                      {}})
+             .Makes({1}),
          "rate_of_zero", "Learning rate of zero", "scalars");
-  Expect(Case("weight", "weight_not_changed").Is(NodeKind::kParameter)
-             .ReadBy({"forward/mm", "mm", NodeKind::kOp, {}}).Makes({1}),
-         "not_optimized", "No optimizer updates this parameter", "no op of an optimizer");
+  Expect(Case("weight", "weight_not_changed")
+             .Is(NodeKind::kParameter)
+             .ReadBy({"forward/mm", "mm", NodeKind::kOp, {}, {}})
+             .Makes({1}),
+         "not_optimized", "No optimizer updates this parameter",
+         "no op of an optimizer");
   Expect(Case("weight", "weight_initialization").Makes({0, 0}), "zero_weights",
          "Weights start at zero", "All 2 values are 0");
   Case update("weight", "weight_change_too_large");
   update.Makes({1});
   update.facts().hit.actual["abs_mean_update_ratio_gt"] = 3.5;
-  Expect(update, "large_update", "Update too large for the weights", "by 350 %");
+  Expect(update, "large_update", "Update too large for the weights",
+         "by 350 %");
   Case reported("weight", "wrong_mode");
   reported.facts().hit.message = "the model is in evaluation mode";
   EXPECT_EQ(reported.Diagnose().rule, "wrong_mode");

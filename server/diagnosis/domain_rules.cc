@@ -39,14 +39,16 @@ Found LogOfZero(const Facts& facts) {
       absl::StrCat("In the input, ", Part(x->zero_count, x->count), " 0, and ",
                    op, "(0) is -Inf."));
   if (producer == "softmax") {
-    absl::StrAppend(&cause.text, " The softmax before it has rounded small "
-                                 "probabilities to 0.");
+    absl::StrAppend(&cause.text,
+                    " The softmax before it has rounded small "
+                    "probabilities to 0.");
     cause.next = {"Replace log(softmax(x)) by log_softmax(x)."};
   } else if (producer == "sigmoid") {
     absl::StrAppend(&cause.text,
                     " The sigmoid before it has rounded to exactly 0.");
-    cause.next = {"Replace log(sigmoid(x)) by logsigmoid(x), or use a loss "
-                  "that takes logits."};
+    cause.next = {
+        "Replace log(sigmoid(x)) by logsigmoid(x), or use a loss "
+        "that takes logits."};
   } else {
     cause.next = {"Clamp the input from below: log(x.clamp(min=1e-12))."};
   }
@@ -62,8 +64,9 @@ Found LogOfNegative(const Facts& facts) {
       facts, 0, "log_of_negative", "Logarithm of a negative number",
       absl::StrCat("The input reaches down to ", Number(x->min), "; ",
                    facts.node.op, " is NaN below ", Number(border), "."));
-  cause.next = {"Find out where negative values come from; clamp the input if "
-                "only rounding makes them negative."};
+  cause.next = {
+      "Find out where negative values come from; clamp the input if "
+      "only rounding makes them negative."};
   return cause;
 }
 
@@ -114,7 +117,7 @@ Found DivisionByZero(const Facts& facts) {
 // PyTorch computes it with ops such as div, which belong to the forward op.
 Found DerivativeAtBorder(const Facts& facts) {
   const std::string& forward = facts.forward.op;
-  if (facts.category != model::Category::kGradient) return std::nullopt;
+  if (facts.node.category != model::Category::kGradient) return std::nullopt;
   if (IsOneOf(forward, {"sqrt", "norm", "linalg_vector_norm", "std", "var",
                         "dist", "cdist_forward", "pow"})) {
     const bool divides = IsOneOf(facts.node.op, {"div", "reciprocal"});
@@ -141,11 +144,11 @@ Found DerivativeAtBorder(const Facts& facts) {
       absl::StrCat("Gradient of ", forward, " at the border of its domain"),
       absl::StrCat("The derivative of ", forward,
                    " is infinite at the border of its domain, where ",
-                   Of(x->zero_count, x->count), x->zero_count == 1
-                       ? " lies."
-                       : " lie."));
-  cause.next = {"Clamp the argument to the inside of the domain: "
-                "x.clamp(-1 + 1e-6, 1 - 1e-6)."};
+                   Of(x->zero_count, x->count),
+                   x->zero_count == 1 ? " lies." : " lie."));
+  cause.next = {
+      "Clamp the argument to the inside of the domain: "
+      "x.clamp(-1 + 1e-6, 1 - 1e-6)."};
   return cause;
 }
 
@@ -154,10 +157,10 @@ Found RootOfNegative(const Facts& facts) {
   if (!IsOneOf(facts.node.op, {"sqrt", "rsqrt"}) || !x || x->min >= 0) {
     return std::nullopt;
   }
-  Cause cause = ByInput(
-      facts, 0, "sqrt_of_negative", "Square root of a negative number",
-      absl::StrCat("The input reaches down to ", Number(x->min),
-                   ", and the root of a negative number is NaN."));
+  Cause cause =
+      ByInput(facts, 0, "sqrt_of_negative", "Square root of a negative number",
+              absl::StrCat("The input reaches down to ", Number(x->min),
+                           ", and the root of a negative number is NaN."));
   if (x->min > -1e-3) {
     absl::StrAppend(&cause.text, " So close to 0, rounding may have made it.");
   }
@@ -182,8 +185,7 @@ Found PowerOutsideDomain(const Facts& facts) {
   const auto exponent = RightOf(facts);
   if (!base || !exponent) return std::nullopt;
   const bool one_exponent = exponent->min == exponent->max;
-  const bool whole =
-      one_exponent && std::floor(exponent->min) == exponent->min;
+  const bool whole = one_exponent && std::floor(exponent->min) == exponent->min;
   if (base->min < 0 && !whole && facts.hit.statistics.nan_count > 0) {
     return ByInput(
         facts, base->index, "pow_of_negative",
@@ -195,12 +197,11 @@ Found PowerOutsideDomain(const Facts& facts) {
                          : ", and exponents are no whole numbers: NaN."));
   }
   if (base->zero_count > 0 && exponent->min < 0) {
-    return ByInput(facts, base->index, "pow_of_zero",
-                   "Zero to a negative power",
-                   absl::StrCat("In the base, ",
-                                Part(base->zero_count, base->count),
-                                " 0, and 0 to the power of ",
-                                Number(exponent->min), " is infinite."));
+    return ByInput(
+        facts, base->index, "pow_of_zero", "Zero to a negative power",
+        absl::StrCat("In the base, ", Part(base->zero_count, base->count),
+                     " 0, and 0 to the power of ", Number(exponent->min),
+                     " is infinite."));
   }
   return std::nullopt;
 }
@@ -247,9 +248,9 @@ Found OutsideDomain(const Facts& facts) {
 
 const std::vector<Rule>& DomainRules() {
   static const auto* const rules = new std::vector<Rule>{
-      LogOfNegative,    LogOfZero,      LogAtItsBorder,   DerivativeAtBorder,
-      DivisionByZero,   RootOfNegative, ReciprocalOfZero, PowerOutsideDomain,
-      OutsideDomain};
+      LogOfNegative,      LogOfZero,          LogAtItsBorder,
+      DerivativeAtBorder, DivisionByZero,     RootOfNegative,
+      ReciprocalOfZero,   PowerOutsideDomain, OutsideDomain};
   return *rules;
 }
 

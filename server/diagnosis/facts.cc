@@ -20,7 +20,8 @@ constexpr size_t kMaxReaders = 64;
 NodeFacts Describe(const graph::GraphStore& graph, graph::NodeIndex index) {
   if (index == graph::kNoNode) return {};
   const graph::Node& node = graph.node(index);
-  return {node.name, BaseOp(node.op_type), node.kind, node.attributes};
+  return {node.name, BaseOp(node.op_type), node.kind, node.attributes,
+          node.category};
 }
 
 // Finds the op with the same name, but for one number, which differs by one:
@@ -81,7 +82,6 @@ Facts FactsOf(const graph::GraphStore& graph, const model::Hit& hit) {
   if (index == graph::kNoNode) return facts;
   const graph::Node& node = graph.node(index);
   facts.node = Describe(graph, index);
-  facts.category = node.category;
   facts.forward = Describe(graph, node.forward);
   for (const graph::Input& input : node.inputs) {
     if (input.control) continue;

@@ -28,6 +28,7 @@ struct NodeFacts {
   model::NodeKind kind = model::NodeKind::kOp;
   // Arguments that are not tensors, by name.
   std::map<std::string, std::string> attributes;
+  model::Category category = model::Category::kOther;
 
   // The attribute as a number. Absent if there is none or it is no number.
   std::optional<double> Number(std::string_view attribute) const;
@@ -46,7 +47,6 @@ struct Facts {
   // With `sent_by`.
   model::Hit hit;
   NodeFacts node;
-  model::Category category = model::Category::kOther;
   // In the order of the op's arguments.
   std::vector<InputFacts> inputs;
   // Of a backward op.

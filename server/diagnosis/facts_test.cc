@@ -33,7 +33,8 @@ class FactsOfTest : public testing::Test {
     add("forward/h/0/mul", "aten::mul");
     add("forward/h/1/softmax", "aten::_softmax");
     // An input that is not known, a control edge, and the softmax.
-    add("forward/h/1/mul", "aten::mul", {{0, 0, false}, {1, 0, true}, {2, 1, false}});
+    add("forward/h/1/mul", "aten::mul",
+        {{0, 0, false}, {1, 0, true}, {2, 1, false}});
     add("forward/h/1/relu", "aten::relu", {{3, 0, false}});
     patch.nodes[2].attributes = {{"other", "8"}, {"mode", "fast"}};
     patch.nodes[3].forward_node_id = 3;

@@ -38,7 +38,9 @@ class Incidents::Builder {
                                         : GroupAt(record, /*spreads=*/false);
     if (Spreads(hit)) {
       here_.try_emplace({hit.rank, record.node}, group);
-      if (Persists(record.node)) kept_[{hit.rank, record.node}] = {group, step_};
+      if (Persists(record.node))
+        kept_[{hit.rank, record.node}] = {group, step_};
+      if (IsOptimizer(record.node)) optimizer_hit_.insert(hit.rank);
       newest_of_rank_[hit.rank] = group;
       newest_ = group;
     }
@@ -51,6 +53,7 @@ class Incidents::Builder {
     step_ = step;
     here_.clear();
     newest_of_rank_.clear();
+    optimizer_hit_.clear();
   }
 
   uint32_t SpreadingGroup(const watch::HitRecord& record) {
@@ -66,12 +69,34 @@ class Incidents::Builder {
     if (hit.origin == model::Origin::kOrigin) {
       return GroupAt(record, /*spreads=*/true);
     }
-    if (const auto own = newest_of_rank_.find(hit.rank);
-        own != newest_of_rank_.end()) {
-      return own->second;
+    if (Persists(record.node)) {
+      return optimizer_hit_.contains(hit.rank)
+                 ? GroupAt(record, /*spreads=*/true)
+                 : Newest(record);
     }
-    if (newest_ != kNoGroup) return newest_;
-    return GroupAt(record, /*spreads=*/true);
+    return Newest(record);
+  }
+
+  // The newest group on the rank in this step, or the one that weights, which
+  // are not watched, may have carried here.
+  uint32_t Newest(const watch::HitRecord& record) {
+    const auto own = newest_of_rank_.find(record.hit.rank);
+    if (own != newest_of_rank_.end()) return own->second;
+    const bool carried =
+        kept_.empty() && ReadsWeight(record.node) && newest_ != kNoGroup;
+    return carried ? newest_ : GroupAt(record, /*spreads=*/true);
+  }
+
+  bool ReadsWeight(graph::NodeIndex node) const {
+    const auto& inputs = graph_.node(node).inputs;
+    return std::any_of(
+        inputs.begin(), inputs.end(), [this](const graph::Input& input) {
+          return input.node != graph::kNoNode && Persists(input.node);
+        });
+  }
+
+  bool IsOptimizer(graph::NodeIndex node) const {
+    return graph_.node(node).category == model::Category::kOptimizer;
   }
 
   // The group of the node itself or of a node that it reads.
@@ -83,6 +108,16 @@ class Incidents::Builder {
       if (input.control || input.node == graph::kNoNode) continue;
       const uint32_t found = GroupOf(rank, input.node);
       if (found != kNoGroup) return found;
+    }
+    return Persists(record.node) ? GroupOfUpdate(record) : kNoGroup;
+  }
+
+  // The group of the ops that have updated a weight in this step.
+  uint32_t GroupOfUpdate(const watch::HitRecord& record) const {
+    for (const graph::Consumer& each : graph_.node(record.node).consumers) {
+      if (!IsOptimizer(each.node)) continue;
+      const auto found = here_.find({record.hit.rank, each.node});
+      if (found != here_.end()) return found->second;
     }
     return kNoGroup;
   }
@@ -107,8 +142,7 @@ class Incidents::Builder {
   // The group that begins at the hit's node.
   uint32_t GroupAt(const watch::HitRecord& record, bool spreads) {
     const auto next = static_cast<uint32_t>(into_.groups_.size());
-    const auto [it, added] =
-        by_node_.try_emplace({record.node, spreads}, next);
+    const auto [it, added] = by_node_.try_emplace({record.node, spreads}, next);
     if (added) {
       Group& group = into_.groups_.emplace_back();
       group.origin = record.hit.id;
@@ -145,6 +179,8 @@ class Incidents::Builder {
                       std::pair<uint32_t, uint64_t>>
       kept_;
   absl::flat_hash_map<uint32_t, uint32_t> newest_of_rank_;
+  // Ranks with a hit at an op of an optimizer.
+  absl::flat_hash_set<uint32_t> optimizer_hit_;
 };
 
 Incidents::Incidents(const graph::GraphStore& graph, const watch::HitLog& hits,

@@ -25,8 +25,10 @@ namespace graphdbg::diagnosis {
 // - the incident at the same node, in this step or an earlier one;
 // - that of a node whose output the op reads, if that had a hit in this step;
 // - that of the rank which has sent the values;
-// - the newest one on the rank in this step, on another rank, or in earlier
-//   steps: weights, once they are NaN, carry it to the next step.
+// - for a weight, that of the optimizer's ops which have updated it;
+// - the newest one on the rank in this step, unless it is such a weight.
+//
+// Weights that are NaN carry an incident to the next step.
 //
 // Other hits, such as those by gradients that vanish, do not spread. They form
 // an incident for each node.

@@ -12,7 +12,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// forward/log reads forward/weight; add reads log; mm, elsewhere, reads nothing.
+// forward/log reads forward/weight; add reads log; mm, elsewhere, reads
+// nothing.
 enum Nodes : graph::NodeIndex { kWeight, kLog, kAdd, kReceive, kMm };
 
 class IncidentsTest : public testing::Test {
@@ -50,8 +51,8 @@ class IncidentsTest : public testing::Test {
     record.hit.origin = origin;
     record.hit.statistics.count = 4;
     record.hit.statistics.nan_count = 1;
-    record.hit.condition =
-        std::make_shared<const model::Condition>(model::Condition{condition, {}});
+    record.hit.condition = std::make_shared<const model::Condition>(
+        model::Condition{condition, {}});
     records_.push_back(record);
     return records_.back().hit;
   }
@@ -63,7 +64,8 @@ class IncidentsTest : public testing::Test {
         graph_, hits_, [this](const model::Hit& hit) {
           return hit.rank == 0 ? sender_ : graph::kNoNode;
         });
-    return incidents_->Page(graph_, hits_, [](model::Hit&) {}, limit);
+    return incidents_->Page(
+        graph_, hits_, [](model::Hit&) {}, limit);
   }
 
   graph::GraphStore graph_;

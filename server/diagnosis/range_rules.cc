@@ -89,15 +89,16 @@ Found Exponential(const Facts& facts) {
   if (std::max(x->max, op.ends_with('h') ? -x->min : x->max) <= largest) {
     return std::nullopt;
   }
-  Cause cause = OverflowCause(
-      facts, *overflow, 0,
-      absl::StrCat("The input reaches ", Number(x->max), "; ", op,
-                   " overflows ", overflow->dtype, " above ", Number(largest),
-                   "."));
+  Cause cause =
+      OverflowCause(facts, *overflow, 0,
+                    absl::StrCat("The input reaches ", Number(x->max), "; ", op,
+                                 " overflows ", overflow->dtype, " above ",
+                                 Number(largest), "."));
   cause.rule = "exp_overflow";
   cause.title = absl::StrCat("Exponential overflows ", overflow->dtype);
-  cause.next = {"Subtract the maximum before the exponential, as softmax and "
-                "logsumexp do."};
+  cause.next = {
+      "Subtract the maximum before the exponential, as softmax and "
+      "logsumexp do."};
   return cause;
 }
 
@@ -157,10 +158,10 @@ Found Quotient(const Facts& facts) {
   const std::string text =
       nearest > 0 ? absl::StrCat("The divisor is as small as ", Number(nearest))
                   : std::string("The divisor comes close to 0");
-  Cause cause = OverflowCause(
-      facts, *overflow, divisor->index,
-      absl::StrCat(text, ", so that the result exceeds ",
-                   Number(overflow->limit), "."));
+  Cause cause =
+      OverflowCause(facts, *overflow, divisor->index,
+                    absl::StrCat(text, ", so that the result exceeds ",
+                                 Number(overflow->limit), "."));
   cause.rule = "division_by_tiny";
   cause.title = "Division by a tiny number";
   cause.next = {"Add an epsilon to the divisor that the type can represent."};
@@ -197,19 +198,21 @@ Found MatrixProduct(const Facts& facts) {
   const double bound = a->abs_max * b->abs_max * terms;
   if (bound <= overflow->limit) return std::nullopt;
   const bool attention = IsAttention(facts) && facts.node.op != "linear" &&
-                         facts.category != model::Category::kGradient;
+                         facts.node.category != model::Category::kGradient;
   Cause cause = OverflowCause(
       facts, *overflow, *first,
       absl::StrCat(attention ? "Queries and keys reach " : "Inputs reach ",
-                   Number(a->abs_max), " and ", Number(b->abs_max), "; sums of ",
-                   Counted(static_cast<uint64_t>(terms), "product"),
-                   " can be ", Number(bound), Above(*overflow), "."));
+                   Number(a->abs_max), " and ", Number(b->abs_max),
+                   "; sums of ",
+                   Counted(static_cast<uint64_t>(terms), "product"), " can be ",
+                   Number(bound), Above(*overflow), "."));
   if (attention) {
     cause.rule = "attention_overflow";
     cause.title = absl::StrCat("Attention scores overflow ", overflow->dtype);
-    cause.next = {"Divide the queries by sqrt(d) before the product, not the "
-                  "scores after it.",
-                  "Or compute the scores in bfloat16 or float32."};
+    cause.next = {
+        "Divide the queries by sqrt(d) before the product, not the "
+        "scores after it.",
+        "Or compute the scores in bfloat16 or float32."};
   }
   return cause;
 }
@@ -287,8 +290,8 @@ Found AnyHalf(const Facts& facts) {
 
 const std::vector<Rule>& RangeRules() {
   static const auto* const rules = new std::vector<Rule>{
-      LossScale, Exponential, Power,    Product,    Quotient, MatrixProduct,
-      Sum,       Addition,    Conversion, AnyHalf};
+      LossScale,     Exponential, Power,    Product,    Quotient,
+      MatrixProduct, Sum,         Addition, Conversion, AnyHalf};
   return *rules;
 }
 

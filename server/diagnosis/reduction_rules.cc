@@ -22,13 +22,14 @@ Found AllLabelsIgnored(const Facts& facts) {
   cause.rule = "labels_ignored";
   cause.title = "All labels are ignored";
   cause.text = absl::StrCat(
-      labels->count == 1 ? "The only label is "
-                         : absl::StrCat("All ", Count(labels->count),
-                                        " labels are "),
+      labels->count == 1
+          ? "The only label is "
+          : absl::StrCat("All ", Count(labels->count), " labels are "),
       Number(ignored), " (ignore_index), so the mean is 0/0.");
   AddInput(facts, 1, cause);
-  cause.next = {"Skip such batches, or use reduction=\"sum\" and divide by "
-                "max(1, number of labels)."};
+  cause.next = {
+      "Skip such batches, or use reduction=\"sum\" and divide by "
+      "max(1, number of labels)."};
   return cause;
 }
 
@@ -43,8 +44,9 @@ Found MeanOfNothing(const Facts& facts) {
   cause.title = "Mean of an empty tensor";
   cause.text = "The input has no elements, and the mean of nothing is 0/0.";
   AddInput(facts, 0, cause);
-  cause.next = {"Skip batches for which a selection is empty, or divide the "
-                "sum by max(1, count)."};
+  cause.next = {
+      "Skip batches for which a selection is empty, or divide the "
+      "sum by max(1, count)."};
   return cause;
 }
 
@@ -66,12 +68,14 @@ Found DeviationOfOne(const Facts& facts) {
                    " is computed from one value, and the unbiased deviation "
                    "divides by n - 1 = 0.");
   if (results == 1) {
-    cause.text = "It is computed from one value, and the unbiased deviation "
-                 "divides by n - 1 = 0.";
+    cause.text =
+        "It is computed from one value, and the unbiased deviation "
+        "divides by n - 1 = 0.";
   }
   AddInput(facts, 0, cause);
-  cause.next = {"Use unbiased=False (correction=0), or drop the last batch if "
-                "it has one sample."};
+  cause.next = {
+      "Use unbiased=False (correction=0), or drop the last batch if "
+      "it has one sample."};
   return cause;
 }
 
@@ -107,9 +111,8 @@ Found NormalizationOfConstant(const Facts& facts) {
 }  // namespace
 
 const std::vector<Rule>& ReductionRules() {
-  static const auto* const rules =
-      new std::vector<Rule>{AllLabelsIgnored, MeanOfNothing, DeviationOfOne,
-                            NormalizationOfConstant};
+  static const auto* const rules = new std::vector<Rule>{
+      AllLabelsIgnored, MeanOfNothing, DeviationOfOne, NormalizationOfConstant};
   return *rules;
 }
 

@@ -71,9 +71,9 @@ std::optional<Operand> InputOf(const Facts& facts, size_t input) {
   if (values == nullptr || !values->min || !values->max || !values->abs_max) {
     return std::nullopt;
   }
-  return Operand{&facts.inputs[input], input,         *values->min,
-                 *values->max,         *values->abs_max, values->count,
-                 values->zero_count};
+  return Operand{
+      &facts.inputs[input], input,         *values->min,      *values->max,
+      *values->abs_max,     values->count, values->zero_count};
 }
 
 std::optional<Operand> LeftOf(const Facts& facts) {

@@ -27,9 +27,9 @@ Found Received(const Facts& facts) {
   cause.text = absl::StrCat("It came from rank ", sender->rank, " through ",
                             sender->collective, ". There, ", sender->node,
                             " was the first op whose result is not finite.");
-  cause.evidence.push_back(
-      {absl::StrCat("Go to rank ", sender->rank), EvidenceView::kNode,
-       sender->node, sender->slot, facts.hit.step, sender->rank});
+  cause.evidence.push_back({absl::StrCat("Go to rank ", sender->rank),
+                            EvidenceView::kNode, sender->node, sender->slot,
+                            facts.hit.step, sender->rank});
   cause.evidence.push_back(ShowCells(facts));
   cause.next = {absl::StrCat("Look at the hit on rank ", sender->rank, ".")};
   return cause;
@@ -40,12 +40,13 @@ Cause BadData(absl::string_view name, const model::Statistics& values) {
   Cause cause;
   cause.rule = "bad_input";
   cause.title = absl::StrCat(KindOf(values), " in the input data");
-  cause.text = absl::StrCat("In ", name, ", ",
-                            Of(NonFiniteCount(values), values.count),
-                            NonFiniteCount(values) == 1 ? " is " : " are ",
-                            KindOf(values), " before the first op reads it.");
-  cause.next = {"Look at the samples of this batch, and at the steps that "
-                "prepare them: division by a range of 0, missing values."};
+  cause.text =
+      absl::StrCat("In ", name, ", ", Of(NonFiniteCount(values), values.count),
+                   NonFiniteCount(values) == 1 ? " is " : " are ",
+                   KindOf(values), " before the first op reads it.");
+  cause.next = {
+      "Look at the samples of this batch, and at the steps that "
+      "prepare them: division by a range of 0, missing values."};
   return cause;
 }
 
@@ -53,8 +54,8 @@ Cause BadParameter(const Facts& facts, absl::string_view name,
                    const model::Statistics& values, bool buffer) {
   Cause cause;
   cause.rule = "parameter_not_finite";
-  cause.title = absl::StrCat(buffer ? "Buffer" : "Weight",
-                             " already contains ", KindOf(values));
+  cause.title = absl::StrCat(buffer ? "Buffer" : "Weight", " already contains ",
+                             KindOf(values));
   cause.text = absl::StrCat(
       "In ", name, ", ", Of(NonFiniteCount(values), values.count),
       NonFiniteCount(values) == 1 ? " is " : " are ", KindOf(values));
@@ -62,15 +63,39 @@ Cause BadParameter(const Facts& facts, absl::string_view name,
     absl::StrAppend(&cause.text,
                     " before the first update: the initialization or the "
                     "checkpoint has put it there.");
-    cause.next = {"Check the checkpoint that was loaded, or the "
-                  "initialization: torch.isfinite(p).all() for all "
-                  "parameters."};
+    cause.next = {
+        "Check the checkpoint that was loaded, or the "
+        "initialization: torch.isfinite(p).all() for all "
+        "parameters."};
   } else {
-    absl::StrAppend(&cause.text, ": an update in an earlier step, or the "
-                                 "checkpoint, has put it there.");
-    cause.next = {"Watch gradients for NaN, and start again from a checkpoint "
-                  "whose weights are finite."};
+    absl::StrAppend(&cause.text,
+                    ": an update in an earlier step, or the "
+                    "checkpoint, has put it there.");
+    cause.next = {
+        "Watch gradients for NaN, and start again from a checkpoint "
+        "whose weights are finite."};
   }
+  return cause;
+}
+
+// A weight or buffer that was looked at when a step had ended.
+Found KeptTensor(const Facts& facts) {
+  const model::Hit& hit = facts.hit;
+  const model::Statistics& values = hit.statistics;
+  Cause cause;
+  cause.rule = "parameter_not_finite";
+  cause.title =
+      absl::StrCat(facts.node.kind == NodeKind::kBuffer ? "Buffer" : "Weight",
+                   " contains ", KindOf(values));
+  cause.text = absl::StrCat(
+      "At the end of step ", hit.step, ", ",
+      Of(NonFiniteCount(values), values.count),
+      NonFiniteCount(values) == 1 ? " is " : " are ", KindOf(values),
+      ". If no gradient was so before, the initialization or the checkpoint "
+      "has put it there.");
+  cause.next = {
+      "Check the checkpoint that was loaded, or the initialization: "
+      "torch.isfinite(p).all() for all parameters."};
   return cause;
 }
 
@@ -82,9 +107,7 @@ Found OwnTensorIsBad(const Facts& facts) {
   if (kind == NodeKind::kInput) {
     cause = BadData(hit.node, hit.statistics);
   } else if (kind == NodeKind::kParameter || kind == NodeKind::kBuffer) {
-    if (hit.origin == model::Origin::kPropagated) return std::nullopt;
-    cause = BadParameter(facts, hit.node, hit.statistics,
-                         kind == NodeKind::kBuffer);
+    cause = KeptTensor(facts);
   }
   if (cause) cause->evidence.push_back(ShowCells(facts));
   return cause;
@@ -137,9 +160,9 @@ Found InfMinusInf(const Facts& facts) {
   Cause cause;
   cause.rule = "inf_minus_inf";
   cause.title = "Infinity minus infinity";
-  cause.text = absl::StrCat("Both inputs have infinities (",
-                            Count(InfCount(*a)), " and ", Count(InfCount(*b)),
-                            "), and Inf - Inf is NaN.");
+  cause.text =
+      absl::StrCat("Both inputs have infinities (", Count(InfCount(*a)),
+                   " and ", Count(InfCount(*b)), "), and Inf - Inf is NaN.");
   cause.evidence.push_back(ShowCells(facts));
   AddInput(facts, 0, cause);
   cause.next = {"Follow the infinities back to the op that made them."};
@@ -196,10 +219,10 @@ Found MaskedRow(const Facts& facts) {
   if (scores->pos_inf_count > 0) {
     cause.rule = "softmax_of_inf";
     cause.title = "Softmax of infinity";
-    cause.text = absl::StrCat("In the input, ",
-                              Of(scores->pos_inf_count, scores->count),
-                              scores->pos_inf_count == 1 ? " is" : " are",
-                              " Inf, and softmax computes Inf - Inf.");
+    cause.text =
+        absl::StrCat("In the input, ", Of(scores->pos_inf_count, scores->count),
+                     scores->pos_inf_count == 1 ? " is" : " are",
+                     " Inf, and softmax computes Inf - Inf.");
     cause.next = {"Follow the infinities back: the scores have overflowed."};
     return cause;
   }
@@ -212,9 +235,9 @@ Found MaskedRow(const Facts& facts) {
   if (rows == 0 || scores->neg_inf_count < rows * length) return std::nullopt;
   cause.rule = "masked_row";
   cause.title = "Every element of a row is masked";
-  cause.text = absl::StrCat(
-      "In ", Counted(rows, "row"), " all ", Count(length), " scores "
-      "are -Inf, so nothing is left to normalize.");
+  cause.text = absl::StrCat("In ", Counted(rows, "row"), " all ", Count(length),
+                            " scores "
+                            "are -Inf, so nothing is left to normalize.");
   cause.next = {"Let each row keep at least one element, for example itself.",
                 "Or mask with a large finite number instead of -Inf."};
   return cause;

@@ -43,8 +43,8 @@ Found Reported(const Facts& facts) {
 }
 
 bool IsRelu(std::string_view op) {
-  return IsOneOf(op, {"relu", "relu6", "threshold", "clamp_min", "hardtanh",
-                      "reluv2"});
+  return IsOneOf(
+      op, {"relu", "relu6", "threshold", "clamp_min", "hardtanh", "reluv2"});
 }
 
 Found DeadRelu(const Facts& facts) {
@@ -61,15 +61,16 @@ Found DeadRelu(const Facts& facts) {
                             "back through it.");
   AddInput(facts, 0, cause);
   AddSibling(facts, cause);
-  cause.next = {"Look at the bias of the layer before it, and at its last "
-                "large update: lower the learning rate.",
-                "Normalize before the activation, or use LeakyReLU or GELU."};
+  cause.next = {
+      "Look at the bias of the layer before it, and at its last "
+      "large update: lower the learning rate.",
+      "Normalize before the activation, or use LeakyReLU or GELU."};
   return cause;
 }
 
 Found DeadReluBlocksGradient(const Facts& facts) {
-  if (!IsOneOf(facts.node.op, {"threshold_backward", "relu_backward",
-                               "relugrad"}) ||
+  if (!IsOneOf(facts.node.op,
+               {"threshold_backward", "relu_backward", "relugrad"}) ||
       !IsZero(facts.hit.statistics)) {
     return std::nullopt;
   }
@@ -85,8 +86,9 @@ Found DeadReluBlocksGradient(const Facts& facts) {
                             " arrives, but all ", Count(output->count),
                             " outputs of the ReLU are 0, so nothing passes.");
   AddInput(facts, 1, cause);
-  cause.next = {"Look at the bias of the layer before it, and at its last "
-                "large update."};
+  cause.next = {
+      "Look at the bias of the layer before it, and at its last "
+      "large update."};
   return cause;
 }
 
@@ -107,11 +109,12 @@ Found Saturated(const Facts& facts) {
   Cause cause;
   cause.rule = "saturated";
   cause.title = absl::StrCat("Saturated ", op);
-  cause.text = absl::StrCat(
-      "All ", Count(x->count), " inputs ", Range(*x), ", ",
-      Number(*values->abs_mean), " from 0 on average; beyond ±",
-      Number(FlatBeyond(op)), " ", op, " is flat and passes almost no "
-      "gradient.");
+  cause.text =
+      absl::StrCat("All ", Count(x->count), " inputs ", Range(*x), ", ",
+                   Number(*values->abs_mean), " from 0 on average; beyond ±",
+                   Number(FlatBeyond(op)), " ", op,
+                   " is flat and passes almost no "
+                   "gradient.");
   AddInput(facts, 0, cause);
   AddSibling(facts, cause);
   cause.next = {"Scale the input down, or normalize it before the activation.",
@@ -136,17 +139,27 @@ Found SaturatedGradient(const Facts& facts) {
   cause.rule = "saturated_gradient";
   cause.title = absl::StrCat("A saturated ", tanh ? "tanh" : "sigmoid",
                              " stops the gradient");
-  cause.text = absl::StrCat("All ", Count(y->count), " of its outputs ",
-                            Range(*y), ", where its derivative is at most ",
-                            Number(slope), ".");
+  cause.text =
+      absl::StrCat("All ", Count(y->count), " of its outputs ", Range(*y),
+                   ", where its derivative is at most ", Number(slope), ".");
   AddInput(facts, 1, cause);
   cause.next = {"Look at the input of the activation in the forward pass."};
   return cause;
 }
 
+// The index of the input that is a gradient. Absent if there is none.
+std::optional<size_t> IncomingGradient(const Facts& facts) {
+  for (size_t i = 0; i < facts.inputs.size(); ++i) {
+    if (facts.inputs[i].producer.category == Category::kGradient) return i;
+  }
+  return std::nullopt;
+}
+
 // What the op makes of the gradient that arrives.
 std::string Change(const Facts& facts) {
-  const model::Statistics* const before = InputStatistics(facts, 0);
+  const auto incoming = IncomingGradient(facts);
+  const model::Statistics* const before =
+      incoming ? InputStatistics(facts, *incoming) : nullptr;
   const auto& after = facts.hit.statistics.abs_mean;
   if (before == nullptr || !before->abs_mean || !after || *after == 0 ||
       *before->abs_mean == 0) {
@@ -160,10 +173,10 @@ std::string Change(const Facts& facts) {
 
 Found VanishingGradient(const Facts& facts) {
   const auto& mean = facts.hit.statistics.abs_mean;
-  const bool small = IsCondition(facts, {"gradient_vanishing"}) ||
-                     (facts.category == Category::kGradient &&
-                      IsCondition(facts, {"tensor_too_small", "abs_mean_lt",
-                                          "abs_max_lt"}));
+  const bool small =
+      IsCondition(facts, {"gradient_vanishing"}) ||
+      (facts.node.category == Category::kGradient &&
+       IsCondition(facts, {"tensor_too_small", "abs_mean_lt", "abs_max_lt"}));
   if (!small || !mean || IsZero(facts.hit.statistics)) return std::nullopt;
   Cause cause;
   cause.rule = "vanishing_gradient";
@@ -172,20 +185,23 @@ Found VanishingGradient(const Facts& facts) {
                             Counted(facts.hit.statistics.count, "value"),
                             " is ", Number(*mean), ".", Change(facts));
   cause.evidence.push_back(ShowHistory(facts));
-  AddInput(facts, 0, cause);
+  if (const auto i = IncomingGradient(facts)) AddInput(facts, *i, cause);
   AddSibling(facts, cause);
-  cause.next = {"Follow the gradient from the loss backwards: where does it "
-                "shrink?",
-                "Replace sigmoids by ReLU, add residual connections or "
-                "normalization, or check the initialization."};
+  cause.next = {
+      "Follow the gradient from the loss backwards: where does it "
+      "shrink?",
+      "Replace sigmoids by ReLU, add residual connections or "
+      "normalization, or check the initialization."};
   return cause;
 }
 
 Found ZeroGradient(const Facts& facts) {
-  if (facts.category != Category::kGradient || !IsZero(facts.hit.statistics)) {
+  if (facts.node.category != Category::kGradient ||
+      !IsZero(facts.hit.statistics)) {
     return std::nullopt;
   }
-  const auto gradient = InputOf(facts, 0);
+  const auto incoming = IncomingGradient(facts);
+  const auto gradient = incoming ? InputOf(facts, *incoming) : std::nullopt;
   if (!gradient || gradient->abs_max > 0) return std::nullopt;
   Cause cause;
   cause.rule = "zero_gradient";
@@ -193,18 +209,18 @@ Found ZeroGradient(const Facts& facts) {
   cause.text = absl::StrCat("All ", Count(gradient->count),
                             " values of the gradient that arrives are 0; this "
                             "op only passes it on.");
-  AddInput(facts, 0, cause);
+  AddInput(facts, *incoming, cause);
   cause.next = {"Walk from the loss back to the first gradient that is zero."};
   return cause;
 }
 
 Found ExplodingGradient(const Facts& facts) {
   const auto& values = facts.hit.statistics;
-  if (facts.category != Category::kGradient || !values.abs_mean ||
+  if (facts.node.category != Category::kGradient || !values.abs_mean ||
       !values.abs_max ||
-      !IsCondition(facts, {"gradient_too_large", "gradient_exploding",
-                           "tensor_too_large", "abs_mean_gt", "abs_max_gt",
-                           "max_gt"})) {
+      !IsCondition(
+          facts, {"gradient_too_large", "gradient_exploding",
+                  "tensor_too_large", "abs_mean_gt", "abs_max_gt", "max_gt"})) {
     return std::nullopt;
   }
   Cause cause;
@@ -214,7 +230,7 @@ Found ExplodingGradient(const Facts& facts) {
                             " and reaches ", Number(*values.abs_max), ".",
                             Change(facts));
   cause.evidence.push_back(ShowHistory(facts));
-  AddInput(facts, 0, cause);
+  if (const auto i = IncomingGradient(facts)) AddInput(facts, *i, cause);
   AddSibling(facts, cause);
   cause.next = {"Clip gradients: clip_grad_norm_(parameters, 1.0).",
                 "Lower the learning rate, and check the scale of the input "
@@ -241,10 +257,11 @@ Found Frozen(const Facts& facts) {
   cause.text = absl::StrCat("requires_grad is False: ", facts.node.name,
                             " has no gradient and is never updated.");
   cause.evidence.push_back(ShowHistory(facts));
-  cause.next = {"Nothing, if it is frozen on purpose: exclude it from the "
-                "watchpoint.",
-                "Otherwise set requires_grad_(True) before the optimizer is "
-                "created."};
+  cause.next = {
+      "Nothing, if it is frozen on purpose: exclude it from the "
+      "watchpoint.",
+      "Otherwise set requires_grad_(True) before the optimizer is "
+      "created."};
   return cause;
 }
 
@@ -283,8 +300,9 @@ Found RateOfZero(const Facts& facts) {
                               scale, " of ", reader.name, ").");
     cause.evidence.push_back({"Show the update", model::EvidenceView::kNode,
                               reader.name, 0, facts.hit.step, facts.hit.rank});
-    cause.next = {"Print the learning rate of each parameter group, and look "
-                  "at the scheduler and its warm-up."};
+    cause.next = {
+        "Print the learning rate of each parameter group, and look "
+        "at the scheduler and its warm-up."};
     return cause;
   }
   return std::nullopt;
@@ -331,9 +349,9 @@ Found LargeUpdate(const Facts& facts) {
   Cause cause;
   cause.rule = "large_update";
   cause.title = "Update too large for the weights";
-  cause.text = absl::StrCat("One step has changed them by ",
-                            Number(100 * ratio->second),
-                            " % of their mean size.");
+  cause.text =
+      absl::StrCat("One step has changed them by ", Number(100 * ratio->second),
+                   " % of their mean size.");
   cause.evidence.push_back(ShowHistory(facts));
   cause.next = {"Lower the learning rate, or warm it up.", "Clip gradients."};
   return cause;
@@ -343,10 +361,10 @@ Found LargeUpdate(const Facts& facts) {
 
 const std::vector<Rule>& TrainingRules() {
   static const auto* const rules = new std::vector<Rule>{
-      Reported,          DeadRelu,          DeadReluBlocksGradient,
-      Saturated,         SaturatedGradient, VanishingGradient,
-      ZeroGradient,      ExplodingGradient, Frozen,
-      RateOfZero,        NotOptimized,      ZeroWeights,
+      Reported,     DeadRelu,          DeadReluBlocksGradient,
+      Saturated,    SaturatedGradient, VanishingGradient,
+      ZeroGradient, ExplodingGradient, Frozen,
+      RateOfZero,   NotOptimized,      ZeroWeights,
       LargeUpdate};
   return *rules;
 }

@@ -249,8 +249,7 @@ Task<model::HitPage> LiveJob::Hits(model::HitQuery query) {
             return incidents.IncidentOf(id);
           };
         }
-        ASSIGN_OR_RETURN(model::HitPage page,
-                         hits_.Query(query, incident_of));
+        ASSIGN_OR_RETURN(model::HitPage page, hits_.Query(query, incident_of));
         for (model::Hit& hit : page.hits) origins_.Complete(hit);
         return page;
       });

@@ -54,9 +54,8 @@ jobs::StatusTask RefusedStatus() { co_return ReadOnly(); }
 diagnosis::Incidents IncidentsOf(RunSource& source) {
   const watch::HitLog& hits = source.hits();
   // Recordings do not say which rank has sent what a collective received.
-  return diagnosis::Incidents(source.graph(), hits, [](const model::Hit&) {
-    return graph::kNoNode;
-  });
+  return diagnosis::Incidents(source.graph(), hits,
+                              [](const model::Hit&) { return graph::kNoNode; });
 }
 
 // The rules are not followed any more once their user destroys this.
@@ -203,8 +202,7 @@ class OpenedRun::View final : public jobs::Job {
     return run_->OnStrand<absl::StatusOr<model::Diagnosis>>(
         [hit](RunSource& source) -> absl::StatusOr<model::Diagnosis> {
           ASSIGN_OR_RETURN(const model::Hit found, source.hits().Get(hit));
-          return diagnosis::Diagnose(
-              diagnosis::FactsOf(source.graph(), found));
+          return diagnosis::Diagnose(diagnosis::FactsOf(source.graph(), found));
         });
   }
   jobs::Task<model::IncidentPage> Incidents(uint32_t limit) override {

@@ -78,7 +78,7 @@ def exponential(w):
 
 @case
 def negative_power(w):
-    return (filled(-8, 8) * w) ** 0.5
+    return (filled(-8, 8) * w) ** 0.3
 
 
 @case
@@ -140,8 +140,7 @@ def division_by_tiny(w):
 
 @case
 def infinity_minus_infinity(w):
-    x = filled(torch.inf, 1) * w.detach()
-    return (x - x) * w
+    return (filled(torch.inf, 1) - filled(torch.inf, 1)) * w
 
 
 @case
@@ -200,7 +199,6 @@ def exploding_gradient(w):
     return torch.mm(torch.full((1, 2), 1e6), torch.full((2, 2), 1.0) * w)
 
 
-@case
 def bad_weight(w):
     return filled(1, 2) * w
 
@@ -225,6 +223,10 @@ def unexplained(w):
     return Opaque.apply(w)
 
 
+class Constant(torch.optim.SGD):
+    """An optimizer whose ops have a scope of their own."""
+
+
 class Opaque(torch.autograd.Function):
     """Returns NaN for values of which nothing says why."""
 
@@ -240,7 +242,7 @@ class Opaque(torch.autograd.Function):
 class Case(nn.Module):
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.run = CASES[name]
+        self.run = CASES.get(name, bad_weight)
         self.weight = nn.Parameter(torch.ones(1), requires_grad=name != "frozen")
         self.other = nn.Parameter(torch.ones(1)) if name == "frozen" else None
 
@@ -263,7 +265,7 @@ class Cases(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.bad_input = BadInput()
-        for name in CASES:
+        for name in ["bad_weight", *CASES]:
             self.add_module(name, Case(name))
 
     def forward(self, name: str, x: torch.Tensor) -> torch.Tensor:
@@ -277,9 +279,11 @@ def main() -> None:
     with torch.no_grad():
         model.bad_weight.weight.fill_(torch.nan)
     scaler = torch.amp.GradScaler("cpu", init_scale=1e35, enabled=True)
-    for name in ["bad_input", *CASES]:
-        parameters = [p for p in model.get_submodule(name).parameters() if name != "not_optimized"]
-        optimizer = torch.optim.SGD(parameters or [nn.Parameter(torch.ones(1))], lr=0.0 if name == "rate_of_zero" else 0.01)
+    for name in ["bad_weight", "bad_input", *CASES]:
+        parameters = [p for p in model.get_submodule(name).parameters() if p.requires_grad]
+        if name == "not_optimized":
+            parameters = [nn.Parameter(torch.ones(1))]
+        optimizer = Constant(parameters, lr=0.0) if name == "rate_of_zero" else torch.optim.SGD(parameters, lr=0.01)
         x = torch.ones(8, 4)
         if name == "bad_input":
             x[2, 1] = torch.nan
@@ -289,8 +293,7 @@ def main() -> None:
             scaler.step(optimizer)
             scaler.update()
         else:
-            if loss.requires_grad:
-                loss.backward()
+            loss.backward()
             optimizer.step()
 
 

@@ -175,7 +175,6 @@ class FunctionRun:
             "jobs": [job_summary(job)] if job else [],
         }
 
-
     def _incidents(self, job: Json | None) -> list[Json]:
         if job is None:
             return []

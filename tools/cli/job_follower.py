@@ -176,7 +176,6 @@ class JobFollower:
         if self.job["state"] == "paused" and self._options.on_hit == "pause":
             report.log(f"job {self.job['id']} is paused there: inspect it at {self._page()}")
 
-
     def _log_incident(self, incidents: Sequence[Json], first: bool) -> None:
         """Logs the first incident, then the newest one that is new, or else the one that goes on."""
         new = [each for each in incidents if each["id"] not in self._incidents_logged]

@@ -75,7 +75,9 @@ def describe_incident(incident: Json) -> str:
 
 def _describe_steps(ranges: Sequence[Json]) -> str:
     """ "step 3", "steps 1 to 3, each step" or "steps 1, 4 to 6"."""
-    texts = [str(each["first"]) if each["first"] == each["last"] else f"{each['first']} to {each['last']}" for each in ranges]
+    texts = [
+        str(each["first"]) if each["first"] == each["last"] else f"{each['first']} to {each['last']}" for each in ranges
+    ]
     if len(ranges) > 1:
         return f"steps {', '.join(texts)}"
     return f"step {texts[0]}" if ranges[0]["first"] == ranges[0]["last"] else f"steps {texts[0]}, each step"

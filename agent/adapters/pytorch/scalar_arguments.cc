@@ -18,12 +18,11 @@ constexpr size_t kMaxTextBytes = 200;
 
 // Numbers that stand for names of types and layouts.
 constexpr std::array<std::string_view, 8> kNotShown = {
-    "dtype",         "layout",       "device",   "pin_memory",
+    "dtype",         "layout",       "device",    "pin_memory",
     "memory_format", "non_blocking", "out_dtype", "generator"};
 
 bool IsShown(const std::string& name) {
-  return std::find(kNotShown.begin(), kNotShown.end(), name) ==
-         kNotShown.end();
+  return std::find(kNotShown.begin(), kNotShown.end(), name) == kNotShown.end();
 }
 
 // The shortest text that has this value.

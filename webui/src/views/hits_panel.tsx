@@ -17,9 +17,9 @@ import * as words from '../words/hits';
 import * as incidentWords from '../words/incidents';
 import { HitFilterBar } from './hit_filter';
 import { HitList } from './hit_list';
-import { IncidentList } from './incident_list';
 import './hits_panel.css';
 
+const IncidentList = lazy(async () => ({ default: (await import('./incident_list')).IncidentList }));
 const FindingList = lazy(async () => ({ default: (await import('./finding_list')).FindingList }));
 const LogList = lazy(async () => ({ default: (await import('./log_list')).LogList }));
 
@@ -86,7 +86,9 @@ function Hits({ total }: { total: number }) {
           <HitList hits={hits} total={total} />
         </>
       ) : (
-        <IncidentList />
+        <Suspense fallback={<Notice title={loading} busy />}>
+          <IncidentList />
+        </Suspense>
       )}
     </>
   );

@@ -1,6 +1,7 @@
 // The selected node, at the bottom: its tensors, the values of one of them and its source.
 
 import { ArrowRightToLine, Eye, Maximize2, Minimize2 } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { labelOf } from '../base/names';
 import { useAuth } from '../state/auth';
@@ -18,7 +19,6 @@ import { Notice } from '../widgets/notice';
 import { tryAgain } from '../words/common';
 import { commandNames } from '../words/control';
 import * as words from '../words/node';
-import { DiagnosisCard } from './diagnosis_card';
 import { useJobContext } from './job_context';
 import { ScopePane } from './scope_pane';
 import { SourcePane } from './source_pane';
@@ -29,6 +29,9 @@ import { useReasonAgainst } from './use_reason_against';
 import { ValuesPane } from './values_pane';
 import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
+
+// Only nodes with hits have one.
+const DiagnosisCard = lazy(async () => ({ default: (await import('./diagnosis_card')).DiagnosisCard }));
 
 // Longer parts of a name are cut in the middle.
 const MAX_PART_LENGTH = 40;
@@ -182,7 +185,9 @@ export function NodePanel() {
       return (
         <>
           <NodeHead node={node.data} />
-          <DiagnosisCard node={node.data} rank={route?.rank ?? 0} />
+          <Suspense fallback={null}>
+            <DiagnosisCard node={node.data} rank={route?.rank ?? 0} />
+          </Suspense>
           <NodeBody node={node.data} />
         </>
       );
