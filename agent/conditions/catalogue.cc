@@ -110,7 +110,7 @@ Condition WithAbsorbed(Condition condition) {
   absorbed.type = "choice";
   absorbed.choices = {"list", "stop"};
   absorbed.advanced = true;
-  condition.params.push_back(absorbed);
+  condition.params.insert(condition.params.begin(), absorbed);
   return condition;
 }
 

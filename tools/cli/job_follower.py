@@ -166,7 +166,7 @@ class JobFollower:
         if self.job["hit_count"] <= self._hits_logged:
             return
         first = self._hits_logged == 0
-        if not first and self.job["state"] != "paused":
+        if not first and (self.job["state"] != "paused" or self.job["pause_reason"] != "watchpoint"):
             return
         self._hits_logged = self.job["hit_count"]
         incidents = self._client.incidents(self.job["id"])

@@ -40,7 +40,7 @@ function RankDots({ incident }: { incident: Incident }) {
 }
 
 function HitRow({ hit, several }: { hit: Hit; several: boolean }) {
-  const { actualText } = useConditionText();
+  const { actualText, conditionTitle } = useConditionText();
   const selected = useUi((state) => state.hit === hit.id);
   return (
     <div
@@ -52,8 +52,11 @@ function HitRow({ hit, several }: { hit: Hit; several: boolean }) {
     >
       <span className="incident-hit-name">
         <FullName name={hit.slot === 0 ? hit.node : `${hit.node}:${hit.slot}`} />
+        <span className="hit-detail ellipsis">
+          <span className="hit-actual mono">{actualText(hit)}</span>
+          <span className="muted"> · {conditionTitle(hit.condition)}</span>
+        </span>
       </span>
-      <span className="hit-actual mono">{actualText(hit)}</span>
       {several && <span className="hit-rank mono">r{hit.rank}</span>}
       {hit.origin === 'origin' && (
         <span className="hit-origin" title={hitWords.originHint}>
