@@ -87,10 +87,18 @@ Condition Row(const char* id, const char* title, const char* help,
   return condition;
 }
 
+// NaN and infinities spread to all later ops. Hits that only pass them on are
+// listed, and stop the job if `propagated` is "stop".
 Condition NonFinite(const char* id, const char* title, const char* help,
                     const char* target, int wire_condition) {
-  return Row(id, title, help, target, {}, "Empty tensors never match.",
-             wire_condition);
+  Parameter propagated;
+  propagated.name = "propagated";
+  propagated.title = "tensors that pass it on";
+  propagated.type = "choice";
+  propagated.choices = {"list", "stop"};
+  propagated.advanced = true;
+  return Row(id, title, help, target, {propagated},
+             "Empty tensors never match.", wire_condition);
 }
 
 // Infinities that reach no result, like log(0) in a branch that
@@ -102,7 +110,7 @@ Condition WithAbsorbed(Condition condition) {
   absorbed.type = "choice";
   absorbed.choices = {"list", "stop"};
   absorbed.advanced = true;
-  condition.params = {absorbed};
+  condition.params.insert(condition.params.begin(), absorbed);
   return condition;
 }
 
@@ -209,11 +217,11 @@ Condition WeightInitialization() {
 
 Condition OperatorOverflow() {
   Condition condition =
-      NonFinite("operator_overflow", "Device overflow flag",
-                "The device raised its overflow flag since the flag was last "
-                "read. To attribute it to one operator, watch the preceding "
-                "one as well.",
-                "tensor", 2);
+      Row("operator_overflow", "Device overflow flag",
+          "The device raised its overflow flag since the flag was last "
+          "read. To attribute it to one operator, watch the preceding "
+          "one as well.",
+          "tensor", {}, "Empty tensors never match.", 2);
   condition.backends = {"ascend"};
   return condition;
 }

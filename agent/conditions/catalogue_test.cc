@@ -135,6 +135,9 @@ TEST(CatalogueTest, ErrorsNameTheWrongField) {
   EXPECT_TRUE(Validate("inf", {{}, {{"absorbed", "stop"}}}).ok());
   EXPECT_EQ(FieldOf(Validate("inf", {{}, {{"absorbed", "halt"}}})),
             "condition.params.absorbed");
+  EXPECT_TRUE(Validate("nan", {{}, {{"propagated", "stop"}}}).ok());
+  EXPECT_EQ(FieldOf(Validate("nan", {{}, {{"absorbed", "stop"}}})),
+            "condition.params.absorbed");
   EXPECT_EQ(FieldOf(Check("inf", {{"absorbed", 1}})),
             "condition.params.absorbed");
   EXPECT_EQ(FieldOf(Check("tensor_range", {{"range_percentage_lt", 5},

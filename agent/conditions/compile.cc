@@ -21,6 +21,8 @@ constexpr char kColumnUrl[] = "graphdbg/column";
 constexpr char kExpression[] = "expression";
 constexpr char kChoice[] = "choice";
 constexpr char kAbsorbed[] = "absorbed";
+constexpr char kPropagated[] = "propagated";
+constexpr char kStop[] = "stop";
 constexpr char kRangeStart[] = "range_start_inclusive";
 constexpr char kRangeEnd[] = "range_end_inclusive";
 
@@ -258,13 +260,14 @@ absl::StatusOr<Predicate> Compile(absl::string_view id,
   // No tensor matches it.
   if (condition.reported_by_program()) return Predicate::AnyOf({});
   if (id == "operator_overflow") return Predicate::OverflowFlag();
-  if (id == "nan") return Predicate::NonFinite(/*nan=*/true, /*inf=*/false);
-  if (FindParameter(condition, kAbsorbed) != nullptr) {
-    Predicate predicate = Predicate::NonFinite(id != "inf", /*inf=*/true);
-    const auto absorbed = arguments.texts.find(kAbsorbed);
-    const bool stops =
-        absorbed != arguments.texts.end() && absorbed->second == "stop";
-    if (!stops) predicate.WaitForReader();
+  if (FindParameter(condition, kPropagated) != nullptr) {
+    const auto stops = [&arguments](const char* parameter) {
+      const auto text = arguments.texts.find(parameter);
+      return text != arguments.texts.end() && text->second == kStop;
+    };
+    Predicate predicate = Predicate::NonFinite(id != "inf", id != "nan");
+    if (!stops(kAbsorbed)) predicate.WaitForReader();
+    if (!stops(kPropagated)) predicate.PassOverPropagated();
     return predicate;
   }
   if (!arguments.texts.empty()) {

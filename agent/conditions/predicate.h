@@ -52,6 +52,10 @@ class Predicate {
   // effect on predicates that infinities alone do not match.
   void WaitForReader() { waits_for_reader_ = true; }
 
+  // Tensors that only pass on what an input contains do not stop the program,
+  // unless nothing else has matched before.
+  void PassOverPropagated() { passes_over_propagated_ = true; }
+
   // Restricts the predicate to step 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
 
@@ -68,6 +72,9 @@ class Predicate {
 
   // Whether a match by infinities counts only if an op passes them on.
   bool waits_for_reader() const { return inf_ && waits_for_reader_; }
+
+  // Whether matches that are passed on do not stop the program.
+  bool passes_over_propagated() const { return passes_over_propagated_; }
 
   // NaN or infinities alone match it.
   bool matches_non_finite() const { return nan_ || inf_; }
@@ -91,6 +98,7 @@ class Predicate {
   bool nan_ = false;
   bool inf_ = false;
   bool waits_for_reader_ = false;
+  bool passes_over_propagated_ = false;
   bool only_before_first_step_ = false;
   bool overflow_flag_ = false;
   std::vector<Term> terms_;

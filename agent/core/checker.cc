@@ -19,6 +19,8 @@ using conditions::Outcome;
 
 // How many frames are searched for a line of the user's code.
 constexpr size_t kMaxCapturedFrames = 64;
+// Ops of optimizers may have hundreds.
+constexpr size_t kMaxHitInputs = 8;
 
 std::string Text(const char* text) {
   return text == nullptr ? std::string()
@@ -194,13 +196,16 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
         MakeHit(*watchpoint, execution.node, slot, tensor, measurements, point);
     AddStepContext(execution, &hit);
     hit.set_origin(OriginOf(predicate, execution, inputs, point.step));
+    const bool continues = Continues(*watchpoint, hit);
+    if (!continues) AddInputs(execution, point.step, inputs, &hit);
+    const v1::PauseMode pause = PauseFor(*watchpoint, continues);
     if (findings->may_wait && predicate.waits_for_reader() &&
         measurements->statistics().nan_count == 0) {
-      findings->undecided.push_back({std::move(hit), watchpoint->pause});
+      findings->undecided.push_back({std::move(hit), pause});
       continue;
     }
     findings->hits.push_back(std::move(hit));
-    findings->AddStop(watchpoint->id, watchpoint->pause);
+    findings->AddStop(watchpoint->id, pause);
   }
 }
 
@@ -286,9 +291,11 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
         IsIntentional(node, point.step)) {
       continue;
     }
-    findings->hits.push_back(
-        MakeHit(*watchpoint, node, 0, tensor, measurements, point));
-    findings->AddStop(watchpoint->id, watchpoint->pause);
+    v1::Hit hit = MakeHit(*watchpoint, node, 0, tensor, measurements, point);
+    const v1::PauseMode pause =
+        PauseFor(*watchpoint, Continues(*watchpoint, hit));
+    findings->hits.push_back(std::move(hit));
+    findings->AddStop(watchpoint->id, pause);
   }
 }
 
@@ -327,6 +334,35 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
   }
   const bool moved = execution.has(GRAPHDBG_MOVES_VALUES) && inputs->size() > 0;
   return all_known && !moved ? v1::HIT_ORIGIN_ORIGIN : v1::HIT_ORIGIN_UNKNOWN;
+}
+
+bool Checker::Continues(const Watchpoint& watchpoint, const v1::Hit& hit) {
+  if (!watchpoint.predicate.matches_non_finite()) {
+    return hit.origin() == v1::HIT_ORIGIN_PROPAGATED;
+  }
+  const uint64_t last = watchpoint.last_hit_step.exchange(hit.step() + 1);
+  return last != 0 && hit.step() <= last &&
+         hit.origin() != v1::HIT_ORIGIN_ORIGIN;
+}
+
+v1::PauseMode Checker::PauseFor(const Watchpoint& watchpoint, bool continues) {
+  return continues && watchpoint.predicate.passes_over_propagated()
+             ? v1::PAUSE_MODE_NONE
+             : watchpoint.pause;
+}
+
+void Checker::AddInputs(const Execution& execution, uint64_t step,
+                        Inputs* inputs, v1::Hit* hit) {
+  for (size_t i = 0; i < std::min(inputs->size(), kMaxHitInputs); ++i) {
+    if (!inputs->Intact(i)) continue;
+    conditions::TensorMeasurements* const measurements =
+        inputs->MeasurementsOf(i, step);
+    if (measurements == nullptr) continue;
+    v1::HitInput* const input = hit->add_inputs();
+    input->set_position(static_cast<uint32_t>(i));
+    *input->mutable_type() = TypeOf(execution.inputs[i].tensor);
+    *input->mutable_statistics() = ToProto(measurements->statistics());
+  }
 }
 
 v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,

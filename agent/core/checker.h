@@ -157,6 +157,14 @@ class Checker {
   v1::HitOrigin OriginOf(const conditions::Predicate& predicate,
                          const Execution& execution, Inputs* inputs,
                          uint64_t step) const;
+  // Whether a hit only passes on what another hit has begun: for NaN and
+  // infinities, one of the watchpoint in this step or the previous one.
+  static bool Continues(const Watchpoint& watchpoint, const v1::Hit& hit);
+  // What a hit does.
+  static v1::PauseMode PauseFor(const Watchpoint& watchpoint, bool continues);
+  // Adds what the op has read to a hit.
+  static void AddInputs(const Execution& execution, uint64_t step,
+                        Inputs* inputs, v1::Hit* hit);
   bool IsIntentional(uint32_t node, uint64_t step) const;
   // The same for an input that contains infinities.
   bool IsIntentionalInput(uint32_t node, const Statistics& statistics,

@@ -42,12 +42,15 @@ class CheckerTest : public testing::Test {
 
   void Watch(uint32_t id, const std::string& condition,
              v1::PauseMode pause = v1::PAUSE_MODE_NODE,
-             std::map<std::string, double> params = {}) {
+             std::map<std::string, double> params = {},
+             std::map<std::string, std::string> texts = {}) {
     v1::SetWatchpoint message;
     message.set_id(id);
     message.mutable_condition()->set_id(condition);
     message.mutable_condition()->mutable_params()->insert(params.begin(),
                                                           params.end());
+    message.mutable_condition()->mutable_text_params()->insert(texts.begin(),
+                                                               texts.end());
     message.set_pause(pause);
     message.set_enabled(true);
     EXPECT_TRUE(watch_.Set(message).ok());
@@ -200,6 +203,49 @@ TEST_F(CheckerTest, TheFirstNodeThatShowsItIsTheOrigin) {
             v1::HIT_ORIGIN_ORIGIN);
   EXPECT_EQ(OriginOf(Execute(b, {{a, {1, kNan}}}, {kNan})),
             v1::HIT_ORIGIN_PROPAGATED);
+}
+
+TEST_F(CheckerTest, WhatPassesItOnDoesNotStopAgain) {
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  Watch(1, "nan");
+  const auto pass_on = [&](uint64_t step) {
+    return Execute(b, {{a, {kNan}}}, {kNan}, 0, step);
+  };
+  EXPECT_THAT(Execute(a, {{0, {1}}}, {kNan}).stop_here, ElementsAre(1));
+  EXPECT_EQ(pass_on(1).hits.size(), 1u);
+  EXPECT_THAT(pass_on(1).stop_here, IsEmpty());
+  EXPECT_THAT(pass_on(2).stop_here, IsEmpty());
+  // After a step without any, it is a new one.
+  EXPECT_THAT(pass_on(4).stop_here, ElementsAre(1));
+  EXPECT_THAT(Execute(a, {{0, {1}}}, {kNan}, 0, 4).stop_here, ElementsAre(1));
+}
+
+TEST_F(CheckerTest, WhatPassesItOnStopsIfThatIsWanted) {
+  const uint32_t a = Declare("a");
+  Watch(1, "nan", v1::PAUSE_MODE_NODE, {}, {{"propagated", "stop"}});
+  Watch(2, "abs_max_gt", v1::PAUSE_MODE_NODE, {{"value", 10}});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(Execute(a, {{0, {kNan, 11}}}, {kNan, 11}).stop_here,
+                ElementsAre(1, 2));
+  }
+}
+
+TEST_F(CheckerTest, AHitHasWhatItsOpHasRead) {
+  const uint32_t a = Declare("a");
+  Watch(1, "nan");
+  const Findings begins =
+      Execute(a, {{0, {-2, 3}}, {0, {}, true}}, {kNan}, GRAPHDBG_IN_PLACE);
+  ASSERT_EQ(begins.hits.size(), 1u);
+  // The other was overwritten.
+  ASSERT_EQ(begins.hits[0].inputs_size(), 1);
+  const v1::HitInput& input = begins.hits[0].inputs(0);
+  EXPECT_EQ(input.position(), 0u);
+  EXPECT_EQ(input.statistics().min(), -2);
+  EXPECT_EQ(input.type().dtype(), v1::DTYPE_FLOAT32);
+  const Findings passes_on = Execute(a, {{0, {kNan}}}, {kNan});
+  ASSERT_EQ(passes_on.hits.size(), 1u);
+  EXPECT_EQ(passes_on.hits[0].inputs_size(), 0);
 }
 
 TEST_F(CheckerTest, ComparisonsPropagateByTheSameComparison) {

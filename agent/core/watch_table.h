@@ -34,6 +34,8 @@ struct Watchpoint {
   // previous value (or no overflow flag); 0: none, kReported: the user was
   // notified.
   mutable std::atomic<uint64_t> first_missed_step{0};
+  // The newest step with a hit, plus one; 0: none.
+  mutable std::atomic<uint64_t> last_hit_step{0};
 
   static constexpr uint64_t kReported = UINT64_MAX;
 };

@@ -38,6 +38,8 @@ constexpr uint32_t kMaxWorldSize = 1 << 20;
 // Entries of each list of one selection.
 constexpr int kMaxSelectionEntries = 100000;
 constexpr int kMaxConditionParams = 64;
+// Inputs that are reported with a hit.
+constexpr size_t kMaxHitInputs = 64;
 constexpr size_t kMaxConditionTextBytes = 1000;
 // Simultaneous watchpoints of one agent.
 constexpr size_t kMaxWatchpoints = 1000;

@@ -157,13 +157,23 @@ absl::Status Check(const v1::StateUpdate& state) {
              static_cast<uint64_t>(state.watchpoints_size()), kMaxWatchpoints));
 }
 
+absl::Status Check(const v1::HitInput& input) {
+  return First(AtMost("hit.inputs.position", input.position(), kMaxNodeEdges),
+               Check("hit.inputs.type", input.type()));
+}
+
 absl::Status Check(const v1::Hit& hit) {
   if (hit.watchpoint() == 0) return Invalid("hit.watchpoint", "is 0");
   if (!v1::HitOrigin_IsValid(hit.origin())) {
     return Invalid("hit.origin", "is invalid");
   }
+  for (const v1::HitInput& input : hit.inputs()) {
+    if (absl::Status bad = Check(input); !bad.ok()) return bad;
+  }
   return First(
       NodeId("hit.node_id", hit.node_id()),
+      AtMost("number of hit.inputs", static_cast<uint64_t>(hit.inputs_size()),
+             kMaxHitInputs),
       AtMost("hit.slot", hit.slot(), kMaxNodeEdges),
       AtMost("number of hit.actual", hit.actual().size(), kMaxConditionParams),
       Check(hit.source()), Check("hit.type", hit.type()),

@@ -319,6 +319,13 @@ Json Encode(const conditions::Advice& advice) {
   return {{"causes", advice.causes}, {"next", advice.next}};
 }
 
+Json EncodeInput(const model::HitInput& input) {
+  return {{"position", input.position},
+          {"dtype", model::DTypeName(input.type)},
+          {"shape", input.type.shape},
+          {"statistics", Encode(input.statistics)}};
+}
+
 Json Encode(const model::Hit& hit) {
   static const auto* const kNoCondition = new model::Condition();
   const model::Condition& condition =
@@ -338,6 +345,7 @@ Json Encode(const model::Hit& hit) {
            hit.statistics.count > 0 ? Encode(hit.statistics) : Json()},
           {"dtype", model::DTypeName(hit.type)},
           {"shape", hit.type.shape},
+          {"inputs", List(hit.inputs, EncodeInput)},
           {"origin", model::ToString(hit.origin)},
           {"absorbed", hit.absorbed},
           {"source", EncodeSource(hit.source)},
@@ -360,6 +368,44 @@ std::string Summary(const model::Hit& hit) {
 Json Encode(const model::HitPage& result) {
   return {{"hits", EncodeAll(result.hits)},
           {"next_cursor", NullIfEmpty(result.next_cursor)}};
+}
+
+Json Encode(const model::EvidenceLink& link) {
+  return {{"label", link.label}, {"view", model::ToString(link.view)},
+          {"node", link.node},   {"slot", link.slot},
+          {"step", link.step},   {"rank", link.rank}};
+}
+
+Json Encode(const model::Diagnosis& diagnosis) {
+  return {{"hit", diagnosis.hit},
+          {"rule", NullIfEmpty(diagnosis.rule)},
+          {"title", NullIfEmpty(diagnosis.title)},
+          {"text", NullIfEmpty(diagnosis.text)},
+          {"evidence", EncodeAll(diagnosis.evidence)},
+          {"causes", diagnosis.causes},
+          {"next", diagnosis.next}};
+}
+
+Json Encode(const model::Incident& incident) {
+  Json steps = Json::array();
+  for (const model::StepRange& range : incident.steps) {
+    steps.push_back({{"first", range.first}, {"last", range.last}});
+  }
+  return {{"id", incident.id},
+          {"origin", Encode(incident.origin)},
+          {"diagnosis", Encode(incident.diagnosis)},
+          {"conditions", incident.conditions},
+          {"first_rank", incident.first_rank},
+          {"ranks", incident.ranks},
+          {"hit_count", incident.hit_count},
+          {"reached_count", incident.reached_count},
+          {"first_reached",
+           incident.first_reached ? Encode(*incident.first_reached) : Json()},
+          {"steps", std::move(steps)}};
+}
+
+Json Encode(const model::IncidentPage& page) {
+  return {{"incidents", EncodeAll(page.incidents)}, {"total", page.total}};
 }
 
 Json Encode(const model::Statistics& s) {

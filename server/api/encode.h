@@ -4,6 +4,7 @@
 
 #include "agent/conditions/advice.h"
 #include "server/api/json.h"
+#include "server/model/diagnosis.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
 #include "server/model/neighbours.h"
@@ -30,6 +31,10 @@ Json Encode(const model::Hit& hit);
 // A hit in a line: its condition, its tensor, and what was measured.
 std::string Summary(const model::Hit& hit);
 Json Encode(const model::HitPage& result);
+Json Encode(const model::EvidenceLink& link);
+Json Encode(const model::Diagnosis& diagnosis);
+Json Encode(const model::Incident& incident);
+Json Encode(const model::IncidentPage& page);
 Json Encode(const model::Statistics& statistics);
 Json Encode(const model::TensorSummary& summary);
 Json Encode(const model::Neighbours& neighbours);

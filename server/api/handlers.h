@@ -78,6 +78,8 @@ Answer GetWatchpoint(const Services&, const http::Request&, const JobPtr&);
 Answer ChangeWatchpoint(const Services&, const http::Request&, const JobPtr&);
 Answer DeleteWatchpoint(const Services&, const http::Request&, const JobPtr&);
 Answer ListHits(const Services&, const http::Request&, const JobPtr&);
+Answer GetDiagnosis(const Services&, const http::Request&, const JobPtr&);
+Answer ListIncidents(const Services&, const http::Request&, const JobPtr&);
 
 Answer ListTensors(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensor(const Services&, const http::Request&, const JobPtr&);

@@ -13,8 +13,6 @@
 namespace graphdbg::api {
 namespace {
 
-constexpr uint64_t kMaxHitsPage = 1'000;
-
 Json OrNull(const std::optional<double>& number) {
   return number ? Number(*number) : Json();
 }
@@ -195,23 +193,6 @@ Answer DeleteWatchpoint(const Services&, const http::Request& request,
   http::Response response;
   response.status = 204;
   co_return response;
-}
-
-Answer ListHits(const Services&, const http::Request& request,
-                const JobPtr& job) {
-  Arguments arguments(request);
-  model::HitQuery query;
-  query.watchpoint = arguments.Integer32("watchpoint");
-  query.rank = arguments.Integer32("rank");
-  query.step = arguments.Integer("step", 0, UINT64_MAX);
-  query.node = arguments.Text("node");
-  query.limit = static_cast<uint32_t>(
-      arguments.Integer("limit", 1, kMaxHitsPage).value_or(query.limit));
-  query.cursor = arguments.Text("cursor");
-  CO_RETURN_IF_ERROR(arguments.status());
-  CO_ASSIGN_OR_RETURN(const model::HitPage result,
-                      co_await job->Hits(std::move(query)));
-  co_return JsonResponse(Encode(result));
 }
 
 }  // namespace graphdbg::api

@@ -17,7 +17,7 @@ TEST_F(WatchpointHandlersTest, ConditionsAreThoseOfTheCatalogue) {
   Json list = BodyOf(Get("/conditions"))["conditions"];
   ASSERT_EQ(list.size(), conditions::Catalogue().size());
   EXPECT_EQ(list[0]["id"], "nan");
-  EXPECT_TRUE(list[0]["params"].empty());
+  EXPECT_EQ(list[0]["params"][0]["name"], "propagated");
   bool found = false;
   for (const Json& condition : list) {
     if (condition["id"] != "max_gt") continue;
@@ -195,12 +195,14 @@ TEST_F(WatchpointHandlersTest, HitsCarryNumbersThatJsonCannot) {
 }
 
 TEST_F(WatchpointHandlersTest, HitsAreFiltered) {
-  Get("/jobs/train/hits?watchpoint=1&rank=2&step=3&node=a&limit=5&cursor=c");
+  Get("/jobs/train/hits?watchpoint=1&rank=2&step=3&node=a&incident=6&limit=5"
+      "&cursor=c");
   ASSERT_TRUE(job_->asked_hits);
   EXPECT_EQ(job_->asked_hits->watchpoint, 1u);
   EXPECT_EQ(job_->asked_hits->rank, 2u);
   EXPECT_EQ(job_->asked_hits->step, 3u);
   EXPECT_EQ(job_->asked_hits->node, "a");
+  EXPECT_EQ(job_->asked_hits->incident, 6u);
   EXPECT_EQ(job_->asked_hits->limit, 5u);
   EXPECT_EQ(job_->asked_hits->cursor, "c");
   ExpectProblem(Get("/jobs/train/hits?step=last"), 400, "invalid_parameter",

@@ -114,6 +114,10 @@ AgentReport Decode(const v1::Hit& message) {
   hit.actual.insert(message.actual().begin(), message.actual().end());
   hit.statistics = model::FromMessage(message.statistics());
   hit.type = TypeOf(message.type());
+  for (const v1::HitInput& input : message.inputs()) {
+    hit.inputs.push_back({input.position(), TypeOf(input.type()),
+                          model::FromMessage(input.statistics())});
+  }
   hit.origin = model::FromNumber(message.origin(), model::Origin::kUnknown);
   if (message.has_source()) {
     hit.source = std::make_shared<const model::SourceLine>(

@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/model/diagnosis.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
 #include "server/model/neighbours.h"
@@ -88,6 +89,10 @@ class Job {
   virtual Task<model::RecommendedSet> AddRecommended() = 0;
 
   virtual Task<model::HitPage> Hits(model::HitQuery query) = 0;
+  // The likely cause of a hit. NOT_FOUND "unknown_hit".
+  virtual Task<model::Diagnosis> Diagnose(uint64_t hit) = 0;
+  // The first `limit` incidents.
+  virtual Task<model::IncidentPage> Incidents(uint32_t limit) = 0;
   // The last `limit` hits that were stored, oldest first.
   virtual Task<std::vector<model::Hit>> NewestHits(uint32_t limit) = 0;
 

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
+#include "server/diagnosis/diagnose.h"
+#include "server/diagnosis/facts.h"
 #include "server/graph/graph_view.h"
 #include "server/graph/search.h"
 #include "server/jobs/job_description.h"
@@ -241,7 +243,13 @@ Task<model::RecommendedSet> LiveJob::AddRecommended() {
 Task<model::HitPage> LiveJob::Hits(model::HitQuery query) {
   return OnStrand<absl::StatusOr<model::HitPage>>(
       [this, query = std::move(query)]() -> absl::StatusOr<model::HitPage> {
-        ASSIGN_OR_RETURN(model::HitPage page, hits_.Query(query));
+        watch::HitLog::IncidentOf incident_of;
+        if (query.incident) {
+          incident_of = [&incidents = GroupHits()](uint64_t id) {
+            return incidents.IncidentOf(id);
+          };
+        }
+        ASSIGN_OR_RETURN(model::HitPage page, hits_.Query(query, incident_of));
         for (model::Hit& hit : page.hits) origins_.Complete(hit);
         return page;
       });
@@ -253,6 +261,34 @@ Task<std::vector<model::Hit>> LiveJob::NewestHits(uint32_t limit) {
     for (model::Hit& hit : hits) origins_.Complete(hit);
     return hits;
   });
+}
+
+Task<model::Diagnosis> LiveJob::Diagnose(uint64_t id) {
+  return OnStrand<absl::StatusOr<model::Diagnosis>>(
+      [this, id]() -> absl::StatusOr<model::Diagnosis> {
+        ASSIGN_OR_RETURN(model::Hit hit, hits_.Get(id));
+        origins_.Complete(hit);
+        return diagnosis::Diagnose(diagnosis::FactsOf(graph_, hit));
+      });
+}
+
+Task<model::IncidentPage> LiveJob::Incidents(uint32_t limit) {
+  return OnStrand<absl::StatusOr<model::IncidentPage>>([this, limit] {
+    return GroupHits().Page(
+        graph_, hits_, [this](model::Hit& hit) { origins_.Complete(hit); },
+        limit);
+  });
+}
+
+const diagnosis::Incidents& LiveJob::GroupHits() {
+  const std::pair<uint64_t, uint64_t> version(hits_.kept(), origins_.version());
+  if (incidents_ == nullptr || incidents_version_ != version) {
+    incidents_ = std::make_unique<const diagnosis::Incidents>(
+        graph_, hits_,
+        [this](const model::Hit& hit) { return origins_.SenderOf(hit); });
+    incidents_version_ = version;
+  }
+  return *incidents_;
 }
 
 Task<std::vector<model::TensorSummary>> LiveJob::Tensors(std::string node,

@@ -10,12 +10,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/base/memory_budget.h"
 #include "server/base/task_runner.h"
+#include "server/diagnosis/incidents.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
 #include "server/jobs/agent_connections.h"
@@ -97,6 +99,8 @@ class LiveJob final : public Job,
   Task<model::RecommendedSet> AddRecommended() override;
   Task<model::HitPage> Hits(model::HitQuery query) override;
   Task<std::vector<model::Hit>> NewestHits(uint32_t limit) override;
+  Task<model::Diagnosis> Diagnose(uint64_t hit) override;
+  Task<model::IncidentPage> Incidents(uint32_t limit) override;
   Task<std::vector<model::TensorSummary>> Tensors(std::string node,
                                                   uint32_t rank) override;
   Task<model::TensorValue> Tensor(model::TensorQuery query) override;
@@ -207,6 +211,8 @@ class LiveJob final : public Job,
   void RetireOnStrand();
   void RequestTensor(model::TensorQuery query,
                      TensorRequests::Completion complete);
+  // Of all hits so far.
+  const diagnosis::Incidents& GroupHits();
   void UpdateMemoryUse();
   // RESOURCE_EXHAUSTED "out_of_memory_budget" if the job must not grow.
   absl::Status CheckMemory() const;
@@ -245,6 +251,9 @@ class LiveJob final : public Job,
   OriginTable origins_;
   // By rank.
   std::map<uint32_t, OverviewTable> overviews_;
+  // Built when it is needed, from this many hits and origins.
+  std::unique_ptr<const diagnosis::Incidents> incidents_;
+  std::pair<uint64_t, uint64_t> incidents_version_;
   WatchpointActions actions_;
   model::KeptRules rules_;
 

@@ -36,11 +36,29 @@ class OriginTable {
   // Sets `sent_by` of a hit whose values came from another rank.
   void Complete(model::Hit& hit) const;
 
+  // The node of that rank which made the values. kNoNode if they came from no
+  // other rank.
+  graph::NodeIndex SenderOf(const model::Hit& hit) const;
+
+  // Counts the reports.
+  uint64_t version() const { return version_; }
+
  private:
+  struct Path {
+    uint32_t rank = 0;
+    const SavedOrigin* sender = nullptr;
+    // The collective on the rank that has received the values.
+    const SavedOrigin* receiver = nullptr;
+  };
+
+  // The `sender` is null if there is none.
+  Path PathOf(const model::Hit& hit) const;
+
   const graph::GraphStore& graph_;
   const JobRecorder& recorder_;
   // By step and rank.
   std::map<uint64_t, std::map<uint32_t, SavedOrigin>> steps_;
+  uint64_t version_ = 0;
 };
 
 }  // namespace graphdbg::jobs

@@ -104,6 +104,11 @@ constexpr EnumName<InputState> kInputStates[] = {
     {InputState::kNotRecorded, "not_recorded"}};
 constexpr EnumName<Evidence> kEvidence[] = {
     {Evidence::kStatistics, "statistics"}, {Evidence::kTensor, "tensor"}};
+constexpr EnumName<EvidenceView> kEvidenceViews[] = {
+    {EvidenceView::kCells, "cells"},
+    {EvidenceView::kValues, "values"},
+    {EvidenceView::kHistory, "history"},
+    {EvidenceView::kNode, "node"}};
 
 }  // namespace
 
@@ -196,6 +201,10 @@ std::span<const EnumName<RecordLevel>> EnumNames() {
 template <>
 std::span<const EnumName<Evidence>> EnumNames() {
   return kEvidence;
+}
+template <>
+std::span<const EnumName<EvidenceView>> EnumNames() {
+  return kEvidenceViews;
 }
 template <>
 std::span<const EnumName<DivergenceMethod>> EnumNames() {

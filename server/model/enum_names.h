@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/model/diagnosis.h"
 #include "server/model/divergence.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
@@ -61,6 +62,8 @@ template <>
 std::span<const EnumName<OverviewMeasure>> EnumNames();
 template <>
 std::span<const EnumName<Evidence>> EnumNames();
+template <>
+std::span<const EnumName<EvidenceView>> EnumNames();
 template <>
 std::span<const EnumName<SeriesPart>> EnumNames();
 template <>

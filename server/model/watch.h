@@ -101,6 +101,14 @@ struct Sender {
   std::shared_ptr<const SourceLine> source;
 };
 
+// What the op of a hit has read from one of its inputs.
+struct HitInput {
+  // Index in the node's inputs.
+  uint32_t position = 0;
+  TensorType type;
+  Statistics statistics;
+};
+
 // One tensor that matched a watchpoint's condition, at one step on one rank.
 // Reports, the hit log and the store identify the node by a number of their
 // own; they leave its name and op type empty.
@@ -123,6 +131,8 @@ struct Hit {
   std::map<std::string, double> actual;
   Statistics statistics;
   TensorType type;
+  // The inputs of the op that could be measured, the first ones at most.
+  std::vector<HitInput> inputs;
   Origin origin = Origin::kUnknown;
   // Infinities that reached no result. It did not stop the job.
   bool absorbed = false;
@@ -147,6 +157,8 @@ struct HitQuery {
   std::optional<uint32_t> watchpoint;
   std::optional<uint32_t> rank;
   std::optional<uint64_t> step;
+  // An incident's id.
+  std::optional<uint64_t> incident;
   // A node or a scope. Empty: any.
   std::string node;
   uint32_t limit = 200;

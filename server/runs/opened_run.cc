@@ -10,6 +10,9 @@
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/base/gzip.h"
+#include "server/diagnosis/diagnose.h"
+#include "server/diagnosis/facts.h"
+#include "server/diagnosis/incidents.h"
 #include "server/graph/graph_view.h"
 #include "server/graph/packed_graph.h"
 #include "server/graph/search.h"
@@ -47,6 +50,13 @@ jobs::Task<T> Refused() {
 }
 
 jobs::StatusTask RefusedStatus() { co_return ReadOnly(); }
+
+diagnosis::Incidents IncidentsOf(RunSource& source) {
+  const watch::HitLog& hits = source.hits();
+  // Recordings do not say which rank has sent what a collective received.
+  return diagnosis::Incidents(source.graph(), hits,
+                              [](const model::Hit&) { return graph::kNoNode; });
+}
 
 // The rules are not followed any more once their user destroys this.
 class RuleHandle final : public jobs::FollowedRules {
@@ -176,12 +186,31 @@ class OpenedRun::View final : public jobs::Job {
   jobs::Task<model::HitPage> Hits(model::HitQuery query) override {
     return run_->OnStrand<absl::StatusOr<model::HitPage>>(
         [query = std::move(query)](RunSource& source) {
-          return source.hits().Query(query);
+          if (!query.incident) return source.hits().Query(query);
+          const diagnosis::Incidents incidents = IncidentsOf(source);
+          return source.hits().Query(query, [&incidents](uint64_t id) {
+            return incidents.IncidentOf(id);
+          });
         });
   }
   jobs::Task<std::vector<model::Hit>> NewestHits(uint32_t limit) override {
     return run_->OnStrand<absl::StatusOr<std::vector<model::Hit>>>(
         [limit](RunSource& source) { return source.hits().Newest(limit); });
+  }
+
+  jobs::Task<model::Diagnosis> Diagnose(uint64_t hit) override {
+    return run_->OnStrand<absl::StatusOr<model::Diagnosis>>(
+        [hit](RunSource& source) -> absl::StatusOr<model::Diagnosis> {
+          ASSIGN_OR_RETURN(const model::Hit found, source.hits().Get(hit));
+          return diagnosis::Diagnose(diagnosis::FactsOf(source.graph(), found));
+        });
+  }
+  jobs::Task<model::IncidentPage> Incidents(uint32_t limit) override {
+    return run_->OnStrand<absl::StatusOr<model::IncidentPage>>(
+        [limit](RunSource& source) {
+          return IncidentsOf(source).Page(
+              source.graph(), source.hits(), [](model::Hit&) {}, limit);
+        });
   }
 
   jobs::Task<std::vector<model::TensorSummary>> Tensors(

@@ -287,6 +287,12 @@ Hit Encode(const watch::HitRecord& record) {
   out.mutable_actual()->insert(hit.actual.begin(), hit.actual.end());
   *out.mutable_statistics() = model::ToMessage(hit.statistics);
   Fill(hit.type, *out.mutable_type());
+  for (const model::HitInput& input : hit.inputs) {
+    HitInput& to = *out.add_inputs();
+    to.set_position(input.position);
+    Fill(input.type, *to.mutable_type());
+    *to.mutable_statistics() = model::ToMessage(input.statistics);
+  }
   out.set_origin(Number(hit.origin));
   if (hit.source) *out.mutable_source() = model::ToMessage(*hit.source);
   out.set_error(hit.error);
@@ -309,6 +315,10 @@ watch::HitRecord Decode(const Hit& record) {
   hit.actual.insert(record.actual().begin(), record.actual().end());
   hit.statistics = model::FromMessage(record.statistics());
   hit.type = TypeOf(record.type());
+  for (const HitInput& input : record.inputs()) {
+    hit.inputs.push_back({input.position(), TypeOf(input.type()),
+                          model::FromMessage(input.statistics())});
+  }
   hit.origin = FromNumber(record.origin(), Origin::kUnknown);
   if (record.has_source()) {
     hit.source = std::make_shared<const model::SourceLine>(

@@ -223,6 +223,7 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
     hit.statistics.count = 6;
     hit.statistics.max = 3.5;
     hit.type = {DType::kFloat32, {2, 3}};
+    hit.inputs = {{3, {DType::kFloat16, {4}}, hit.statistics}};
     hit.origin = model::Origin::kOrigin;
     hit.source = std::make_shared<const model::SourceLine>(
         model::SourceLine{"train.py", 3, "f", "x", true});
@@ -247,6 +248,10 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
   EXPECT_EQ(hit.statistics.max, 3.5);
   EXPECT_FALSE(hit.statistics.min.has_value());
   EXPECT_EQ(hit.type.shape, (std::vector<int64_t>{2, 3}));
+  ASSERT_EQ(hit.inputs.size(), 1u);
+  EXPECT_EQ(hit.inputs[0].position, 3u);
+  EXPECT_EQ(hit.inputs[0].type.dtype, DType::kFloat16);
+  EXPECT_EQ(hit.inputs[0].statistics.max, 3.5);
   EXPECT_EQ(hit.origin, model::Origin::kOrigin);
   EXPECT_EQ(hit.source->line, 3u);
   EXPECT_EQ(hit.error, "no previous value");

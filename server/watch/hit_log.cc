@@ -98,7 +98,7 @@ HitLog::TensorHits HitLog::OnTensor(graph::NodeIndex node, uint32_t slot,
 }
 
 absl::StatusOr<model::HitPage> HitLog::Query(
-    const model::HitQuery& query) const {
+    const model::HitQuery& query, const IncidentOf& incident_of) const {
   auto at = by_execution_.begin();
   if (!query.cursor.empty()) {
     ASSIGN_OR_RETURN(const Key key, ParseCursor(query.cursor));
@@ -118,6 +118,7 @@ absl::StatusOr<model::HitPage> HitLog::Query(
     if (query.step && at->step > *query.step) break;
     const HitRecord& record = hits_[at->id - 1];
     if (!Matches(record, query)) continue;
+    if (query.incident && incident_of(at->id) != *query.incident) continue;
     if (result.hits.size() == limit) {
       result.next_cursor =
           absl::StrCat(at->step, ".", at->order, ".", at->rank, ".", at->id);
@@ -126,6 +127,14 @@ absl::StatusOr<model::HitPage> HitLog::Query(
     result.hits.push_back(Resolve(record));
   }
   return result;
+}
+
+absl::StatusOr<model::Hit> HitLog::Get(uint64_t id) const {
+  if (id == 0 || id > hits_.size()) {
+    return Error(absl::StatusCode::kNotFound, "unknown_hit",
+                 absl::StrCat("there is no hit ", id));
+  }
+  return Resolve(hits_[id - 1]);
 }
 
 std::vector<model::Hit> HitLog::Newest(size_t limit) const {

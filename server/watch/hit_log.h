@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,18 @@ class HitLog {
 
   // Hits in execution order: by step, position in the step, rank. The query may
   // name a scope to get the hits of all nodes in it. INVALID_ARGUMENT
-  // "invalid_cursor".
-  absl::StatusOr<model::HitPage> Query(const model::HitQuery& query) const;
+  // "invalid_cursor". `incident_of` returns the incident of a hit by its id; it
+  // is needed if the query names an incident.
+  using IncidentOf = std::function<uint64_t(uint64_t id)>;
+  absl::StatusOr<model::HitPage> Query(const model::HitQuery& query,
+                                       const IncidentOf& incident_of = {}) const;
+  // The stored hit with this id. NOT_FOUND "unknown_hit".
+  absl::StatusOr<model::Hit> Get(uint64_t id) const;
+  // Calls `visit` with each stored hit, in execution order.
+  template <class Visitor>
+  void VisitInOrder(const Visitor& visit) const {
+    for (const Key& key : by_execution_) visit(hits_[key.id - 1]);
+  }
   // The last stored hits, oldest first.
   std::vector<model::Hit> Newest(size_t limit) const;
 

@@ -4,6 +4,7 @@ nan,inf
 abs_max_gt:1e3                        for conditions with one parameter
 tensor_too_large:abs_mean_gt=10:max_gt=1e4
 inf:absorbed=stop                     stops even at infinities that reach no result
+nan:propagated=stop                   stops at each tensor that passes NaN on, too
 expr:abs_max > 1e3 && step > 100      an expression over statistics
 recommended                           the watchpoints that suit any training
 not_training                          all conditions of training that does not train

@@ -104,6 +104,7 @@ def _result(records: Sequence[Record], ending: Ending, command: Sequence[str], r
         "wall_seconds": round(ending.seconds, 3),
         "hits": [],
         "absorbed_hits": [],
+        "incidents": [],
         "stages": judged,
         "run": None,
         "metrics": {},

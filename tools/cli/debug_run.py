@@ -132,6 +132,7 @@ class _Run:
             "steps": sum(job["step"] for job in jobs),
             "wall_seconds": round(seconds, 3),
             **split_absorbed([] if self._server_lost else [hit for follower in followers for hit in follower.hits()]),
+            "incidents": [] if self._server_lost else [each for follower in followers for each in follower.incidents()],
             "stages": [],
             "run": self._recorded.directory(),
             "metrics": {name: value for job in jobs for name, value in job.get("metrics", {}).items()},

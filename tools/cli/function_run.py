@@ -165,6 +165,7 @@ class FunctionRun:
             "steps": job["step"] if job else 0,
             "wall_seconds": round(seconds, 3),
             **split_absorbed(self.server.client.hits(job["id"]) if job else []),
+            "incidents": self._incidents(job),
             "stages": [],
             "run": self._recorded.directory(),
             "metrics": (job or {}).get("metrics", {}),
@@ -173,6 +174,11 @@ class FunctionRun:
             "findings": [],
             "jobs": [job_summary(job)] if job else [],
         }
+
+    def _incidents(self, job: Json | None) -> list[Json]:
+        if job is None:
+            return []
+        return [each | {"job": job["id"]} for each in self.server.client.incidents(job["id"])]
 
 
 class _Outcome:

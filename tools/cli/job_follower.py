@@ -77,6 +77,8 @@ class JobFollower:
         self._path = f"/jobs/{quote(job['id'])}"
         self._started = False
         self._hits_logged = 0
+        # Ids of incidents.
+        self._incidents_logged: set[int] = set()
         self._terminate_deadline: float | None = None
         # How often the job was seen paused at an exception.
         self._seen_failed = 0
@@ -113,6 +115,10 @@ class JobFollower:
             self._start()
         elif self._is_over():
             self._terminate()
+
+    def incidents(self) -> list[Json]:
+        """The incidents of the job, each with the job's id as `job`."""
+        return [each | {"job": self.job["id"]} for each in self._client.incidents(self.job["id"])]
 
     def hits(self) -> list[Json]:
         """All hits of the job, each with the job's id as `job`."""
@@ -162,16 +168,26 @@ class JobFollower:
         if self.job["hit_count"] <= self._hits_logged:
             return
         first = self._hits_logged == 0
+        if not first and (self.job["state"] != "paused" or self.job["pause_reason"] != "watchpoint"):
+            return
         self._hits_logged = self.job["hit_count"]
-        if not first and self.job["state"] != "paused":
+        incidents = self._client.incidents(self.job["id"])
+        if not incidents:
             return
-        hits = split_absorbed(self._client.hits(self.job["id"]))["hits"]
-        if not hits:
-            return
-        hit = hits[0] if first else hits[-1]
-        report.log_hit(hit, self.job, self._client.advice(hit))
+        self._log_incident(incidents, first)
         if self.job["state"] == "paused" and self._options.on_hit == "pause":
             report.log(f"job {self.job['id']} is paused there: inspect it at {self._page()}")
+
+    def _log_incident(self, incidents: Sequence[Json], first: bool) -> None:
+        """Logs the first incident, then the newest one that is new, or else the one that goes on."""
+        new = [each for each in incidents if each["id"] not in self._incidents_logged]
+        self._incidents_logged.update(each["id"] for each in incidents)
+        if first:
+            report.log_incident(incidents[0], self.job)
+        elif new:
+            report.log_incident(new[-1], self.job)
+        else:
+            report.log_spread(max(incidents, key=lambda each: int(each["steps"][-1]["last"])))
 
 
 def split_absorbed(hits: Iterable[Json]) -> Json:

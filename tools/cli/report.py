@@ -9,6 +9,9 @@ from pathlib import Path
 from .client import Json
 from .terminal import visible
 
+# Of a summary.
+_MAX_INCIDENTS = 3
+
 
 def log(text: str) -> None:
     """Prints one line. `text` may contain names and messages from the job."""
@@ -50,7 +53,37 @@ def log_not_debugged(exit_code: int) -> None:
     )
 
 
-def log_hit(hit: Json, job: Json, advice: Json) -> None:
+def log_incident(incident: Json, job: Json) -> None:
+    """Prints where an incident began, and its likely cause."""
+    log_hit(incident["origin"], job, incident["diagnosis"])
+
+
+def log_spread(incident: Json) -> None:
+    """Says that the job has stopped for an incident that was logged before."""
+    log(f"goes on: {describe_incident(incident)}")
+
+
+def describe_incident(incident: Json) -> str:
+    """An incident in one line: what, where, when, and how far it has spread."""
+    origin = incident["origin"]
+    what = incident["diagnosis"]["title"] or ", ".join(incident["conditions"])
+    ranks = f", rank {incident['first_rank']}" if len(incident["ranks"]) > 1 else ""
+    count = incident["reached_count"]
+    reached = f", reached {count:,} other tensor{'' if count == 1 else 's'}" if count else ""
+    return f"{what} at {origin['node']}:{origin['slot']} in {_describe_steps(incident['steps'])}{ranks}{reached}"
+
+
+def _describe_steps(ranges: Sequence[Json]) -> str:
+    """ "step 3", "steps 1 to 3, each step" or "steps 1, 4 to 6"."""
+    texts = [
+        str(each["first"]) if each["first"] == each["last"] else f"{each['first']} to {each['last']}" for each in ranges
+    ]
+    if len(ranges) > 1:
+        return f"steps {', '.join(texts)}"
+    return f"step {texts[0]}" if ranges[0]["first"] == ranges[0]["last"] else f"steps {texts[0]}, each step"
+
+
+def log_hit(hit: Json, job: Json, diagnosis: Json) -> None:
     place = f" on rank {hit['rank']}" if job["world_size"] > 1 else ""
     log(f"watchpoint {hit['watchpoint']} ({hit['condition']}) hit in step {hit['step']}{place}")
     iteration = f"iteration {hit['actual']['iteration']:g}" if "iteration" in hit["actual"] else ""
@@ -65,9 +98,12 @@ def log_hit(hit: Json, job: Json, advice: Json) -> None:
     if hit["statistics"]:
         log(f"  values  {describe_statistics(hit['statistics'])}")
     # The first of each is the most specific; the page shows all.
-    if advice["causes"]:
-        log(f"  cause?  {advice['causes'][0]}")
-        log(f"  try     {advice['next'][0]}")
+    if diagnosis["title"] and not hit["message"]:
+        log(f"  cause   {diagnosis['title']}. {diagnosis['text']}")
+    elif diagnosis["causes"]:
+        log(f"  cause?  {diagnosis['causes'][0]}")
+    if diagnosis["next"]:
+        log(f"  try     {diagnosis['next'][0]}")
 
 
 def _describe_sender(sender: Json) -> str:
@@ -98,11 +134,17 @@ def log_summary(result: Json) -> None:
     if len(result["jobs"]) > 1:
         for job in result["jobs"]:
             _log_job(job)
-    if hits:
-        first = hits[0]
-        location = f"{first['node']}:{first['slot']} in step {first['step']}"
-        log(f"  first: {first['condition']} at {location}, {describe_source(first['source'])}")
+    _log_incidents(result.get("incidents", []))
     log_absorbed(result.get("absorbed_hits", []))
+
+
+def _log_incidents(incidents: Sequence[Json]) -> None:
+    for incident in incidents[:_MAX_INCIDENTS]:
+        log(f"  {describe_incident(incident)}, {describe_source(incident['origin']['source'])}")
+        if incident["diagnosis"]["text"]:
+            log(f"    {incident['diagnosis']['text']}")
+    if len(incidents) > _MAX_INCIDENTS:
+        log(f"  and {len(incidents) - _MAX_INCIDENTS} more; the page and the result object have all")
 
 
 def log_absorbed(hits: Sequence[Json]) -> None:

@@ -58,6 +58,13 @@ BoundTensors::Binding* GraphState::BindingOf(const std::string& name,
                                             : "Input";
   info.stack = stack.data();
   info.stack_depth = stack.size();
+  const graphdbg_attribute gradient = {
+      "requires_grad",
+      tensor.unsafeGetTensorImpl()->requires_grad() ? "True" : "False"};
+  if (kind == GRAPHDBG_PARAMETER) {
+    info.attributes = &gradient;
+    info.attribute_count = 1;
+  }
   graphdbg_tensor output = {};
   if (c10::StorageImpl* const storage = PlainStorage(tensor)) {
     DescribeTensor(tensor, storage, &output);
@@ -130,7 +137,12 @@ NodeNames::Place GraphState::CountOp(const Placement& placement,
 
 uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
                                uint32_t position, const SourceStack& stack,
-                               const ForwardLink& link) {
+                               const ForwardLink& link,
+                               const ScalarArguments& scalars) {
+  std::vector<graphdbg_attribute> attributes;
+  for (const auto& [argument, value] : scalars) {
+    attributes.push_back({argument.c_str(), value.c_str()});
+  }
   MutexLock lock(&mu_);
   const OpName& op_name = NameIn(placement, op);
   DeclareScopeOf(placement.phase, placement.scope);
@@ -145,6 +157,8 @@ uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
   info.stack_depth = stack.size();
   info.forward_node = placement.forward_node;
   info.flags = placement.recomputed ? GRAPHDBG_NODE_RECOMPUTED : 0;
+  info.attributes = attributes.data();
+  info.attribute_count = attributes.size();
   uint32_t node = 0;
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) {
     node = kNoNode;

@@ -16,6 +16,7 @@
 #include "agent/adapters/pytorch/node_names.h"
 #include "agent/adapters/pytorch/op_info.h"
 #include "agent/adapters/pytorch/producers.h"
+#include "agent/adapters/pytorch/scalar_arguments.h"
 #include "agent/adapters/pytorch/tape.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 #include "agent/base/mutex.h"
@@ -60,7 +61,7 @@ class GraphState {
                            const ForwardLink& link);
   uint32_t DeclareOp(const Placement& placement, const OpInfo& op,
                      uint32_t position, const SourceStack& stack,
-                     const ForwardLink& link);
+                     const ForwardLink& link, const ScalarArguments& scalars);
   // The last node of the forward pass in a scope that a line of code has run
   // and that does not only move values; 0 if there is none.
   uint32_t NodeOfLine(uint32_t scope, std::string_view file,

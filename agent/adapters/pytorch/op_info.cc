@@ -71,6 +71,7 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
         argument.alias_info() != nullptr && argument.alias_info()->isWrite();
     const bool out_only = written && argument.kwarg_only();
     if (out_only) info->has_out = true;
+    info->argument_names.push_back(argument.name());
     info->written.push_back(written);
     info->out_only.push_back(out_only);
     if (written && HoldsTensors(argument.type())) info->node = true;

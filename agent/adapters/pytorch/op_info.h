@@ -45,6 +45,7 @@ struct OpInfo {
   uint32_t return_count = 0;
   // Has out= arguments.
   bool has_out = false;
+  std::vector<std::string> argument_names;
   // Arguments that are written, and those that are only written (out=).
   std::vector<bool> written;
   std::vector<bool> out_only;

@@ -106,7 +106,8 @@ uint32_t OpTracer::NodeOf(const OpInfo& op,
   }
   // Must not hold a lock, because this may wait for the interpreter's lock.
   const SourceStack stack = host_->CaptureStack(placement);
-  return graph_->DeclareOp(placement, op, place.position, stack, link);
+  return graph_->DeclareOp(placement, op, place.position, stack, link,
+                           ScalarArgumentsOf(op, arguments));
 }
 
 StepContext OpTracer::StepContextOf(const ThreadState& thread) const {

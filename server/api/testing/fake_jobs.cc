@@ -191,6 +191,18 @@ jobs::Task<std::vector<model::Hit>> FakeJob::NewestHits(uint32_t limit) {
   co_return newest;
 }
 
+jobs::Task<model::Diagnosis> FakeJob::Diagnose(uint64_t hit) {
+  asked_hit = hit;
+  if (!error.ok()) co_return error;
+  co_return diagnosis;
+}
+
+jobs::Task<model::IncidentPage> FakeJob::Incidents(uint32_t limit) {
+  asked_limit = limit;
+  if (!error.ok()) co_return error;
+  co_return incidents;
+}
+
 jobs::Task<std::vector<model::TensorSummary>> FakeJob::Tensors(std::string node,
                                                                uint32_t rank) {
   asked_tensors = {std::move(node), rank};

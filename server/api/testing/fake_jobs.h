@@ -50,6 +50,8 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::RecommendedSet> AddRecommended() override;
   jobs::Task<model::HitPage> Hits(model::HitQuery query) override;
   jobs::Task<std::vector<model::Hit>> NewestHits(uint32_t limit) override;
+  jobs::Task<model::Diagnosis> Diagnose(uint64_t hit) override;
+  jobs::Task<model::IncidentPage> Incidents(uint32_t limit) override;
   jobs::Task<std::vector<model::TensorSummary>> Tensors(std::string node,
                                                         uint32_t rank) override;
   jobs::Task<model::TensorValue> Tensor(model::TensorQuery query) override;
@@ -92,6 +94,8 @@ class FakeJob : public jobs::Job {
   std::map<uint32_t, model::Watchpoint> watchpoints;
   model::RecommendedSet recommended;
   model::HitPage hits;
+  model::Diagnosis diagnosis;
+  model::IncidentPage incidents;
   std::vector<model::TensorSummary> tensors;
   model::TensorValue tensor;
   model::JobRecording recording;
@@ -101,6 +105,8 @@ class FakeJob : public jobs::Job {
   std::optional<model::ControlRequest> asked_control;
   std::optional<model::SearchQuery> asked_search;
   std::optional<model::HitQuery> asked_hits;
+  std::optional<uint64_t> asked_hit;
+  std::optional<uint32_t> asked_limit;
   std::optional<model::NeighbourQuery> asked_neighbours;
   // Node, slot and rank.
   std::tuple<std::string, uint32_t, uint32_t> asked_history;

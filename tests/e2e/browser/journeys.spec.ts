@@ -35,6 +35,7 @@ test("a gradient that vanishes is found by the recommended set", async ({ page, 
   await button(page, "Continue").click();
   const hits = page.getByRole("listbox", { name: "Hits" });
   await expect(state(page)).toHaveText(/by a watchpoint/i, STOP);
+  await button(page, "All hits").click();
   const vanished = hits.getByRole("option", { name: /backward\/.*Vanishing gradient/ }).first();
   await expect(vanished).toBeVisible(STOP);
   await vanished.click();
@@ -52,6 +53,7 @@ test("a loss that broadcasts its labels is found without a threshold", async ({ 
   await expect(page.getByRole("switch", { name: /Loss broadcasts the labels/ })).toBeVisible();
   await button(page, "Continue").click();
   await expect(state(page)).toHaveText(/by a watchpoint/i, STOP);
+  await button(page, "All hits").click();
   const found = page.getByRole("listbox", { name: "Hits" }).getByRole("option", { name: /Loss broadcasts the labels/ });
   await expect(found).toHaveCount(1);
   await expect(found).toContainText("outputs of shape [16, 1] with labels of shape [16]");

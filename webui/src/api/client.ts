@@ -25,7 +25,9 @@ import type {
   Comparison,
   Divergence,
   Histogram,
+  Diagnosis,
   HitsPage,
+  IncidentsPage,
   TensorHistory,
   TensorStatistics,
   TensorSummary,
@@ -71,6 +73,7 @@ export interface HitsRequest {
   rank?: number | null;
   step?: number | null;
   node?: string | null;
+  incident?: number | null;
   cursor?: string | null;
   limit: number;
 }
@@ -135,6 +138,9 @@ export const api = {
     }),
   hits: (id: string, query: HitsRequest, signal?: AbortSignal) =>
     http.json<HitsPage>(job(id, '/hits'), { query: { ...query }, signal }),
+  diagnosis: (id: string, hit: number, signal?: AbortSignal) =>
+    http.json<Diagnosis>(job(id, `/hits/${hit}/diagnosis`), { signal }),
+  incidents: (id: string, limit: number) => http.json<IncidentsPage>(job(id, '/incidents'), { query: { limit } }),
   // The newest ones.
   findings: (id: string, limit: number, signal?: AbortSignal) =>
     http.json<{ findings: Finding[]; total: number }>(job(id, '/findings'), { query: { limit }, signal }),

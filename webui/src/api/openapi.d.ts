@@ -373,27 +373,37 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/jobs/{job}/hits/{hit}/bundle": {
+    "/api/v1/jobs/{job}/hits/{hit}/diagnosis": {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of a hit. */
                 hit: number;
                 job: components["parameters"]["job"];
             };
             cookie?: never;
         };
-        /**
-         * Downloads a hit as a file with which it can be repeated elsewhere.
-         * @description The op of the hit, up to 8 ops that led to it, the values that they started
-         *     from, and the user's source files: agent/docs/bundles.md describes the format,
-         *     and `graphdbg replay` repeats it. Possible while the job is paused in the step
-         *     of the hit; needs the role `control`. Errors: 404 `unknown_hit`, `value_gone`;
-         *     409 `not_paused`, `input_overwritten` (the op overwrote its input, which is
-         *     kept the next time that it runs), `not_repeatable`; 501 `unsupported`.
-         */
-        get: operations["downloadBundle"];
+        /** Names the likely cause of a hit. */
+        get: operations["getDiagnosis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Groups hits by their cause. */
+        get: operations["listIncidents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -981,8 +991,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Finds the first op at which two runs, or two ranks of one, diverge.
-         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, of variances the larger mean of squares, and of the least and greatest element the larger greatest absolute value. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`). Ranks are compared one by one: `graphdbg diff --sum-ranks` compares one process with a sharded job.
+         * Finds the first op at which two runs, or two ranks of one, part.
+         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, of variances the larger mean of squares, and of the least and greatest element the larger greatest absolute value. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`).
          */
         get: operations["getDivergence"];
         put?: never;
@@ -1165,6 +1175,47 @@ export interface paths {
         };
         /** The same as for a job, as it was at a step. */
         get: operations["listRunHits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/hits/{hit}/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hit: number;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunDiagnosis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["listRunIncidents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1563,8 +1614,8 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description `pause` stops the job after the step that it is at; `stop` terminates it, which only administrators may order; `log` sends a `log` event; `record` records more for some steps; `capture` writes a bundle of the hit on the machine of the job, before the job goes on, and for a finding, of the next execution of its node. Webhooks and commands come from the configuration file of `graphdbg run` only. */
-        Action: ("pause" | "stop" | "log" | "record" | "capture") | {
+        /** @description `pause` stops the job after the step that it is at; `stop` terminates it, which only administrators may order; `log` sends a `log` event; `record` records more for some steps. Webhooks and commands come from the configuration file of `graphdbg run` only. */
+        Action: ("pause" | "stop" | "log" | "record") | {
             /** @description Takes effect with the next step, beside what the job records. Without `collections`, those that the job records. */
             record: {
                 collections?: string[];
@@ -1748,6 +1799,19 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
         };
+        Diagnosis: {
+            /** @description Causes that the condition and the op often have. */
+            causes: string[];
+            evidence: components["schemas"]["EvidenceLink"][];
+            hit: number;
+            /** @description What to look at or to try, in this order. */
+            next: string[];
+            /** @description A stable id, such as log_of_zero. */
+            rule: string | null;
+            /** @description One or two sentences, with numbers as evidence. */
+            text: string | null;
+            title: string | null;
+        };
         Difference: {
             /** @description Its place in the step here. */
             exec_order: number;
@@ -1859,6 +1923,19 @@ export interface components {
             /** @description In `snapshot`. */
             watchpoints?: components["schemas"]["Watchpoint"][];
         };
+        EvidenceLink: {
+            /** @description For a button. */
+            label: string;
+            node: string;
+            rank: number;
+            slot: number;
+            step: number;
+            /**
+             * @description What to show of the tensor: the cells that matched, its values, its statistics over the steps, or its node.
+             * @enum {unknown}
+             */
+            view: "cells" | "values" | "history" | "node";
+        };
         Exception: {
             message: string;
             node: string | null;
@@ -1939,6 +2016,8 @@ export interface components {
             dtype: string;
             error: string | null;
             id: number;
+            /** @description What the op has read: the first inputs, as far as they could be measured. Empty if the hit only passes on what an input contains. */
+            inputs: components["schemas"]["HitInput"][];
             /** @description What the job has found, for a condition whose target is `training`; null for conditions on values. */
             message: string | null;
             node: string;
@@ -1959,6 +2038,35 @@ export interface components {
             /** Format: date-time */
             time: string;
             watchpoint: number;
+        };
+        HitInput: {
+            dtype: string;
+            /** @description Index in the node's inputs. */
+            position: number;
+            shape: components["schemas"]["Shape"];
+            statistics: components["schemas"]["Statistics"];
+        };
+        Incident: {
+            /** @description Those that tensors of the origin have met. */
+            conditions: string[];
+            diagnosis: components["schemas"]["Diagnosis"];
+            /** @description The rank where it began. */
+            first_rank: number;
+            /** @description The first hit on one of these. */
+            first_reached: components["schemas"]["Hit"] | null;
+            hit_count: number;
+            /** @description The id of the first hit at its origin. */
+            id: number;
+            /** @description The first hit at the origin, or the first that is known. */
+            origin: components["schemas"]["Hit"];
+            ranks: number[];
+            /** @description Tensors that the values have reached besides the origin's. */
+            reached_count: number;
+            /** @description Ranges of successive steps. */
+            steps: {
+                first: number;
+                last: number;
+            }[];
         };
         Job: {
             /** @description Number of hits by infinities that reached no result. */
@@ -3075,6 +3183,8 @@ export interface operations {
             query?: {
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
+                /** @description Id of an incident. Only its hits. */
+                incident?: number;
                 limit?: number;
                 /** @description Full name of the node. */
                 node?: string;
@@ -3105,12 +3215,11 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    downloadBundle: {
+    getDiagnosis: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of a hit. */
                 hit: number;
                 job: components["parameters"]["job"];
             };
@@ -3118,14 +3227,42 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A ZIP archive. */
+            /** @description The cause, with the numbers that show it. If no rule explains the hit, `rule`, `title` and `text` are null, and there is only advice. */
             200: {
                 headers: {
-                    "Content-Disposition"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/zip": string;
+                    "application/json": components["schemas"]["Diagnosis"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listIncidents: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The incidents, by the order of their first hits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        incidents: components["schemas"]["Incident"][];
+                        /** @description How many there are; the list may have fewer. */
+                        total: number;
+                    };
                 };
             };
             default: components["responses"]["Problem"];
@@ -4102,7 +4239,7 @@ export interface operations {
                 /** @description `OLD=NEW`, several separated by commas: nodes or scopes of this run that have other names there. The longest one that fits counts. */
                 map?: string;
                 rank?: components["parameters"]["rank"];
-                /** @description Default: what rounding explains. With the unit roundoff u of the coarser data type and n elements that the op sums, 16 sqrt(steps) u (1 + sqrt(n)); types of 16 and 8 bits are summed in float32. Elements of gradients and weights may also differ by 16 sqrt(steps) u times the largest of the step, and what an optimizer makes of a gradient below that is not compared. Biases that an adaptive optimizer updates may differ by twice what they have moved, and what is computed from them by 16 times their relative difference. */
+                /** @description Default: what rounding explains. With the unit roundoff u of the coarser data type and n elements that the op sums, 16 sqrt(steps) u (1 + sqrt(n)); types of 16 and 8 bits are summed in float32. Elements of gradients and weights may also differ by 16 sqrt(steps) u times the largest of the step, and what an optimizer makes of a gradient below that is not compared. */
                 rtol?: number;
                 /** @description `RUN` or `RUN:RANK`; without a rank, that of this side. */
                 with: string;
@@ -4403,6 +4540,8 @@ export interface operations {
             query?: {
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
+                /** @description Id of an incident. Only its hits. */
+                incident?: number;
                 limit?: number;
                 /** @description Full name of the node. */
                 node?: string;
@@ -4428,6 +4567,64 @@ export interface operations {
                     "application/json": {
                         hits: components["schemas"]["Hit"][];
                         next_cursor: string | null;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunDiagnosis: {
+        parameters: {
+            query?: {
+                step?: number;
+            };
+            header?: never;
+            path: {
+                hit: number;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cause, with the numbers that show it. If no rule explains the hit, `rule`, `title` and `text` are null, and there is only advice. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnosis"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunIncidents: {
+        parameters: {
+            query?: {
+                limit?: number;
+                step?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The incidents, by the order of their first hits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        incidents: components["schemas"]["Incident"][];
+                        /** @description How many there are; the list may have fewer. */
+                        total: number;
                     };
                 };
             };

@@ -93,6 +93,15 @@ export type WatchpointSelection = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'pat
 };
 
 export type Hit = Schemas['Hit'];
+export type Diagnosis = Schemas['Diagnosis'];
+export type EvidenceLink = Schemas['EvidenceLink'];
+export type Incident = Schemas['Incident'];
+
+export interface IncidentsPage {
+  incidents: Incident[];
+  // How many there are; the list may have fewer.
+  total: number;
+}
 
 export interface HitsPage {
   hits: Hit[];

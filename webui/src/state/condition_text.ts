@@ -61,6 +61,7 @@ function paramText(condition: Condition | undefined, name: string, value: ParamV
   if (typeof value === 'boolean') return value ? title : null;
   // The default, which needs no mention.
   if (name === 'absorbed') return value === 'stop' ? words.alsoAbsorbed : null;
+  if (name === 'propagated') return value === 'stop' ? words.alsoPropagated : null;
   const text = formatParam(name, value);
   if (comparison?.measure === 'range_percentage' && range !== '') return `${comparison.relation} ${words.shareOf(text, range)}`;
   return comparison === null ? `${title} ${text}` : `${title} ${comparison.relation} ${text}`;

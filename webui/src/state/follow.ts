@@ -4,7 +4,7 @@
 
 import { useEffect, useRef } from 'react';
 import { isRun } from '../base/run_id';
-import { firstHitOfStop } from './hits';
+import { firstHitOfStop, stoppingHit } from './hits';
 import { useJob } from './job_store';
 import { patchRoute, useRouter } from './router';
 import { revealNode } from './scopes';
@@ -23,8 +23,10 @@ export function useFollowStop(): void {
   useEffect(() => {
     const { model, commanded_at } = useJob.getState();
     if (stops === 0 || model.info === null || model.info.state !== 'paused') return;
-    const hit = firstHitOfStop(model);
-    const node = model.info.node || hit?.node;
+    const hit = stoppingHit(model) ?? firstHitOfStop(model);
+    // Of several ranks, the one that was hit is shown, and the place where it was.
+    const several = model.info.world_size > 1 && hit !== null;
+    const node = several ? hit.node : model.info.node || hit?.node;
     const wasFirst = first.current;
     first.current = false;
     if (!node) return;
@@ -33,6 +35,7 @@ export function useFollowStop(): void {
     if (wasFirst && route.view === 'job' && route.route.node !== null) return;
     if (shouldFollow(performance.now(), useUi.getState().touched_at, commanded_at)) {
       revealNode(node, 'replace');
+      if (several) patchRoute({ rank: hit.rank });
       const atHit = model.info.pause_reason === 'watchpoint' && !isRun(useJob.getState().id ?? '');
       if (atHit && !useUi.getState().whole_graph) patchRoute({ around: 1 });
     }

@@ -57,6 +57,32 @@ export function useAdvice({ condition, op_type, dtype }: Hit) {
   });
 }
 
+// The likely cause of a hit. What another rank has sent is known only when the step has ended.
+export function useDiagnosis(hit: number) {
+  const job = useJob((state) => state.id);
+  const version = useJob(({ model }) => model.stops);
+  return useQuery({
+    queryKey: ['diagnosis', job, hit, version],
+    queryFn: ({ signal }) => api.diagnosis(job ?? '', hit, signal),
+    enabled: job !== null,
+    placeholderData: (previous) => (previous?.hit === hit ? previous : undefined),
+  });
+}
+
+const MAX_INCIDENT_HITS = 200;
+
+// The first hits of an incident.
+export function useIncidentHits(incident: number) {
+  const job = useJob((state) => state.id);
+  const version = useJob(({ model }) => model.hit_version);
+  return useQuery({
+    queryKey: ['incident_hits', job, incident, version],
+    queryFn: ({ signal }) => api.hits(job ?? '', { incident, limit: MAX_INCIDENT_HITS }, signal),
+    enabled: job !== null,
+    placeholderData: keepPreviousData,
+  });
+}
+
 // The rank and op that sent the non-finite values of a hit; undefined if no other rank did. The
 // server knows it only when the step has ended, which is after it has sent the hit.
 export function useSender({ id, rank, step, node, statistics }: Hit) {

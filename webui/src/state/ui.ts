@@ -61,6 +61,8 @@ interface UiState {
   // Id of the hit selected last.
   hit: number | null;
   hit_filter: HitFilter;
+  // Hits are listed one by one, not by incident.
+  all_hits: boolean;
   // The dialog shown above the page.
   overlay: 'palette' | 'keys' | null;
   // The introduction is shown while no node is selected.
@@ -111,6 +113,7 @@ export const useUi = create<UiState>(() => ({
   tall: false,
   hit: null,
   hit_filter: NO_FILTER,
+  all_hits: false,
   overlay: null,
   welcome: !isWelcomeDismissed(),
   whole_graph: false,
@@ -178,8 +181,18 @@ export function lockScale(tensor: string, scale: number | null): void {
   });
 }
 
+const isFiltering = (filter: HitFilter) => Object.values(filter).some((value) => value !== null && value !== false);
+
+// A filter applies to the list of all hits, which is then shown.
 export function setHitFilter(change: Partial<HitFilter>): void {
-  useUi.setState(({ hit_filter }) => ({ hit_filter: { ...hit_filter, ...change } }));
+  useUi.setState(({ hit_filter, all_hits }) => {
+    const next = { ...hit_filter, ...change };
+    return { hit_filter: next, all_hits: all_hits || isFiltering(next) };
+  });
+}
+
+export function setAllHits(all_hits: boolean): void {
+  useUi.setState({ all_hits, ...(all_hits ? {} : { hit_filter: NO_FILTER }) });
 }
 
 export function dismissWelcome(): void {

@@ -4,8 +4,10 @@ import { splitRelation } from '../state/condition_text';
 import type {
   Condition,
   ConditionParam,
+  Diagnosis,
   GraphNode,
   Hit,
+  Incident,
   Job,
   ScopeView,
   Watchpoint,
@@ -68,6 +70,7 @@ export function sampleHit(change: Partial<Hit> = {}): Hit {
     statistics: null,
     dtype: 'float32',
     shape: [2, 3],
+    inputs: [],
     origin: 'origin',
     absorbed: false,
     source: null,
@@ -75,6 +78,40 @@ export function sampleHit(change: Partial<Hit> = {}): Hit {
     message: null,
     sent_by: null,
     time: '2026-01-01T00:00:00Z',
+    ...change,
+  };
+}
+
+export function sampleDiagnosis(change: Partial<Diagnosis> = {}): Diagnosis {
+  return {
+    hit: 1,
+    rule: 'overflow',
+    title: 'Overflow in float16',
+    text: 'Input reaches 12,032; × 8 = 96,256 > 65,504.',
+    evidence: [{ label: 'Input over steps', view: 'history', node: 'forward/h', slot: 2, step: 1, rank: 1 }],
+    causes: [],
+    next: ['Compute it in bfloat16.'],
+    ...change,
+  };
+}
+
+interface IncidentChange extends Partial<Omit<Incident, 'diagnosis'>> {
+  diagnosis?: Partial<Diagnosis>;
+}
+
+export function sampleIncident(origin: Partial<Hit> = {}, { diagnosis, ...change }: IncidentChange = {}): Incident {
+  const hit = sampleHit(origin);
+  return {
+    id: hit.id,
+    origin: hit,
+    diagnosis: sampleDiagnosis({ hit: hit.id, ...diagnosis }),
+    conditions: [hit.condition],
+    first_rank: hit.rank,
+    ranks: [hit.rank],
+    hit_count: 2,
+    reached_count: 0,
+    first_reached: null,
+    steps: [{ first: 1, last: 3 }],
     ...change,
   };
 }

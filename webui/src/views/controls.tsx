@@ -3,11 +3,12 @@
 
 import { ArrowDownToDot, Pause, Play, RotateCcw, SkipForward, Square } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import type { ControlCommand, Job } from '../api/types';
+import type { ControlCommand, Incident, Job } from '../api/types';
 import { useAuth } from '../state/auth';
 import { useConditionText, targetText } from '../state/condition_text';
 import { availability, commandOfKey, rankFor } from '../state/controls';
 import { stoppingHit } from '../state/hits';
+import { incidentOfStop, useIncidents } from '../state/incidents';
 import { sendCommand, useJob } from '../state/job_store';
 import { useSelectedRank } from '../state/router';
 import { changeWatchpoint } from '../state/watchpoints';
@@ -15,6 +16,7 @@ import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { Tooltip } from '../widgets/tooltip';
 import * as words from '../words/control';
+import { headline, onRank } from '../words/incidents';
 import { useReasonAgainstWatching } from './use_reason_against';
 import './controls.css';
 
@@ -38,11 +40,25 @@ const SHORTCUTS = {
 
 type ButtonCommand = keyof typeof ICONS;
 
+// The incident that has paused the job.
+function useStopIncident(): Incident | null {
+  const job = useJob((state) => state.id);
+  const incidents = useIncidents((state) => (state.job === job ? state.incidents : null));
+  return useJob(({ model }) => incidentOfStop(model, incidents));
+}
+
 function useStopReason(job: Job | null): string {
-  const { conditionText, actualText } = useConditionText();
+  const { conditionText, conditionTitle, actualText } = useConditionText();
   const hit = useJob(({ model }) => stoppingHit(model));
   const watchpoints = useJob((state) => state.model.watchpoints);
+  const incident = useStopIncident();
   if (job === null || job.state !== 'paused') return '';
+  if (incident !== null) {
+    const { origin, diagnosis, conditions } = incident;
+    const title = diagnosis.title ?? conditions.map(conditionTitle).join(', ');
+    const rank = job.world_size > 1 ? onRank(origin.rank) : '';
+    return headline(title, origin.node, job.step) + rank;
+  }
   const by = (job.stopped_by ?? []).map((id) => watchpoints.find((other) => other.id === id));
   const first = by.find((watchpoint) => watchpoint !== undefined);
   if (job.pause_reason === 'watchpoint' && first !== undefined) {

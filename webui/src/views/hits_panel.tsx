@@ -1,19 +1,25 @@
 // The hits in execution order, grouped by step, what rules have found, or the log; at the lower right.
 
 import { Crosshair } from 'lucide-react';
-import { lazy, Suspense, useDeferredValue, useEffect, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { compactCount } from '../base/format';
+import { throttle } from '../base/throttle';
 import { loadFindings, useFindings } from '../state/findings';
+import { loadIncidents, useIncidents } from '../state/incidents';
 import { useJob } from '../state/job_store';
+import { setAllHits, useUi } from '../state/ui';
+import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Tabs } from '../widgets/tabs';
 import { loading } from '../words/common';
 import { findings as findingsWord } from '../words/findings';
 import * as words from '../words/hits';
+import * as incidentWords from '../words/incidents';
 import { HitFilterBar } from './hit_filter';
 import { HitList } from './hit_list';
 import './hits_panel.css';
 
+const IncidentList = lazy(async () => ({ default: (await import('./incident_list')).IncidentList }));
 const FindingList = lazy(async () => ({ default: (await import('./finding_list')).FindingList }));
 const LogList = lazy(async () => ({ default: (await import('./log_list')).LogList }));
 
@@ -21,9 +27,49 @@ type Tab = 'hits' | 'findings' | 'log';
 
 const TITLES: Record<Tab, string> = { hits: words.hits, findings: findingsWord, log: words.log };
 
+const LOAD_MS = 500;
+
+// Loads the incidents of the job whenever it has new hits or stops.
+function useIncidentLoading(): void {
+  const job = useJob((state) => state.id);
+  const version = useJob(({ model }) => model.hit_version + model.stops);
+  const load = useMemo(() => throttle(() => void loadIncidents(useJob.getState().id), LOAD_MS), []);
+  useEffect(() => {
+    if (version > 0) load();
+  }, [job, version, load]);
+  useEffect(() => () => load.cancel(), [load]);
+}
+
+// Hits grouped by their causes, or all of them one by one.
+function Modes({ all }: { all: boolean }) {
+  return (
+    <div className="hit-modes" role="group" aria-label={words.hits}>
+      <Button
+        label={incidentWords.incidents}
+        hint={incidentWords.showIncidents}
+        small
+        tone="quiet"
+        pressed={!all}
+        onClick={() => setAllHits(false)}
+      />
+      <Button
+        label={incidentWords.allHits}
+        hint={incidentWords.showAllHits}
+        small
+        tone="quiet"
+        pressed={all}
+        onClick={() => setAllHits(true)}
+      />
+    </div>
+  );
+}
+
 // `total` includes absorbed hits.
 function Hits({ total }: { total: number }) {
   const hits = useDeferredValue(useJob((state) => state.model.hits));
+  const job = useJob((state) => state.id);
+  const grouped = useIncidents((state) => state.job === job && (state.incidents?.length ?? 0) > 0);
+  const all = useUi((state) => state.all_hits) || !grouped;
   if (Math.max(total, hits.length) === 0) {
     return (
       <Notice icon={Crosshair} title={words.noHits}>
@@ -33,8 +79,17 @@ function Hits({ total }: { total: number }) {
   }
   return (
     <>
-      <HitFilterBar hits={hits} />
-      <HitList hits={hits} total={total} />
+      {grouped && <Modes all={all} />}
+      {all ? (
+        <>
+          <HitFilterBar hits={hits} />
+          <HitList hits={hits} total={total} />
+        </>
+      ) : (
+        <Suspense fallback={<Notice title={loading} busy />}>
+          <IncidentList />
+        </Suspense>
+      )}
     </>
   );
 }
@@ -50,6 +105,7 @@ function useFindingCount(): number {
 export function HitsPanel() {
   const [chosen, setTab] = useState<Tab>('hits');
   const found = useFindingCount();
+  useIncidentLoading();
   const tab = chosen === 'findings' && found === 0 ? 'hits' : chosen;
   const absorbed = useJob(({ model }) => model.info?.absorbed_hit_count ?? 0);
   const all = useJob(({ model }) => Math.max((model.info?.hit_count ?? 0) + absorbed, model.hits.length));

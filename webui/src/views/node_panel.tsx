@@ -32,6 +32,8 @@ import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 
 const ScopePane = lazy(async () => ({ default: (await import('./scope_pane')).ScopePane }));
+// Only nodes with hits have one.
+const DiagnosisCard = lazy(async () => ({ default: (await import('./diagnosis_card')).DiagnosisCard }));
 
 // Longer parts of a name are cut in the middle.
 const MAX_PART_LENGTH = 40;
@@ -197,6 +199,9 @@ export function NodePanel() {
       return (
         <>
           <NodeHead node={node.data} />
+          <Suspense fallback={null}>
+            <DiagnosisCard node={node.data} rank={route?.rank ?? 0} />
+          </Suspense>
           <NodeBody node={node.data} />
         </>
       );

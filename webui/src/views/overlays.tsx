@@ -2,6 +2,7 @@
 
 import { lazy, Suspense, useEffect } from 'react';
 import { goToNextHit } from '../state/hits';
+import { goToNextIncident } from '../state/incidents';
 import { useRouter } from '../state/router';
 import { showOverlay, useUi } from '../state/ui';
 
@@ -32,7 +33,9 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
   }
   // Within a word that is typed to find a row, the tree handles the letter itself.
   if (inJob && key === 'n') {
-    goToNextHit(event.shiftKey ? -1 : 1);
+    const by = event.shiftKey ? -1 : 1;
+    // With a list of all hits, or where hits are not grouped, from hit to hit.
+    if (useUi.getState().all_hits || !goToNextIncident(by)) goToNextHit(by);
     return true;
   }
   return false;

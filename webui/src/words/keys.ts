@@ -26,7 +26,7 @@ export const KEY_GROUPS: KeyGroup[] = [
     keys: [
       { keys: ['Ctrl+K', 'Ctrl+Shift+P'], text: 'Commands and nodes' },
       { keys: ['/', 'Ctrl+F'], text: 'Search nodes' },
-      { keys: ['N', 'Shift+N'], text: 'Next or previous hit' },
+      { keys: ['N', 'Shift+N'], text: 'Next or previous incident or hit' },
       { keys: ['.', ','], text: 'Next or previous node to run' },
       { keys: ['[', ']'], text: 'Go to producer, consumer' },
       { keys: ['A'], text: 'Neighbourhood of the selected node, or whole graph' },

@@ -6,6 +6,7 @@ export const watchpoints = 'Watchpoints';
 
 // After a condition: it also stops at infinities that reach no result.
 export const alsoAbsorbed = 'even if it reaches no result';
+export const alsoPropagated = 'also where it is passed on';
 
 // The nodes that a watchpoint covers: by default those of its condition, or a category.
 export const targetNames: Record<Condition['target'], string> = {

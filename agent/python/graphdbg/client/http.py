@@ -79,6 +79,15 @@ class HttpClient:
         path = f"/conditions/{quote(hit['condition'])}/advice"
         return self.get(path, op_type=hit["op_type"], dtype=hit["dtype"])
 
+    def diagnosis(self, job: str, hit: int) -> Json:
+        """The likely cause of a hit; without title if no rule explains it."""
+        return self.get(f"/jobs/{quote(job)}/hits/{hit}/diagnosis")
+
+    def incidents(self, job: str) -> list[Json]:
+        """The hits of a job by their causes, each with its diagnosis; the first 1,000."""
+        incidents: list[Json] = self.get(f"/jobs/{quote(job)}/incidents", limit=1000)["incidents"]
+        return incidents
+
     def hits(self, job: str) -> list[Json]:
         """All hits of a job, in execution order."""
         hits: list[Json] = []

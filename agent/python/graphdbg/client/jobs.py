@@ -12,7 +12,18 @@ from .errors import CommandRefusedError, InvalidRequestError, WaitTimeoutError
 from .events import EventStream
 from .graph import Graph
 from .http import HttpClient, Json, quote
-from .models import Comparison, HistoryPoint, Hit, JobInfo, LiveRule, RankRecording, Statistics, Watchpoint
+from .models import (
+    Comparison,
+    Diagnosis,
+    HistoryPoint,
+    Hit,
+    Incident,
+    JobInfo,
+    LiveRule,
+    RankRecording,
+    Statistics,
+    Watchpoint,
+)
 
 if TYPE_CHECKING:
     from graphdbg.rules.finding import Finding
@@ -409,6 +420,16 @@ class Job:
             cursor = page.get("next_cursor")
             if not cursor:
                 return
+
+    def diagnosis(self, hit: Hit | int) -> Diagnosis:
+        """The likely cause of a hit, as the page and the terminal show it."""
+        number = hit.id if isinstance(hit, Hit) else hit
+        return Diagnosis.from_json(self._http.get(f"{self._path}/hits/{number}/diagnosis"))
+
+    def incidents(self) -> list[Incident]:
+        """The hits by their causes, in the order of their first hits; the first 1,000."""
+        page = self._http.get(f"{self._path}/incidents", limit=1000)
+        return [Incident.from_json(each) for each in page["incidents"]]
 
     # ---- tensors
 

@@ -478,6 +478,68 @@ class Advice:
 
 
 @dataclass(frozen=True)
+class Diagnosis:
+    """The likely cause of a hit.
+
+    Attributes:
+        hit: The id of the hit.
+        rule: A stable id, such as "log_of_zero"; None if no rule explains the hit, like `title` and `text`.
+        title: What happened: "Overflow in float16".
+        text: One or two sentences with numbers as evidence.
+        causes: Causes that the condition and the op often have.
+        next: What to look at or to try, in this order.
+    """
+
+    hit: int
+    rule: str | None
+    title: str | None
+    text: str | None
+    causes: tuple[str, ...]
+    next: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Diagnosis:
+        return _make(cls, data, causes=tuple(data["causes"]), next=tuple(data["next"]))
+
+
+@dataclass(frozen=True)
+class Incident:
+    """Hits that have one cause, on all ranks and in all steps.
+
+    Attributes:
+        id: The id of the first hit at its origin.
+        origin: That hit, or the first that is known.
+        diagnosis: Its cause.
+        conditions: Ids of the conditions that tensors of the origin have met.
+        first_rank, ranks: The rank where it began, and all ranks with a hit.
+        hit_count, reached_count: The number of hits, and of tensors that the values have reached besides the origin's.
+        steps: Ranges of successive steps, each with its first and its last step.
+    """
+
+    id: int
+    origin: Hit
+    diagnosis: Diagnosis
+    conditions: tuple[str, ...]
+    first_rank: int
+    ranks: tuple[int, ...]
+    hit_count: int
+    reached_count: int
+    steps: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def from_json(cls, data: Json) -> Incident:
+        return _make(
+            cls,
+            data,
+            origin=Hit.from_json(data["origin"]),
+            diagnosis=Diagnosis.from_json(data["diagnosis"]),
+            conditions=tuple(data["conditions"]),
+            ranks=tuple(data["ranks"]),
+            steps=tuple((each["first"], each["last"]) for each in data["steps"]),
+        )
+
+
+@dataclass(frozen=True)
 class HistoryPoint:
     """Statistics of a tensor at the end of one step."""
 

@@ -1,0 +1,54 @@
+// The likely cause of a node's hit, with the numbers that show it.
+
+import { Stethoscope } from 'lucide-react';
+import type { Hit, NodeDetail } from '../api/types';
+import { followEvidence } from '../state/incidents';
+import { useJob } from '../state/job_store';
+import { useDiagnosis } from '../state/queries';
+import { useUi } from '../state/ui';
+import { Button } from '../widgets/button';
+import * as words from '../words/incidents';
+import './diagnosis_card.css';
+
+// More would push the values out of view; the tab with advice has all.
+const MAX_TRIES = 2;
+
+function Card({ hit }: { hit: Hit }) {
+  const { data } = useDiagnosis(hit.id);
+  if (data === undefined || data.title === null) return null;
+  return (
+    <section className="diagnosis" aria-label={words.cause}>
+      <Stethoscope aria-hidden size={16} />
+      <p className="diagnosis-text">
+        <strong>{data.title}</strong> {data.text}
+        {data.next.length > 0 && (
+          <span className="diagnosis-try">
+            <span className="muted">{words.toTry}</span> {data.next.slice(0, MAX_TRIES).join(' ')}
+          </span>
+        )}
+      </p>
+      <span className="diagnosis-links">
+        {data.evidence.map((link) => (
+          <Button
+            key={`${link.label} ${link.node}`}
+            label={link.label}
+            hint={`${link.node}:${link.slot}`}
+            small
+            onClick={() => followEvidence(link)}
+          />
+        ))}
+      </span>
+    </section>
+  );
+}
+
+// The hit that the user went to, or else the newest of the node.
+export function DiagnosisCard({ node, rank }: { node: NodeDetail; rank: number }) {
+  const visited = useUi((state) => state.hit);
+  const hit = useJob(({ model }) => {
+    const own = model.hits.filter((each) => each.node === node.name && !each.absorbed);
+    const here = own.filter((each) => each.rank === rank);
+    return own.find(({ id }) => id === visited) ?? here.at(-1) ?? own.at(-1);
+  });
+  return hit === undefined ? null : <Card hit={hit} />;
+}
