@@ -89,6 +89,7 @@ Answer DeleteJobRule(const Services&, const http::Request&, const JobPtr&);
 Answer ReportJobFindings(const Services&, const http::Request&, const JobPtr&);
 Answer ListJobFindings(const Services&, const http::Request&, const JobPtr&);
 Answer CatchTensors(const Services&, const http::Request&, const JobPtr&);
+Answer GetJobStatistics(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorStatistics(const Services&, const http::Request&,
                            const JobPtr&);
 Answer GetTensorHistogram(const Services&, const http::Request&, const JobPtr&);

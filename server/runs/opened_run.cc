@@ -209,6 +209,9 @@ class OpenedRun::View final : public jobs::Job {
     co_return model::TensorHistory{std::move(history.tensor),
                                    std::move(history.points)};
   }
+  jobs::Task<std::string> StepStatistics(uint32_t rank) override {
+    return run_->Statistics({.step = step_, .rank = rank});
+  }
   jobs::StatusTask CatchTensors(std::string, uint32_t) override {
     return RefusedStatus();
   }

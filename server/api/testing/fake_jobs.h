@@ -55,6 +55,7 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::TensorValue> Tensor(model::TensorQuery query) override;
   jobs::Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                            uint32_t rank) override;
+  jobs::Task<std::string> StepStatistics(uint32_t rank) override;
   jobs::StatusTask CatchTensors(std::string node, uint32_t rank) override;
   jobs::Task<model::JobRecording> GetRecording() override;
   jobs::Task<model::JobRecording> SetRecording(
@@ -78,6 +79,7 @@ class FakeJob : public jobs::Job {
   model::SearchResult found;
   model::Neighbours neighbours;
   model::TensorHistory history;
+  std::string step_statistics;
   // Keyed by id.
   std::map<uint32_t, model::Watchpoint> watchpoints;
   model::RecommendedSet recommended;
@@ -105,6 +107,8 @@ class FakeJob : public jobs::Job {
   // Node and rank.
   std::pair<std::string, uint32_t> asked_tensors;
   std::pair<std::string, uint32_t> asked_catch;
+  // Rank.
+  std::optional<uint32_t> asked_step_statistics;
   std::optional<model::RecordingSpec> asked_recording;
 };
 
