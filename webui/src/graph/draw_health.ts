@@ -12,6 +12,8 @@ export interface HealthLookup {
   at(name: string): BoxHealth | null;
   // The same in words.
   text(name: string): string | null;
+  // By the number of a node or scope in the graph's index.
+  ofItem(item: number): BoxHealth;
 }
 
 const STRIPE = 9;
@@ -45,7 +47,7 @@ export function drawNonFiniteBadge(context: Context, box: Box, health: BoxHealth
   const k = Math.min(3, Math.max(1, 0.75 / scale));
   const text = nonFiniteBadge(health.nan > 0, health.infinite > 0);
   const width = (text.length * 6.2 + 8) * k;
-  const height = 13 * k;
+  const height = 14 * k;
   const x = box.x - 4 * k;
   const y = box.y + box.height - 4 * k;
   context.fillStyle = palette.hit;
@@ -53,7 +55,7 @@ export function drawNonFiniteBadge(context: Context, box: Box, health: BoxHealth
   context.roundRect(x, y, width, height, 3 * k);
   context.fill();
   context.fillStyle = palette.onHit;
-  context.font = `600 ${9.5 * k}px ${palette.fontMono}`;
+  context.font = `600 ${10 * k}px ${palette.fontMono}`;
   context.textBaseline = 'middle';
   context.fillText(text, x + 4 * k, y + height / 2 + 0.5 * k);
 }

@@ -2,7 +2,7 @@
 
 import type { Category } from '../api/types';
 import { NONE, type GraphIndex } from '../index/graph_index';
-import type { HealthMap } from '../index/health';
+import type { HealthLookup } from './draw_health';
 import { isBad } from './health_colours';
 import { phaseOf } from './phase';
 
@@ -62,7 +62,7 @@ export interface Columns {
 const BAD = 1;
 const HIT = 2;
 
-export function columnsOf({ items }: Execution, width: number, health: HealthMap | null, hits: ReadonlySet<number>): Columns {
+export function columnsOf({ items }: Execution, width: number, health: Pick<HealthLookup, 'ofItem'> | null, hits: ReadonlySet<number>): Columns {
   const shares = new Float32Array(width).fill(NaN);
   const marks = new Uint8Array(width);
   const fill = (place: number, from: number, to: number) => {

@@ -16,7 +16,6 @@ import {
 import { isBad, levelOf } from '../graph/health_colours';
 import type { Palette } from '../graph/palette';
 import { NONE, type GraphIndex } from '../index/graph_index';
-import type { HealthMap } from '../index/health';
 import { useHealth } from '../state/health';
 import { revealNode, selectNode, useScopes } from '../state/scopes';
 import { touch } from '../state/ui';
@@ -24,6 +23,7 @@ import { useElementSize } from '../widgets/use_size';
 import * as words from '../words/health';
 import { useJobContext } from './job_context';
 import { usePalette } from './use_palette';
+import './execution_strip.css';
 
 const PHASE_PX = 14;
 const MARK_PX = 9;
@@ -145,9 +145,9 @@ class Scrubber {
   }
 }
 
-function Strip({ index, execution, health }: { index: GraphIndex; execution: Execution; health: HealthMap | null }) {
+function Strip({ index, execution }: { index: GraphIndex; execution: Execution }) {
   const { route, current, hitIndex } = useJobContext();
-  const shown = useHealth((state) => state.shown);
+  const health = useHealth((state) => state.shown);
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = usePalette(frame);
@@ -177,7 +177,7 @@ function Strip({ index, execution, health }: { index: GraphIndex; execution: Exe
   const textAt = (place: number) => {
     const name = index.name(execution.items[place] as number);
     const text = words.place(formatCount(place + 1), formatCount(last + 1), name);
-    return [text, shown?.text(name) ?? ''].filter((part) => part !== '').join('\n');
+    return [text, health?.text(name) ?? ''].filter((part) => part !== '').join('\n');
   };
   const onKey = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.round(PAGE_SHARE * last));
@@ -231,11 +231,11 @@ function Strip({ index, execution, health }: { index: GraphIndex; execution: Exe
   );
 }
 
-export function ExecutionStrip({ health }: { health: HealthMap | null }) {
+export function ExecutionStrip() {
   const index = useScopes((state) => state.index);
   const execution = useMemo(() => (index === null ? null : executionOf(index)), [index]);
   if (index === null || execution === null || execution.items.length === 0) {
     return <div className="execution execution-empty">{words.noExecution}</div>;
   }
-  return <Strip index={index} execution={execution} health={health} />;
+  return <Strip index={index} execution={execution} />;
 }

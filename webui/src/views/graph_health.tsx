@@ -1,4 +1,4 @@
-// Colours the graph by a statistic of the current step: the choice, the scale, and the timeline.
+// Colours the graph by a statistic of the current step: the choice and the scale.
 
 import { ChartNoAxesGantt } from 'lucide-react';
 import { useEffect, useMemo } from 'react';
@@ -12,7 +12,6 @@ import { useStepStatistics } from '../state/step_statistics';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import * as words from '../words/health';
-import { ExecutionStrip } from './execution_strip';
 import { useJobContext } from './job_context';
 import { useStopVersion } from './use_stop_version';
 import './graph_health.css';
@@ -48,15 +47,11 @@ function useHealthMap(metric: Metric | null) {
     return new HealthMap(index, measureHealth(index, data, metric, hits ?? new Map()));
   }, [metric, isMain, index, data, hits]);
   useEffect(() => {
-    setShownHealth(
-      map && {
-        at: (name) => map.at(name),
-        text: (name) => {
-          const found = map.at(name);
-          return found && healthText(map.health.metric, found);
-        },
-      },
-    );
+    const text = (name: string) => {
+      const found = map?.at(name) ?? null;
+      return map && found && healthText(map.health.metric, found);
+    };
+    setShownHealth(map && { at: (name) => map.at(name), text, ofItem: (item) => map.ofItem(item) });
     return () => setShownHealth(null);
   }, [map]);
   return { map, error, isFetching };
@@ -87,44 +82,41 @@ export function GraphHealth() {
   const timeline = useHealth((state) => state.timeline);
   const { map, error, isFetching } = useHealthMap(metric);
   return (
-    <>
-      <div className="health" role="group" aria-label={words.colourBy}>
-        <label className="health-choice">
-          {words.colourBy}
-          <select
-            className="field"
-            value={metric ?? ''}
-            onChange={({ target }) => {
-              touch();
-              colourBy(target.value === '' ? null : (target.value as Metric));
-            }}
-          >
-            <option value="">{words.nothing}</option>
-            {METRICS.map((each) => (
-              <option key={each} value={each}>
-                {words.metrics[each]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <span className="health-state" role="status">
-          {error !== null && metric !== null ? describe(error) : map !== null && <Scale health={map.health} />}
-          {isFetching && map === null && words.loading}
-        </span>
-        <Button
-          label={timeline ? words.hideTimeline : words.showTimeline}
-          icon={ChartNoAxesGantt}
-          iconOnly
-          small
-          tone="quiet"
-          pressed={timeline}
-          onClick={() => {
+    <div className="health" role="group" aria-label={words.colourBy}>
+      <label className="health-choice">
+        {words.colourBy}
+        <select
+          className="field"
+          value={metric ?? ''}
+          onChange={({ target }) => {
             touch();
-            showTimeline(!timeline);
+            colourBy(target.value === '' ? null : (target.value as Metric));
           }}
-        />
-      </div>
-      {timeline && <ExecutionStrip health={map} />}
-    </>
+        >
+          <option value="">{words.nothing}</option>
+          {METRICS.map((each) => (
+            <option key={each} value={each}>
+              {words.metrics[each]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <span className="health-state" role="status">
+        {error !== null && metric !== null ? describe(error) : map !== null && <Scale health={map.health} />}
+        {isFetching && map === null && words.loading}
+      </span>
+      <Button
+        label={timeline ? words.hideTimeline : words.showTimeline}
+        icon={ChartNoAxesGantt}
+        iconOnly
+        small
+        tone="quiet"
+        pressed={timeline}
+        onClick={() => {
+          touch();
+          showTimeline(!timeline);
+        }}
+      />
+    </div>
   );
 }

@@ -33,6 +33,7 @@ import { useScene } from './use_scene';
 import { useWalkKeys } from './use_walk_keys';
 import './graph_panel.css';
 
+const ExecutionStrip = lazy(async () => ({ default: (await import('./execution_strip')).ExecutionStrip }));
 const GraphHealth = lazy(async () => ({ default: (await import('./graph_health')).GraphHealth }));
 
 const NONE: ReadonlySet<string> = new Set();
@@ -235,6 +236,7 @@ export function GraphPanel() {
           <GraphLegend trail={marks.trail.size > 0} />
         </div>
       )}
+      <Suspense>{timeline && <ExecutionStrip />}</Suspense>
       {scene.boxes.length > 0 && palette !== null && (
         <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
       )}
