@@ -59,3 +59,20 @@ it('is scrubbed with the mouse, and leaves no trace in the history', async () =>
   await expect.poll(() => timeline().getAttribute('aria-valuenow')).toBe(last);
   expect(await page.evaluate(() => window.history.length)).toBe(before);
 });
+
+it('shows the whole file with the ops and hits of each line', async () => {
+  await openRun('step=12&node=forward/log');
+  await button('Whole file').click();
+  const file = page.getByRole('list', { name: 'Whole file' });
+  const line = file.getByRole('button', { name: /torch\.log/ });
+  await expect.poll(() => line.getAttribute('aria-description')).toMatch(/^line 53, 2 ops, 2 hits$/);
+  await expect.poll(() => line.getAttribute('aria-current')).toBe('true');
+  await line.focus();
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  const before = file.getByRole('button', { name: /torch\.softmax/ });
+  await expect.poll(() => before.getAttribute('aria-current')).toBe('true');
+  await page.getByText(/ops? from this line/).waitFor();
+  await browser.shot('file');
+  expect(await browser.axe()).toEqual([]);
+});
