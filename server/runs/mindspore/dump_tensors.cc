@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/graph/graph_view.h"
+#include "server/graph/step_statistics.h"
 #include "server/jobs/tensor_catalog.h"
 #include "server/runs/history_buckets.h"
 #include "server/runs/mindspore/dump_run.h"
 #include "server/runs/step_records.h"
-#include "server/graph/step_statistics.h"
 #include "server/runs/step_statistics.h"
 #include "server/runs/stored_values.h"
 
