@@ -267,7 +267,12 @@ absl::Status TensorRequests::Find(const v1::TensorRequest& request,
         absl::StatusCode::kNotFound, "unknown_node",
         absl::StrCat("this rank has no node \"", request.node(), "\""));
   }
-  parts_.requested->Add(node, parts_.gate->needs().pauses);
+  // The server asks for the statistics of one step when it measures all tensors
+  // of the step, which must not be kept for the next stop because of that.
+  if (request.want_data() ||
+      request.version() != v1::TensorRequest::VERSION_STEP) {
+    parts_.requested->Add(node, parts_.gate->needs().pauses);
+  }
   if (request.version() == v1::TensorRequest::VERSION_PREVIOUS ||
       (request.version() == v1::TensorRequest::VERSION_STEP &&
        request.step() + 1 == parts_.gate->step())) {

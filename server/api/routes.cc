@@ -188,6 +188,7 @@ std::vector<Route> MakeRoutes() {
       {"DELETE", kJob + kRule, kControl, {}, DeleteJobRule},
       {"GET", kJob + kFindings, kView, {"rule", "limit"}, ListJobFindings},
       {"POST", kJob + kFindings, kControl, {}, ReportJobFindings, kLargeBody},
+      {"GET", kJob + "/statistics", kView, {"rank"}, GetJobStatistics},
       {"GET",
        kJob + "/tensor/statistics",
        kView,

@@ -141,6 +141,18 @@ Answer CatchTensors(const Services&, const http::Request& request,
   co_return JsonResponse({{"node", wanted.node}, {"rank", wanted.rank}}, 202);
 }
 
+Answer GetJobStatistics(const Services&, const http::Request& request,
+                        const JobPtr& job) {
+  Arguments arguments(request);
+  const uint32_t rank = arguments.Integer32("rank").value_or(0);
+  CO_RETURN_IF_ERROR(arguments.status());
+  http::Response response;
+  CO_ASSIGN_OR_RETURN(response.body, co_await job->StepStatistics(rank));
+  response.headers.Set("Content-Type", "application/octet-stream");
+  response.headers.Set("Cache-Control", "no-store");
+  co_return response;
+}
+
 Answer GetTensorStatistics(const Services&, const http::Request& request,
                            const JobPtr& job) {
   Arguments arguments(request);

@@ -56,6 +56,15 @@ TEST_F(TensorHandlersTest, StatisticsComeBesideTheValuesIfAskedFor) {
   EXPECT_TRUE(tensor["statistics"]["min"].is_null());
 }
 
+TEST_F(TensorHandlersTest, TheStatisticsOfAStepAreABinaryFile) {
+  job_->step_statistics = "GDBGIDX";
+  const http::Response response = Get("/jobs/train/statistics?rank=2");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, "GDBGIDX");
+  EXPECT_EQ(response.headers.Get("Content-Type"), "application/octet-stream");
+  EXPECT_EQ(job_->asked_step_statistics, 2u);
+}
+
 TEST_F(TensorHandlersTest, TheHistoryIsToldStepByStep) {
   job_->history.tensor = {"forward/fc", 1, {DType::kFloat32, {2}}};
   job_->history.points = {{3, model::Statistics()}, {8, model::Statistics()}};

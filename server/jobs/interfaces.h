@@ -104,6 +104,10 @@ class Job {
   // NOT_FOUND "unknown_node", "unknown_slot" or "unknown_rank".
   virtual Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                              uint32_t rank) = 0;
+  // The statistics of all tensors of the rank's current step, in the format of
+  // proto/docs/step-statistics.md. Waits for the agent while the rank is
+  // paused; otherwise, only what is known. NOT_FOUND "unknown_rank".
+  virtual Task<std::string> StepStatistics(uint32_t rank) = 0;
   // Makes the node's outputs available at the first stop after the node has
   // executed again. If `capture` is not empty, a bundle of that execution is
   // also written on the machine of the job, for which it is the cause.

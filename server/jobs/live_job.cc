@@ -83,6 +83,8 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
           graph_, machine_, *this,
           {options_->max_tensor_bytes, options_->max_pending_tensor_bytes,
            options_->tensor_deadline, options_->memory}),
+      step_measurer_(graph_, machine_, known_statistics_, tensor_requests_,
+                     *this),
       recordings_(machine_, *this),
       known_tensors_(machine_, known_statistics_),
       tensors_(graph_, *this, known_tensors_, hits_),
@@ -335,6 +337,13 @@ Task<model::TensorHistory> LiveJob::History(std::string node, uint32_t slot,
                                complete = std::move(complete)](
                                   const absl::Status&) { complete(history); });
   });
+}
+
+Task<std::string> LiveJob::StepStatistics(uint32_t rank) {
+  return StartOnStrand<absl::StatusOr<std::string>>(
+      [rank](LiveJob& job, StepMeasurer::Completion complete) {
+        job.step_measurer_.Request(rank, std::move(complete));
+      });
 }
 
 StatusTask LiveJob::CatchTensors(std::string node, uint32_t rank,

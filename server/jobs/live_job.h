@@ -44,6 +44,7 @@
 #include "server/jobs/rank_group.h"
 #include "server/jobs/replica_table.h"
 #include "server/jobs/statistics_recorder.h"
+#include "server/jobs/step_measurer.h"
 #include "server/jobs/tensor_catalog.h"
 #include "server/jobs/tensor_requests.h"
 #include "server/jobs/unchecked_watchpoints.h"
@@ -106,6 +107,7 @@ class LiveJob final : public Job,
   Task<model::TensorValue> Tensor(model::TensorQuery query) override;
   Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                      uint32_t rank) override;
+  Task<std::string> StepStatistics(uint32_t rank) override;
   StatusTask CatchTensors(std::string node, uint32_t rank,
                           std::string capture) override;
   Task<model::OverviewSummary> Overview(model::OverviewQuery query) override;
@@ -268,6 +270,7 @@ class LiveJob final : public Job,
   StatisticsRecorder statistics_;
   HitRecorder hit_recorder_;
   TensorRequests tensor_requests_;
+  StepMeasurer step_measurer_;
   JobRecordings recordings_;
   LiveTensors known_tensors_;
   TensorCatalog tensors_;

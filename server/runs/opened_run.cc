@@ -238,6 +238,9 @@ class OpenedRun::View final : public jobs::Job {
     co_return model::TensorHistory{std::move(history.tensor),
                                    std::move(history.points)};
   }
+  jobs::Task<std::string> StepStatistics(uint32_t rank) override {
+    return run_->Statistics({.step = step_, .rank = rank});
+  }
   jobs::Task<model::OverviewSummary> Overview(
       model::OverviewQuery query) override {
     using Result = absl::StatusOr<model::OverviewSummary>;

@@ -53,25 +53,35 @@ def fetch(server: Server, path: str, **headers: str) -> Any:
     return urllib.request.urlopen(request, timeout=30)
 
 
-class Index:
-    """Reads the index as proto/docs/graph-index.md describes it."""
+TYPES = {"u8": "B", "u32": "I", "u64": "Q", "f64": "d"}
+
+
+class Columns:
+    """A file of packed columns."""
 
     def __init__(self, body: bytes) -> None:
         assert body[:8] == b"GDBGIDX\x02"
         (size,) = struct.unpack_from("<Q", body, 8)
         self.header = json.loads(body[16 : 16 + size])
         self._columns = body[16 + size :]
-        ends, texts = self.column("string_end"), bytes(self.column("string_bytes"))
-        self.texts = [texts[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
 
-    def column(self, name: str) -> array[int]:
+    def column(self, name: str) -> array[Any]:
         about = self.header["columns"][name]
-        values = array("I" if about["type"] == "u32" else "B")
+        values: array[Any] = array(TYPES[about["type"]])
         begin = about["offset"]
         values.frombytes(self._columns[begin : begin + about["count"] * values.itemsize])
         if about.get("differences"):
             values = array("I", accumulate(values, lambda a, b: (a + b) % 2**32))
         return values
+
+
+class Index(Columns):
+    """Reads the index as proto/docs/graph-index.md describes it."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body)
+        ends, texts = self.column("string_end"), bytes(self.column("string_bytes"))
+        self.texts = [texts[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
 
     def names(self) -> list[str]:
         scopes = [""]
@@ -139,6 +149,25 @@ def test_around_a_tensor_are_its_producers_and_consumers(stopped: Server) -> Non
     assert tensor["statistics"]["count"] == 20 and tensor["statistics_step"] == 2
     wider = stopped.client.get(f"/jobs/{JOB}/graph/neighbours", name=name, depth=3)
     assert set(at) < {node["name"] for node in wider["nodes"]}
+
+
+def test_the_statistics_of_all_tensors_of_a_step(stopped: Server) -> None:
+    with fetch(stopped, "/graph/index") as response:
+        names = Index(response.read()).names()
+    with fetch(stopped, "/statistics?rank=0") as response:
+        assert response.headers["Content-Type"] == "application/octet-stream"
+        statistics = Columns(response.read())
+    assert (statistics.header["step"], statistics.header["complete"]) == (2, True)
+    rows = [names[number] for number in statistics.column("node")]
+    assert {"forward/0/weight", "forward/1/relu", "forward/2/addmm"} <= set(rows)
+    assert any(name.startswith("backward/") for name in rows)
+    for column in ("abs_mean", "l2"):
+        row = rows.index("forward/1/relu")
+        one = stopped.client.get(f"/jobs/{JOB}/tensor/statistics", name="forward/1/relu:0")
+        assert statistics.column(column)[row] == one["statistics"][column]
+    # A second request has the same answer, from what is known by then.
+    with fetch(stopped, "/statistics") as response:
+        assert Columns(response.read()).header["records"] == len(rows)
 
 
 def test_the_history_of_a_weight_grows_with_each_look(stopped: Server) -> None:

@@ -32,12 +32,15 @@ function scopesOf(graph, texts) {
   return { number, rows };
 }
 
-function pack(header, columns) {
+// The name of a column's type.
+const TYPES = new Map([[Uint8Array, 'u8'], [Uint32Array, 'u32'], [BigUint64Array, 'u64'], [Float64Array, 'f64']]);
+
+export function pack(header, columns) {
   const described = {};
   const parts = [];
   let offset = 0;
   for (const [name, values] of Object.entries(columns)) {
-    described[name] = { type: values instanceof Uint32Array ? 'u32' : 'u8', offset, count: values.length };
+    described[name] = { type: TYPES.get(values.constructor), offset, count: values.length };
     const bytes = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
     parts.push(bytes, Buffer.alloc((8 - (bytes.length % 8)) % 8));
     offset += parts.at(-1).length + bytes.length;

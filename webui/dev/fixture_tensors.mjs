@@ -1,5 +1,6 @@
 // The tensor routes of the fixture server.
 import { Refusal } from './refusal.mjs';
+import { pack } from './fixture_index.mjs';
 import { binarySlice, comparisonOf, elementsOf, histogramOf, nestedSlice, parseAxes, statisticsOf } from './fixture_values.mjs';
 
 const MAX_AS_JSON = 100_000;
@@ -77,6 +78,23 @@ function whole(query) {
   return copy;
 }
 
+// All statistics of a step: see proto/docs/step-statistics.md.
+function stepStatistics(job, step) {
+  const { nodes } = job.graph;
+  const known = [...nodes.keys()].filter((i) => step > 0 && nodes[i].outputs.length > 0);
+  const statistics = known.map((i) => statisticsOf(nodes[i], step));
+  const count = (field) => BigUint64Array.from(statistics, (each) => BigInt(each[field]));
+  const value = (field) => Float64Array.from(statistics, (each) => each[field] ?? NaN);
+  const counts = ['count', 'nan_count', 'pos_inf_count', 'neg_inf_count', 'zero_count'];
+  const values = ['abs_mean', 'abs_max', 'l2'];
+  return pack({ step, rank: 0, graph: 'main', complete: true, records: known.length, modes: [] }, {
+    node: Uint32Array.from(known),
+    flags: new Uint32Array(known.length),
+    ...Object.fromEntries(counts.map((field) => [field, count(field)])),
+    ...Object.fromEntries(values.map((field) => [field, value(field)])),
+  });
+}
+
 export function tensorRoute(job, route, query, headers) {
   switch (route) {
     case 'GET tensor': return values(job, query, headers);
@@ -84,6 +102,7 @@ export function tensorRoute(job, route, query, headers) {
       const { node, seed, head } = requested(job, whole(query));
       return { body: { ...head, overwritten: false, grad_scale: null, statistics: statisticsOf(node, seed) } };
     }
+    case 'GET statistics': return { bytes: stepStatistics(job, Number(query.get('step') ?? job.step)) };
     case 'GET tensor/histogram': {
       const wanted = requested(job, query);
       const counted = histogramOf(numbersOf(wanted), Number(query.get('bins') ?? 64));

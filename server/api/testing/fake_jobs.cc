@@ -218,6 +218,12 @@ jobs::Task<model::TensorValue> FakeJob::Tensor(model::TensorQuery query) {
   co_return second ? *second_tensor : tensor;
 }
 
+jobs::Task<std::string> FakeJob::StepStatistics(uint32_t rank) {
+  asked_step_statistics = rank;
+  if (!error.ok()) co_return error;
+  co_return step_statistics;
+}
+
 jobs::StatusTask FakeJob::CatchTensors(std::string node, uint32_t rank,
                                        std::string) {
   asked_catch = {std::move(node), rank};

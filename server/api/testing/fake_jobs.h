@@ -57,6 +57,7 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::TensorValue> Tensor(model::TensorQuery query) override;
   jobs::Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                            uint32_t rank) override;
+  jobs::Task<std::string> StepStatistics(uint32_t rank) override;
   jobs::StatusTask CatchTensors(std::string node, uint32_t rank,
                                 std::string capture) override;
   jobs::Task<model::OverviewSummary> Overview(
@@ -90,6 +91,7 @@ class FakeJob : public jobs::Job {
   model::OverviewSummary overview;
   model::OverviewMatrix overview_values;
   std::vector<model::OverviewPoint> overview_points;
+  std::string step_statistics;
   // Keyed by id.
   std::map<uint32_t, model::Watchpoint> watchpoints;
   model::RecommendedSet recommended;
@@ -121,6 +123,8 @@ class FakeJob : public jobs::Job {
   // Node and rank.
   std::pair<std::string, uint32_t> asked_tensors;
   std::pair<std::string, uint32_t> asked_catch;
+  // Rank.
+  std::optional<uint32_t> asked_step_statistics;
   std::optional<model::RecordingSpec> asked_recording;
 };
 

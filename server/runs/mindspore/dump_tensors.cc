@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/graph/graph_view.h"
+#include "server/graph/step_statistics.h"
 #include "server/jobs/tensor_catalog.h"
 #include "server/runs/history_buckets.h"
 #include "server/runs/mindspore/dump_run.h"
@@ -158,25 +159,25 @@ absl::StatusOr<std::string> DumpRun::Statistics(
   if (!steps.contains(step)) {
     return recorded::UnknownStep(step, query.rank, first, last);
   }
-  std::vector<recorded::StatisticsRow> rows;
+  std::vector<graph::StatisticsRow> rows;
   uint64_t budget = kMaxReadBytes;
   for (const TensorKey& key : rank->Dumped(step)) {
     const graph::NodeIndex node = rank->graph().NodeOf(key.node);
     const auto statistics = rank->Statistics(step, key, budget);
     if (node == graph::kNoNode || !statistics) continue;
-    recorded::StatisticsRow row{{}, node};
-    row.record.kind = static_cast<uint16_t>(runs::Kind::kStatistics);
-    row.record.step = step;
-    row.record.slot = static_cast<uint16_t>(key.slot);
-    row.record.exec_order = static_cast<uint32_t>(graph_.node(node).order);
-    row.record.statistics = recorded::FieldsOf(*statistics);
+    graph::StatisticsRow row;
+    row.node = node;
+    row.slot = key.slot;
+    row.exec_order = static_cast<uint32_t>(graph_.node(node).order);
+    row.statistics = *statistics;
     const auto found = rank->Find(step, key);
     if (found.ok() && *found) {
-      row.record.dtype = static_cast<uint8_t>((*found)->tensor.type.dtype);
+      row.dtype = static_cast<uint8_t>((*found)->tensor.type.dtype);
     }
-    rows.push_back(row);
+    rows.push_back(std::move(row));
   }
-  return recorded::StatisticsFile(graph_, step, query.rank, rows);
+  return graph::StatisticsFile(graph_, step, query.rank, /*complete=*/true,
+                               rows);
 }
 
 }  // namespace graphdbg::dumps

@@ -145,6 +145,9 @@ export const api = {
   findings: (id: string, limit: number, signal?: AbortSignal) =>
     http.json<{ findings: Finding[]; total: number }>(job(id, '/findings'), { query: { limit }, signal }),
 
+  // All statistics of a step: see proto/docs/step-statistics.md. `step` is null for jobs.
+  stepStatistics: (id: string, rank: number, step: string | null, signal?: AbortSignal) =>
+    http.columns(job(id, '/statistics'), { rank, step }, signal),
   // `step` is null for jobs.
   tensors: (id: string, node: string, rank: number, step: string | null, signal?: AbortSignal) =>
     http.json<{ node: string; tensors: TensorSummary[] }>(job(id, '/tensors'), { query: { node, rank, step }, signal }),

@@ -80,6 +80,12 @@ class HttpClient {
     };
   }
 
+  // Fetches a file of packed columns.
+  async columns(path: string, query: Query, signal?: AbortSignal): Promise<ArrayBuffer> {
+    const response = await this.send(path, { query, signal }, 'application/octet-stream');
+    return response.arrayBuffer();
+  }
+
   // Fetches a file, with the name that the server suggests for it.
   async file(path: string, query: Query): Promise<{ name: string; data: Blob }> {
     const response = await this.send(path, { query }, 'application/octet-stream');

@@ -499,6 +499,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Returns the statistics of all tensors of the current step as packed columns.
+         * @description While the rank is paused, its agent is asked for those that are not known yet, for at most five seconds and 20,000 tensors. The format is described in proto/docs/step-statistics.md; `complete` tells whether something is missing.
+         */
+        get: operations["getJobStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/tensor": {
         parameters: {
             query?: never;
@@ -3448,6 +3470,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getJobStatistics: {
+        parameters: {
+            query?: {
+                rank?: components["parameters"]["rank"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
             };
             default: components["responses"]["Problem"];
         };

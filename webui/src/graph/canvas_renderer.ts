@@ -3,6 +3,7 @@
 import { intersects, visibleRect, type Camera, type Rect } from './camera';
 import { BLOCK_SCALE, drawBlock, drawFarLabel, drawFarMark, drawLeaf, drawMarks, drawScope, FAR_LABEL_SCALE } from './draw_boxes';
 import { drawEdges, drawLinks } from './draw_edges';
+import { overlayOf } from './draw_health';
 import { drawNotes } from './draw_notes';
 import { inMotion } from './motion';
 import type { Marks } from './marks';
@@ -61,6 +62,9 @@ class Pass {
     const far = overview !== null && overview.id === scene.id && camera.scale <= overview.scale * 1.05;
     if (far) {
       this.context.drawImage(overview.bitmap, 0, 0, scene.width, scene.height);
+      const { marks, palette } = this.picture;
+      const colours = marks.health ? overlayOf(scene, marks.health, palette) : null;
+      if (colours !== null) this.context.drawImage(colours, 0, 0, scene.width, scene.height);
       this.labelFar();
     } else {
       this.inside(top);
@@ -74,7 +78,7 @@ class Pass {
 
   private inside(scope: SceneScope): void {
     const { context, picture } = this;
-    const { camera, palette, motion } = picture;
+    const { camera, palette, motion, marks } = picture;
     drawEdges(context, scope, this.seen, picture);
     for (const placed of scope.boxes) {
       const box = motion === null ? placed : inMotion(placed, motion);
@@ -83,7 +87,7 @@ class Pass {
       if (!box.open) {
         this.leaves.push(box);
       } else if (box.height * camera.scale < MIN_OPEN_PX) {
-        drawBlock(context, box, palette);
+        drawBlock(context, box, palette, marks.health?.at(box.name) ?? null);
       } else {
         drawScope(context, box, palette, camera);
         const inner = picture.scene.scopes.get(box.name);
@@ -93,8 +97,8 @@ class Pass {
   }
 
   private leaf(box: Box): void {
-    const { camera, palette } = this.picture;
-    drawLeaf(this.context, box, palette, camera);
+    const { camera, palette, marks } = this.picture;
+    drawLeaf(this.context, box, palette, camera, marks.health?.at(box.name) ?? null);
     drawNotes(this.context, box, palette, camera);
   }
 

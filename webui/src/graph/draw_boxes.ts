@@ -2,7 +2,10 @@
 
 import { compactCount } from '../base/format';
 import { differenceBadges } from '../words/graph';
+import type { BoxHealth } from '../index/health';
 import type { Camera } from './camera';
+import { drawNonFiniteBadge, drawStripes, fillOf } from './draw_health';
+import { isBad } from './health_colours';
 import { SCOPE_HEADER } from './layout_types';
 import type { Marks, NodeDifference } from './marks';
 import type { Palette } from './palette';
@@ -116,7 +119,7 @@ function drawChevron(context: Context, x: number, y: number, open: boolean, colo
   context.lineJoin = 'miter';
 }
 
-function drawShape(context: Context, box: Box, palette: Palette, camera: Camera): void {
+function drawShape(context: Context, box: Box, palette: Palette, camera: Camera, health: BoxHealth | null): void {
   const hair = Math.max(1, 0.75 / camera.scale);
   const tint = palette.category[box.node.category] ?? palette.category.other;
   if (canOpen(box.node) && camera.scale > 0.3) {
@@ -129,9 +132,13 @@ function drawShape(context: Context, box: Box, palette: Palette, camera: Camera)
     context.fill();
     context.stroke();
   }
-  context.fillStyle = palette.box;
+  context.fillStyle = fillOf(health, palette.health, true) ?? palette.box;
   outline(context, box);
   context.fill();
+  if (health !== null && isBad(health)) {
+    drawStripes(context, box, palette);
+    outline(context, box);
+  }
   if (box.node.kind === 'op' || box.node.kind === 'aggregate' || phaseOf(box.name) !== null) {
     drawStripe(context, box, canOpen(box.node) ? stripeOf(box, palette) : tint, 3.5);
     outline(context, box);
@@ -150,7 +157,13 @@ function stripeOf(box: Box, palette: Palette): string {
   return phase === null ? palette.category[box.node.category] : palette.category[phase];
 }
 
-export function drawBlock(context: Context, box: Box, palette: Palette): void {
+export function drawBlock(context: Context, box: Box, palette: Palette, health: BoxHealth | null): void {
+  const fill = fillOf(health, palette.health, false);
+  if (fill !== null) {
+    context.fillStyle = fill;
+    context.fillRect(box.x, box.y, box.width, box.height);
+    return;
+  }
   const scope = canOpen(box.node);
   context.fillStyle = scope ? palette.boxBorder : palette.category[box.node.category];
   context.globalAlpha = scope ? 1 : 0.75;
@@ -165,13 +178,14 @@ function roomyLabel(box: Box, characters: number, camera: Camera): number {
   return Math.max(LABEL_PX, wanted);
 }
 
-export function drawLeaf(context: Context, box: Box, palette: Palette, camera: Camera): void {
+export function drawLeaf(context: Context, box: Box, palette: Palette, camera: Camera, health: BoxHealth | null): void {
   if (camera.scale < BLOCK_SCALE) {
-    drawBlock(context, box, palette);
+    drawBlock(context, box, palette, health);
     return;
   }
-  drawShape(context, box, palette, camera);
+  drawShape(context, box, palette, camera, health);
   if (camera.scale < LABEL_SCALE) return;
+  if (health !== null && isBad(health)) drawNonFiniteBadge(context, box, health, palette, camera.scale);
   if (box.beside) {
     drawOneLine(context, box, palette, camera);
     return;

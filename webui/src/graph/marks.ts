@@ -1,5 +1,6 @@
 // Marks that are drawn on the nodes.
 
+import type { HealthLookup } from './draw_health';
 import type { PathTo } from './scene';
 
 // NaN or infinity started at the node, or came from its inputs.
@@ -23,4 +24,6 @@ export interface Marks {
   pathTo: PathTo;
   // The nodes that differ, while two runs are compared.
   differences?: ReadonlyMap<string, NodeDifference>;
+  // The health of the ops, while it colours the boxes.
+  health?: HealthLookup | null;
 }

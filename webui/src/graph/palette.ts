@@ -1,6 +1,7 @@
 // Colours of the canvas: the style sheet's tokens, read once per colour scheme.
 
 import type { Category } from '../api/types';
+import { healthColours, type HealthColours } from './health_colours';
 import type { FarColours } from './overview';
 
 export interface Palette {
@@ -21,6 +22,7 @@ export interface Palette {
   onHit: string;
   watch: string;
   category: Record<Category, string>;
+  health: HealthColours;
   fontMono: string;
 }
 
@@ -51,6 +53,7 @@ export function readPalette(element: Element): Palette {
       optimizer: token('cat-optimizer'),
       other: token('cat-other'),
     },
+    health: healthColours(token('box'), token('positive'), token('hit')),
     fontMono: token('font-mono'),
   };
 }

@@ -1,4 +1,4 @@
-// Reads the binary response of GET …/graph/index: see proto/docs/graph-index.md.
+// Reads files of packed columns. Those of GET …/graph/index: see proto/docs/graph-index.md.
 
 import * as words from '../words/graph';
 
@@ -46,17 +46,23 @@ function columnOf(body: ArrayBuffer, start: number, header: ColumnHeader): Colum
   return column;
 }
 
-// Throws an error whose message can be shown to the user if the body is not a graph index.
-export function readColumns(body: ArrayBuffer): ColumnFile {
+// Returns the header, and where the first column begins. Throws an error whose message can be shown
+// to the user if the body is not a file of columns.
+export function readHeader<T>(body: ArrayBuffer): { header: T; start: number } {
   const magic = new Uint8Array(body, 0, Math.min(8, body.byteLength));
   const known = magic.length === 8 && String.fromCharCode(...magic.subarray(0, 7)) === MAGIC;
   if (!known) throw new Error(words.notAnIndex);
   if (magic[7] !== VERSION) throw new Error(words.indexVersion(magic[7], VERSION));
   const size = new DataView(body).getUint32(8, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 16, size))) as Header;
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 16, size))) as T;
+  return { header, start: 16 + size };
+}
+
+export function readColumns(body: ArrayBuffer): ColumnFile {
+  const { header, start } = readHeader<Header>(body);
   const columns: Record<string, Column> = {};
   for (const [name, column] of Object.entries(header.columns)) {
-    columns[name] = columnOf(body, 16 + size, column);
+    columns[name] = columnOf(body, start, column);
   }
   return { kinds: header.kinds, categories: header.categories, columns };
 }

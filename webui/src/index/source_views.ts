@@ -64,12 +64,19 @@ export function sourcePath(index: GraphIndex, name: string): string[] {
   return [`${FILE}${file}`, `${LINE}${file}:${index.nodeLine[item - index.scopeCount]}`];
 }
 
+const NO_LINES: ReadonlyMap<number, readonly number[]> = new Map();
+
+// Returns the items of each line of a file that has any.
+export function linesWithNodes(index: GraphIndex, file: string): ReadonlyMap<number, readonly number[]> {
+  for (const [text, lines] of groupsOf(index)) {
+    if (index.texts.at(text) === file) return lines;
+  }
+  return NO_LINES;
+}
+
 // Returns the lines of a file that have nodes, in order.
 export function linesOf(index: GraphIndex, file: string): number[] {
-  for (const [text, lines] of groupsOf(index)) {
-    if (index.texts.at(text) === file) return [...lines.keys()].sort((a, b) => a - b);
-  }
-  return [];
+  return [...linesWithNodes(index, file).keys()].sort((a, b) => a - b);
 }
 
 // Returns all lines as "FILE:LINE".

@@ -132,10 +132,10 @@ export function revealNode(name: string, how: 'push' | 'replace' = 'push'): void
   );
 }
 
-export function selectNode(name: string | null): void {
+export function selectNode(name: string | null, how: 'push' | 'replace' = 'push'): void {
   const { route } = useRouter.getState();
   if (route.view !== 'job' || route.route.node === name) return;
   // Scopes open only because of the previous selection stay open if they are named.
   const open = route.route.open ?? (route.route.node === null ? null : [...currentOpen()]);
-  patchRoute({ node: name, open, ...ofNoTensor() }, 'push');
+  patchRoute({ node: name, open, ...ofNoTensor() }, how);
 }

@@ -58,6 +58,8 @@ interface UiState {
   node_menu: NodeMenuState | null;
   // The node panel is maximized.
   tall: boolean;
+  // The source pane shows the whole file, not only the lines around the node's.
+  whole_file: boolean;
   // Id of the hit selected last.
   hit: number | null;
   hit_filter: HitFilter;
@@ -111,6 +113,7 @@ export const useUi = create<UiState>(() => ({
   watch_form: null,
   node_menu: null,
   tall: false,
+  whole_file: false,
   hit: null,
   hit_filter: NO_FILTER,
   all_hits: false,
@@ -169,6 +172,10 @@ export function closeNodeMenu(): void {
 
 export function setTall(tall: boolean): void {
   useUi.setState({ tall });
+}
+
+export function setWholeFile(whole_file: boolean): void {
+  useUi.setState({ whole_file });
 }
 
 // Null unlocks the scale.

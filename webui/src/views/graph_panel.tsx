@@ -1,7 +1,7 @@
 // The graph in the middle of the window. Scopes open and close in place.
 
 import { LocateFixed, Maximize, Minus, Plus, Waypoints, Workflow } from 'lucide-react';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import { bringIntoView, fit, reveal, zoomAt, type Camera, type Size } from '../graph/camera';
 import type { Marks } from '../graph/marks';
 import { oldPlaces } from '../graph/motion';
@@ -10,6 +10,7 @@ import { detailOf } from '../graph/sizes';
 import { summarise } from '../graph/summary';
 import { isOpenedModel } from '../state/job';
 import { useJob } from '../state/job_store';
+import { useHealth } from '../state/health';
 import { useNode } from '../state/queries';
 import { pathOf, revealNode, selectNode, showAround, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
@@ -26,6 +27,7 @@ import { useGraphPointer } from './graph_pointer';
 import { useJobContext } from './job_context';
 import { Minimap } from './minimap';
 import { reducedMotion, useCamera, useSize, type CameraControl } from './use_camera';
+import { useGraphPainted } from './use_graph_painted';
 import { useDrawing, usePainter, type Painter } from './use_painter';
 import { usePalette } from './use_palette';
 import { useNeighbourScene } from './use_neighbour_scene';
@@ -33,12 +35,16 @@ import { useScene } from './use_scene';
 import { useWalkKeys } from './use_walk_keys';
 import './graph_panel.css';
 
+const ExecutionStrip = lazy(async () => ({ default: (await import('./execution_strip')).ExecutionStrip }));
+const GraphHealth = lazy(async () => ({ default: (await import('./graph_health')).GraphHealth }));
+
 const NONE: ReadonlySet<string> = new Set();
 
 function useMarks(hovered: string | null): Marks {
   const { id, route, hitIndex, trail, current } = useJobContext();
   const selected = route?.node ?? null;
   const detail = useNode(id, selected).data;
+  const health = useHealth((state) => state.shown);
   return useMemo(
     () => ({
       selected,
@@ -49,8 +55,9 @@ function useMarks(hovered: string | null): Marks {
       producers: detail === undefined ? NONE : new Set(detail.inputs.map((input) => input.node)),
       consumers: detail === undefined ? NONE : new Set(detail.consumers.map((user) => user.node)),
       pathTo: pathOf,
+      health,
     }),
-    [selected, hovered, current, hitIndex, trail, detail],
+    [selected, hovered, current, hitIndex, trail, detail, health],
   );
 }
 
@@ -157,6 +164,8 @@ export function GraphPanel() {
     touch();
     revealNode(current);
   }, [current]);
+  const painted = useGraphPainted();
+  const timeline = useHealth((state) => state.timeline);
   useWalkKeys();
   const target: GraphKeyTarget = {
     scene, size, selected, now, move, glide, fitAll, select, toggle, goToCurrent,
@@ -167,7 +176,7 @@ export function GraphPanel() {
   return (
     <Panel
       title={words.graph}
-      className="graph-panel"
+      className={`graph-panel${timeline ? ' graph-panel-timeline' : ''}`}
       actions={
         <>
           <GraphChooser />
@@ -195,7 +204,7 @@ export function GraphPanel() {
         aria-label={words.graphView}
         aria-description={words.graphKeys}
         tabIndex={0}
-        title={hoverText(scene, pointer.hovered)}
+        title={hoverText(scene, marks, pointer.hovered)}
         onKeyDown={(event) => {
           if (graphKey(event, target)) {
             event.preventDefault();
@@ -225,7 +234,13 @@ export function GraphPanel() {
           <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
         </div>
       )}
-      {scene.boxes.length > 0 && <GraphLegend trail={marks.trail.size > 0} />}
+      {scene.boxes.length > 0 && (
+        <div className="graph-foot">
+          <Suspense>{painted && <GraphHealth />}</Suspense>
+          <GraphLegend trail={marks.trail.size > 0} />
+        </div>
+      )}
+      <Suspense>{timeline && <ExecutionStrip />}</Suspense>
       {scene.boxes.length > 0 && palette !== null && (
         <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
       )}
@@ -235,10 +250,12 @@ export function GraphPanel() {
 
 // Tooltip of a box: its full name, which may not fit in the box, and the details that the
 // box shows when zoomed in.
-function hoverText(scene: Scene, name: string | null): string | undefined {
+function hoverText(scene: Scene, { health }: Marks, name: string | null): string | undefined {
   if (name === null) return undefined;
   const node = scene.byName.get(name)?.node;
   const more = node === undefined ? [] : [node.op_type, detailOf(node)].filter((part) => part !== '');
+  const measured = health?.text(name) ?? '';
+  if (measured !== '') more.push(measured);
   return [name, ...new Set(more)].join('\n');
 }
 

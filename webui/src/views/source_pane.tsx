@@ -1,7 +1,7 @@
 // The source of a node: the line that created it, the other nodes of that line, the call
 // stack, and the node's attributes.
 
-import { Copy } from 'lucide-react';
+import { Copy, FileCode2 } from 'lucide-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import type { NodeDetail, SourceLine } from '../api/types';
 import { formatCount } from '../base/format';
@@ -13,7 +13,7 @@ import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { useCode, useNodesOfLine } from '../state/queries';
 import { revealNode, useScopes } from '../state/scopes';
-import { openNodeMenu, touch } from '../state/ui';
+import { openNodeMenu, setWholeFile, touch, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
 import { KindIcon } from '../widgets/kind_icon';
@@ -23,6 +23,7 @@ import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import './source_pane.css';
 
+const FileLines = lazy(async () => ({ default: (await import('./file_lines')).FileLines }));
 const ParameterFacts = lazy(async () => ({ default: (await import('./parameter_facts')).ParameterFacts }));
 
 function placeOf(line: SourceLine): string {
@@ -137,6 +138,7 @@ interface CardProps {
 }
 
 function Card({ line, selected, onChoose }: CardProps) {
+  const whole = useUi((state) => state.whole_file);
   return (
     <div className="source-line">
       <div className="source-place">
@@ -148,6 +150,15 @@ function Card({ line, selected, onChoose }: CardProps) {
         )}
         <span className="grow" />
         <Button
+          label={words.wholeFile}
+          icon={FileCode2}
+          iconOnly
+          small
+          tone="quiet"
+          pressed={whole}
+          onClick={() => setWholeFile(!whole)}
+        />
+        <Button
           label={words.copyPathAndLine}
           icon={Copy}
           iconOnly
@@ -156,7 +167,13 @@ function Card({ line, selected, onChoose }: CardProps) {
           onClick={() => void copyText(placeOf(line))}
         />
       </div>
-      <Lines line={line} onChoose={onChoose} />
+      {whole ? (
+        <Suspense fallback={<Lines line={line} onChoose={onChoose} />}>
+          <FileLines line={line} onChoose={onChoose} />
+        </Suspense>
+      ) : (
+        <Lines line={line} onChoose={onChoose} />
+      )}
       <NodesOfLine line={line} selected={selected} />
     </div>
   );

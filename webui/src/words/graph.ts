@@ -87,6 +87,9 @@ export const nodeCount = (count: number) => `${count} ${count === 1 ? 'node' : '
 // Badges of nodes that differ from those of another run.
 export const differenceBadges = { first: '1st ≠', later: '≠', only_here: 'only here' };
 
+// Badge of a box with values that are not finite.
+export const nonFiniteBadge = (nan: boolean, infinite: boolean) => (nan && infinite ? 'NaN Inf' : nan ? 'NaN' : 'Inf');
+
 // Statistics of a tensor in the neighbourhood.
 export const nanCount = (count: string) => `${count} NaN`;
 export const infinityCount = (count: string) => `${count} ±Inf`;

@@ -1,0 +1,34 @@
+// The code of a file's lines, which the server sends with the nodes that have them in their stacks.
+
+import { useQuery } from '@tanstack/react-query';
+import { api } from '../api/client';
+import type { SearchQuery } from '../api/client';
+
+const PAGE = 1000;
+// Files of very large models have their first lines only.
+const MAX_PAGES = 10;
+
+async function fetchCode(job: string, file: string, signal: AbortSignal): Promise<ReadonlyMap<number, string>> {
+  const code = new Map<number, string>();
+  const query: SearchQuery = { q: '', in: null, op_type: null, category: null, kind: null, source: file, limit: PAGE, cursor: null };
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const { nodes, next_cursor } = await api.search(job, query, signal);
+    for (const { match, source } of nodes) {
+      for (const frame of [match, source]) {
+        if (frame?.file === file && frame.text) code.set(frame.line, frame.text);
+      }
+    }
+    if (!next_cursor) break;
+    query.cursor = next_cursor;
+  }
+  return code;
+}
+
+export function useFileCode(job: string, file: string, graphVersion: number) {
+  return useQuery({
+    queryKey: ['file code', job, file, graphVersion],
+    queryFn: ({ signal }) => fetchCode(job, file, signal),
+    placeholderData: (previous, query) => (query?.queryKey[2] === file ? previous : undefined),
+    structuralSharing: false,
+  });
+}
