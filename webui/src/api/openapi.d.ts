@@ -373,6 +373,35 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/hits/{hit}/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a hit. */
+                hit: number;
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Downloads a hit as a file with which it can be repeated elsewhere.
+         * @description The op of the hit, up to 8 ops that led to it, the values that they started
+         *     from, and the user's source files: agent/docs/bundles.md describes the format,
+         *     and `graphdbg replay` repeats it. Possible while the job is paused in the step
+         *     of the hit; needs the role `control`. Errors: 404 `unknown_hit`, `value_gone`;
+         *     409 `not_paused`, `input_overwritten` (the op overwrote its input, which is
+         *     kept the next time that it runs), `not_repeatable`; 501 `unsupported`.
+         */
+        get: operations["downloadBundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/hits/{hit}/diagnosis": {
         parameters: {
             query?: never;
@@ -427,6 +456,71 @@ export interface paths {
         post: operations["takeLease"];
         /** Gives the control of the job back. */
         delete: operations["releaseLease"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Returns the modules and steps of the overview.
+         * @description The overview has what the tensors at the borders of modules were like
+         *     over the steps: the newest 1,000, fewer for very many modules. A live job
+         *     measures a part of each large tensor, and leaves out steps that would
+         *     take more than 1 % of its time. The first 8 ranks have an overview,
+         *     unless GRAPHDBG_OVERVIEW=0. Of a recorded run with more steps, every
+         *     second, fourth, … step is returned.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/overview/module": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Returns all measures and the distribution of a module by step. */
+        get: operations["getOverviewModule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/overview/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Returns one measure of all modules over the steps. */
+        get: operations["getOverviewValues"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1013,8 +1107,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Finds the first op at which two runs, or two ranks of one, part.
-         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, of variances the larger mean of squares, and of the least and greatest element the larger greatest absolute value. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`).
+         * Finds the first op at which two runs, or two ranks of one, diverge.
+         * @description Compares what was recorded in the steps that both have, in order of execution, up to the step with the 21st difference. Counts must be equal; measures are equal if |here - there| <= atol + rtol * size, where size is the larger absolute value of the two, of means the larger mean of absolute values, of variances the larger mean of squares, and of the least and greatest element the larger greatest absolute value. Nodes are matched by name; where ops were inserted, removed or renamed, also by op type, shapes, line of code, and the ops around them (`renamings`). Ranks are compared one by one: `graphdbg diff --sum-ranks` compares one process with a sharded job.
          */
         get: operations["getDivergence"];
         put?: never;
@@ -1636,8 +1730,8 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description `pause` stops the job after the step that it is at; `stop` terminates it, which only administrators may order; `log` sends a `log` event; `record` records more for some steps. Webhooks and commands come from the configuration file of `graphdbg run` only. */
-        Action: ("pause" | "stop" | "log" | "record") | {
+        /** @description `pause` stops the job after the step that it is at; `stop` terminates it, which only administrators may order; `log` sends a `log` event; `record` records more for some steps; `capture` writes a bundle of the hit on the machine of the job, before the job goes on, and for a finding, of the next execution of its node. Webhooks and commands come from the configuration file of `graphdbg run` only. */
+        Action: ("pause" | "stop" | "log" | "record" | "capture") | {
             /** @description Takes effect with the next step, beside what the job records. Without `collections`, those that the job records. */
             record: {
                 collections?: string[];
@@ -2259,6 +2353,48 @@ export interface components {
             shape: components["schemas"]["Shape"];
             slot: number;
         };
+        Overview: {
+            /** @description The paths of the modules, such as `encoder/0`. */
+            modules: string[];
+            rank: number;
+            /** @description The ranks that have an overview. */
+            ranks: number[];
+            steps: {
+                /** @description With stops within the step. */
+                duration_ms: number;
+                has_loss: boolean;
+                /** @description null also if it is not finite. */
+                loss: number | null;
+                /** @description The part of it that graphdbg took, estimated. */
+                measuring_ms: number;
+                /** @enum {string} */
+                mode: "train" | "eval" | "predict" | "unknown";
+                step: number;
+                /** @description When the step began, in ns since 1970. */
+                time: number;
+            }[];
+        };
+        OverviewModule: {
+            module: string;
+            points: {
+                activation: number | null;
+                deviation: number | null;
+                gradient: number | null;
+                max: number | null;
+                mean: number | null;
+                min: number | null;
+                non_finite: number | null;
+                /**
+                 * @description 0.05, 0.25, 0.5, 0.75 and 0.95, of 256 elements of the module's
+                 *     result.
+                 */
+                quantiles: (number | null)[] | null;
+                step: number;
+                update: number | null;
+                zeros: number | null;
+            }[];
+            rank: number;
+        };
         Params: {
             [key: string]: components["schemas"]["Number"] | boolean | string;
         };
@@ -2629,6 +2765,8 @@ export interface components {
         };
     };
     parameters: {
+        /** @description Only steps behind this one. */
+        after: number;
         /** @description The `next_cursor` of the previous page. */
         cursor: string;
         /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
@@ -3237,6 +3375,32 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    downloadBundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a hit. */
+                hit: number;
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A ZIP archive. */
+            200: {
+                headers: {
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getDiagnosis: {
         parameters: {
             query?: never;
@@ -3332,6 +3496,100 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: {
+                /** @description Only steps behind this one. */
+                after?: components["parameters"]["after"];
+                rank?: components["parameters"]["rank"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The modules in order of execution, and the steps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOverviewModule: {
+        parameters: {
+            query?: {
+                /** @description As the overview lists it. */
+                module?: string;
+                rank?: components["parameters"]["rank"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps, ascending. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewModule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOverviewValues: {
+        parameters: {
+            query: {
+                /** @description Only steps behind this one. */
+                after?: components["parameters"]["after"];
+                /**
+                 * @description `activation`: mean absolute value of the module's results; `zeros`:
+                 *     share of zeros in them; `non_finite`: NaNs and infinities in
+                 *     results, gradients and parameters; `gradient`: L2 norm of the
+                 *     gradients of its parameters; `update`: ||now - before|| / ||before||
+                 *     of its parameters.
+                 */
+                measure: "activation" | "zeros" | "non_finite" | "gradient" | "update";
+                rank?: components["parameters"]["rank"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description float32, little-endian, by step, then module; NaN: not measured. */
+            200: {
+                headers: {
+                    "X-Graphdbg-Dtype"?: string;
+                    /** @description Steps and modules. */
+                    "X-Graphdbg-Shape"?: string;
+                    /** @description The last step; 0 if there is none. */
+                    "X-Graphdbg-Step"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
             };
             default: components["responses"]["Problem"];
         };
@@ -4286,7 +4544,7 @@ export interface operations {
                 /** @description `OLD=NEW`, several separated by commas: nodes or scopes of this run that have other names there. The longest one that fits counts. */
                 map?: string;
                 rank?: components["parameters"]["rank"];
-                /** @description Default: what rounding explains. With the unit roundoff u of the coarser data type and n elements that the op sums, 16 sqrt(steps) u (1 + sqrt(n)); types of 16 and 8 bits are summed in float32. Elements of gradients and weights may also differ by 16 sqrt(steps) u times the largest of the step, and what an optimizer makes of a gradient below that is not compared. */
+                /** @description Default: what rounding explains. With the unit roundoff u of the coarser data type and n elements that the op sums, 16 sqrt(steps) u (1 + sqrt(n)); types of 16 and 8 bits are summed in float32. Elements of gradients and weights may also differ by 16 sqrt(steps) u times the largest of the step, and what an optimizer makes of a gradient below that is not compared. Biases that an adaptive optimizer updates may differ by twice what they have moved, and what is computed from them by 16 times their relative difference. */
                 rtol?: number;
                 /** @description `RUN` or `RUN:RANK`; without a rank, that of this side. */
                 with: string;
