@@ -100,10 +100,10 @@ TEST(QuantilesTest, AreThoseOfTheFiniteValues) {
   for (int i = 100; i >= 0; --i) values.push_back(static_cast<float>(i));
   values.push_back(NAN);
   const int64_t shape[] = {102};
-  EXPECT_THAT(QuantilesOf(TensorOf(values, shape)),
-              testing::Optional(ElementsAre(FloatEq(5), FloatEq(25),
-                                            FloatEq(50), FloatEq(75),
-                                            FloatEq(95))));
+  EXPECT_THAT(
+      QuantilesOf(TensorOf(values, shape)),
+      testing::Optional(ElementsAre(FloatEq(5), FloatEq(25), FloatEq(50),
+                                    FloatEq(75), FloatEq(95))));
 }
 
 }  // namespace

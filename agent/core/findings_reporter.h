@@ -48,8 +48,8 @@ class FindingsReporter {
   // Returns the watchpoints that stop the program at the end of this step, and
   // forgets them.
   std::vector<uint32_t> TakeStepEndStops() GRAPHDBG_EXCLUDES(mu_);
-  // Returns the kinds of non-finite values in the hits of this step, and forgets
-  // them.
+  // Returns the kinds of non-finite values in the hits of this step, and
+  // forgets them.
   NonFinite TakeNonFinite(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
 
  private:

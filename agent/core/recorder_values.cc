@@ -154,8 +154,8 @@ void Recorder::FinishDevices(bool waits) {
 }
 
 void Recorder::Take(const DeviceRecords::Result& result) {
-  const Measured measured = {
-      result.statistics, result.grad_scale, {}, {}, 0, std::nullopt};
+  const Measured measured = {result.statistics, result.grad_scale, {}, {}, 0,
+                             std::nullopt};
   if (result.provisional != 0) {
     AppendLater(result.key, measured, result.provisional);
   } else {

@@ -243,8 +243,7 @@ void RecordingControl::CloseStopped() {
 }
 
 void RecordingControl::ReportIfDue() {
-  if (WithFiles() == nullptr ||
-      Clock::now() - reported_at_ < kReportPeriod) {
+  if (WithFiles() == nullptr || Clock::now() - reported_at_ < kReportPeriod) {
     return;
   }
   reported_at_ = Clock::now();

@@ -13,8 +13,8 @@ namespace graphdbg::agent {
 // has no gaps, so that measuring them costs the same for all large tensors.
 // Other tensors, and those of few elements, are taken whole.
 //
-// Must not be moved: the sample points into this object. The tensor must outlive
-// it.
+// Must not be moved: the sample points into this object. The tensor must
+// outlive it.
 class SampledTensor {
  public:
   static constexpr int64_t kBlocks = 64;

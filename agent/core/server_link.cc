@@ -148,9 +148,9 @@ void ServerLink::OnWelcome(const v1::Welcome& welcome) {
                               wire::Has(theirs, wire::kReplicas1),
                               wire::Has(theirs, wire::kOrigins1),
                               wire::Has(theirs, wire::kOverview1)});
-  parts_.recordings->SetOverview(
-      parts_.config->overview && parts_.config->rank < kOverviewRanks &&
-      wire::Has(theirs, wire::kOverview1));
+  parts_.recordings->SetOverview(parts_.config->overview &&
+                                 parts_.config->rank < kOverviewRanks &&
+                                 wire::Has(theirs, wire::kOverview1));
   parts_.gate->SetConnected(true);
   parts_.gate->ReportState(/*always=*/true);
   // Last: it lets the program start.

@@ -45,8 +45,8 @@ uint64_t CapacityOf(uint64_t bytes) {
   return (bytes - runs::kRingHeaderBytes) / runs::kRecordBytes;
 }
 
-// How many records ahead memory is fetched. Writing these takes about as long as
-// fetching, even if the address of the page has to be looked up.
+// How many records ahead memory is fetched. Writing these takes about as long
+// as fetching, even if the address of the page has to be looked up.
 constexpr size_t kPrefetchDistance = 12;
 
 // Has the memory of a record brought into the cache, to be written. Without

@@ -93,8 +93,8 @@ class Ring {
   // Copies the record of `position`, which is below head(). False if it is not
   // committed yet, or was overwritten.
   bool Read(uint64_t position, runs::Record* record) const;
-  // The committed records from `position` on, in place, up to `end`, which is at
-  // most head(), or to the end of the memory. If the ring does not overwrite
+  // The committed records from `position` on, in place, up to `end`, which is
+  // at most head(), or to the end of the memory. If the ring does not overwrite
   // records, they stay as they are until SetTail.
   absl::Span<const runs::Record> Committed(uint64_t position,
                                            uint64_t end) const;

@@ -163,8 +163,7 @@ std::string RequiredParams(const rules::RulePart& part) {
 std::vector<model::RuleSpec> ReadBuiltIn(const std::string& id,
                                          BodyReader& body) {
   const CommonFields fields = ReadCommonFields(body);
-  const std::string name =
-      body.Text("name") ? ReadRuleName(body, "name") : id;
+  const std::string name = body.Text("name") ? ReadRuleName(body, "name") : id;
   const rules::BuiltIn* const rule = FindBuiltIn(id, "rule", body);
   if (rule == nullptr) return {};
   if (rule->in_python()) {

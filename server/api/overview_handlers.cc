@@ -19,9 +19,7 @@ model::OverviewQuery ReadQuery(Arguments& arguments) {
 }
 
 // JSON has neither NaN nor infinities.
-Json Number(float value) {
-  return std::isfinite(value) ? Json(value) : Json();
-}
+Json Number(float value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json Numbers(const auto& values) {
   Json list = Json::array();
@@ -85,9 +83,9 @@ Answer GetOverviewValues(const Services&, const http::Request& request,
   response.headers.Set("Content-Type", "application/octet-stream");
   response.headers.Set("Cache-Control", "no-store");
   response.headers.Set("X-Graphdbg-Dtype", "float32");
-  response.headers.Set("X-Graphdbg-Shape",
-                       std::to_string(matrix.steps.size()) + "," +
-                           std::to_string(matrix.modules));
+  response.headers.Set("X-Graphdbg-Shape", std::to_string(matrix.steps.size()) +
+                                               "," +
+                                               std::to_string(matrix.modules));
   response.headers.Set(
       "X-Graphdbg-Step",
       std::to_string(matrix.steps.empty() ? 0 : matrix.steps.back()));

@@ -225,8 +225,8 @@ jobs::OverviewRole Decode(v1::OverviewRole role) {
 
 AgentReport Decode(const v1::OverviewStep& overview) {
   jobs::OverviewReport report;
-  report.step = {overview.step(),        overview.mode(),
-                 overview.unix_ns(),     overview.duration_ns(),
+  report.step = {overview.step(),         overview.mode(),
+                 overview.unix_ns(),      overview.duration_ns(),
                  overview.measuring_ns(), std::nullopt};
   report.tensors.reserve(static_cast<size_t>(overview.tensors_size()));
   for (const v1::OverviewTensor& from : overview.tensors()) {

@@ -207,11 +207,11 @@ struct ExitReport {
   std::map<std::string, double> metrics;
 };
 
-using AgentReport = std::variant<graph::GraphPatch, RunReport, HitReport,
-                                 TensorChunk, CommandOutcome, WatchpointReport,
-                                 StatisticsReport, ReplicaReport, OriginReport,
-                                 OverviewReport, RecordingReport, LogReport,
-                                 ExitReport>;
+using AgentReport =
+    std::variant<graph::GraphPatch, RunReport, HitReport, TensorChunk,
+                 CommandOutcome, WatchpointReport, StatisticsReport,
+                 ReplicaReport, OriginReport, OverviewReport, RecordingReport,
+                 LogReport, ExitReport>;
 
 // --- To the agent ---------------------------------------------------------
 

@@ -123,9 +123,8 @@ void OverviewTable::Add(model::OverviewStep step,
 }
 
 void OverviewTable::MakeRoom() {
-  const size_t most =
-      std::clamp(kMaxCells / std::max<size_t>(modules_.size(), 1), size_t{10},
-                 kMaxSteps);
+  const size_t most = std::clamp(
+      kMaxCells / std::max<size_t>(modules_.size(), 1), size_t{10}, kMaxSteps);
   while (columns_.size() > most) columns_.pop_front();
 }
 
@@ -167,8 +166,8 @@ absl::StatusOr<std::vector<model::OverviewPoint>> OverviewTable::PointsOf(
   const auto place = places_.find(module);
   if (place == places_.end()) {
     return Error(absl::StatusCode::kNotFound, "unknown_module",
-                 absl::StrCat("the overview of rank ", rank,
-                              " has no module '", std::string(module), "'"));
+                 absl::StrCat("the overview of rank ", rank, " has no module '",
+                              std::string(module), "'"));
   }
   std::vector<model::OverviewPoint> points;
   for (const Column& column : columns_) {

@@ -19,8 +19,8 @@
 
 namespace graphdbg::jobs {
 
-// Keeps the newest steps, as many as fit: 1,000, or fewer for very many modules.
-// Not thread-safe.
+// Keeps the newest steps, as many as fit: 1,000, or fewer for very many
+// modules. Not thread-safe.
 class OverviewTable {
  public:
   static constexpr size_t kMaxSteps = 1'000;

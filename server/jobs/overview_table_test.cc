@@ -37,12 +37,13 @@ TEST(OverviewTableTest, ModulesAreThoseOfAllTheirTensors) {
   OverviewTable table;
   OverviewTensor weight = Tensor(OverviewRole::kWeight, 1);
   weight.change = 0.25F;
-  table.Add(Step(1), {{"backward/b/detach", Tensor(OverviewRole::kGradient, 3)},
-                      {"backward/b/detach_1", Tensor(OverviewRole::kGradient, 4)},
-                      {"forward/a/0/addmm", Tensor(OverviewRole::kActivation, 2)},
-                      {"forward/b/relu", Tensor(OverviewRole::kActivation, 1)},
-                      {"forward/b/weight", weight},
-                      {"forward/nll_loss", Tensor(OverviewRole::kLoss, 9)}});
+  table.Add(Step(1),
+            {{"backward/b/detach", Tensor(OverviewRole::kGradient, 3)},
+             {"backward/b/detach_1", Tensor(OverviewRole::kGradient, 4)},
+             {"forward/a/0/addmm", Tensor(OverviewRole::kActivation, 2)},
+             {"forward/b/relu", Tensor(OverviewRole::kActivation, 1)},
+             {"forward/b/weight", weight},
+             {"forward/nll_loss", Tensor(OverviewRole::kLoss, 9)}});
   // In the order in which their results are computed.
   const model::OverviewSummary summary = table.Summary({});
   EXPECT_THAT(summary.modules, ElementsAre("a/0", "b"));
@@ -80,7 +81,8 @@ TEST(OverviewTableTest, LaterStepsAreAskedForAlone) {
 TEST(OverviewTableTest, ModulesThatAppearLaterHaveNoEarlierValues) {
   OverviewTable table;
   table.Add(Step(1), Module(1));
-  table.Add(Step(2), {{"forward/b/relu", Tensor(OverviewRole::kActivation, 7)}});
+  table.Add(Step(2),
+            {{"forward/b/relu", Tensor(OverviewRole::kActivation, 7)}});
   const model::OverviewMatrix matrix = table.Matrix(Measure::kActivation, {});
   EXPECT_EQ(matrix.modules, 2U);
   EXPECT_THAT(matrix.values, ElementsAre(1, IsNan(), IsNan(), 7));

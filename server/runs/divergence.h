@@ -1,6 +1,6 @@
-// Finds where two recorded runs, or two ranks of one, diverge: the first op whose
-// statistics, or digests, differ. agent/python/graphdbg/runs/divergence.py
-// finds the same.
+// Finds where two recorded runs, or two ranks of one, diverge: the first op
+// whose statistics, or digests, differ.
+// agent/python/graphdbg/runs/divergence.py finds the same.
 //
 // Executions are matched by step, mode, pass, iteration and the tensor's name,
 // or what node_alignment.h takes for the same; several of the same tensor

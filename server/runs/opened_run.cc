@@ -258,12 +258,12 @@ class OpenedRun::View final : public jobs::Job {
   jobs::Task<model::OverviewMatrix> OverviewValues(
       model::OverviewQuery query, model::OverviewMeasure measure) override {
     using Result = absl::StatusOr<model::OverviewMatrix>;
-    return run_->OnStrand<Result>([query,
-                                   measure](RunSource& source) -> Result {
-      ASSIGN_OR_RETURN(const jobs::OverviewTable* const table,
-                       source.Overview(query.rank));
-      return table->Matrix(measure, query.after);
-    });
+    return run_->OnStrand<Result>(
+        [query, measure](RunSource& source) -> Result {
+          ASSIGN_OR_RETURN(const jobs::OverviewTable* const table,
+                           source.Overview(query.rank));
+          return table->Matrix(measure, query.after);
+        });
   }
   jobs::Task<std::vector<model::OverviewPoint>> OverviewOf(
       uint32_t rank, std::string module) override {

@@ -10,8 +10,8 @@
 
 namespace graphdbg::recorded {
 
-// Steps, both inclusive. Step 0, to which holes and values from before the first
-// step belong, counts as step 1.
+// Steps, both inclusive. Step 0, to which holes and values from before the
+// first step belong, counts as step 1.
 struct PackedSteps {
   uint64_t first = 0;
   uint64_t last = 0;

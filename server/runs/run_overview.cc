@@ -83,7 +83,8 @@ const OverviewTable& RunOverview::Update(RankData& rank,
   }
   const size_t begin = rank.index().LowerBound(next_);
   // The last step may not have ended.
-  const size_t end = entries.size() - (rank.alive() && !entries.empty() ? 1 : 0);
+  const size_t end =
+      entries.size() - (rank.alive() && !entries.empty() ? 1 : 0);
   if (begin >= end) return table_;
   roles_ = ReadRoles(rank);
   for (size_t i = begin; i < end; ++i) {
@@ -123,8 +124,7 @@ void RunOverview::AddStep(const RankData& rank, const graph::GraphStore& graph,
       const auto [place, is_new] =
           places.try_emplace(KeyOf(record), tensors.size());
       if (is_new) tensors.push_back({graph.node(node).name, {}});
-      tensors[place->second].tensor =
-          TensorOf(record.statistics, role->second);
+      tensors[place->second].tensor = TensorOf(record.statistics, role->second);
     } else if (record.known_kind() == runs::Kind::kChange) {
       const auto place = places.find(KeyOf(record));
       if (place == places.end()) continue;

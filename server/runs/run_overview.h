@@ -13,8 +13,8 @@
 
 namespace graphdbg::recorded {
 
-// Of a run with more steps than the table keeps, every second, fourth, … step is
-// shown, so that the whole run is. Not thread-safe.
+// Of a run with more steps than the table keeps, every second, fourth, … step
+// is shown, so that the whole run is. Not thread-safe.
 class RunOverview {
  public:
   // Adds what was recorded since the last call. Of collections, the predefined
