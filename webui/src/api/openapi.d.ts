@@ -393,6 +393,71 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Returns the modules and steps of the overview.
+         * @description The overview has what the tensors at the borders of modules were like
+         *     over the steps: the newest 1,000, fewer for very many modules. A live job
+         *     measures a part of each large tensor, and leaves out steps that would
+         *     take more than 1 % of its time. The first 8 ranks have an overview,
+         *     unless GRAPHDBG_OVERVIEW=0. Of a recorded run with more steps, every
+         *     second, fourth, … step is returned.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/overview/module": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Returns all measures and the distribution of a module by step. */
+        get: operations["getOverviewModule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/overview/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Returns one measure of all modules over the steps. */
+        get: operations["getOverviewValues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/recording": {
         parameters: {
             query?: never;
@@ -2100,6 +2165,48 @@ export interface components {
             shape: components["schemas"]["Shape"];
             slot: number;
         };
+        Overview: {
+            /** @description The paths of the modules, such as `encoder/0`. */
+            modules: string[];
+            rank: number;
+            /** @description The ranks that have an overview. */
+            ranks: number[];
+            steps: {
+                /** @description With stops within the step. */
+                duration_ms: number;
+                has_loss: boolean;
+                /** @description null also if it is not finite. */
+                loss: number | null;
+                /** @description The part of it that graphdbg took, estimated. */
+                measuring_ms: number;
+                /** @enum {string} */
+                mode: "train" | "eval" | "predict" | "unknown";
+                step: number;
+                /** @description When the step began, in ns since 1970. */
+                time: number;
+            }[];
+        };
+        OverviewModule: {
+            module: string;
+            points: {
+                activation: number | null;
+                deviation: number | null;
+                gradient: number | null;
+                max: number | null;
+                mean: number | null;
+                min: number | null;
+                non_finite: number | null;
+                /**
+                 * @description 0.05, 0.25, 0.5, 0.75 and 0.95, of 256 elements of the module's
+                 *     result.
+                 */
+                quantiles: (number | null)[] | null;
+                step: number;
+                update: number | null;
+                zeros: number | null;
+            }[];
+            rank: number;
+        };
         Params: {
             [key: string]: components["schemas"]["Number"] | boolean | string;
         };
@@ -2470,6 +2577,8 @@ export interface components {
         };
     };
     parameters: {
+        /** @description Only steps behind this one. */
+        after: number;
         /** @description The `next_cursor` of the previous page. */
         cursor: string;
         /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
@@ -3118,6 +3227,100 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: {
+                /** @description Only steps behind this one. */
+                after?: components["parameters"]["after"];
+                rank?: components["parameters"]["rank"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The modules in order of execution, and the steps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOverviewModule: {
+        parameters: {
+            query?: {
+                /** @description As the overview lists it. */
+                module?: string;
+                rank?: components["parameters"]["rank"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps, ascending. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewModule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOverviewValues: {
+        parameters: {
+            query: {
+                /** @description Only steps behind this one. */
+                after?: components["parameters"]["after"];
+                /**
+                 * @description `activation`: mean absolute value of the module's results; `zeros`:
+                 *     share of zeros in them; `non_finite`: NaNs and infinities in
+                 *     results, gradients and parameters; `gradient`: L2 norm of the
+                 *     gradients of its parameters; `update`: ||now - before|| / ||before||
+                 *     of its parameters.
+                 */
+                measure: "activation" | "zeros" | "non_finite" | "gradient" | "update";
+                rank?: components["parameters"]["rank"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description float32, little-endian, by step, then module; NaN: not measured. */
+            200: {
+                headers: {
+                    "X-Graphdbg-Dtype"?: string;
+                    /** @description Steps and modules. */
+                    "X-Graphdbg-Shape"?: string;
+                    /** @description The last step; 0 if there is none. */
+                    "X-Graphdbg-Step"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -2,6 +2,7 @@
 
 import { lazy, Suspense, useEffect } from 'react';
 import { goToNextHit } from '../state/hits';
+import { toggleOverview } from '../state/overview_route';
 import { useRouter } from '../state/router';
 import { showOverlay, useUi } from '../state/ui';
 
@@ -33,6 +34,10 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
   // The tree handles letters itself, to find rows by their labels.
   if (inJob && key === 'n') {
     goToNextHit(event.shiftKey ? -1 : 1);
+    return true;
+  }
+  if (inJob && key === 'o' && !event.shiftKey) {
+    toggleOverview();
     return true;
   }
   return false;
