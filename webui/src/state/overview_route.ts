@@ -29,7 +29,8 @@ export function chooseView(view: OverviewView): void {
 
 export function showOverview(shown: boolean): void {
   if (shown) beginMeasure('graphdbg:overview');
-  patchRoute({ overview: shown ? last : null }, 'push');
+  // The graphs of a comparison would cover it.
+  patchRoute(shown ? { overview: last, beside: false } : { overview: null }, 'push');
 }
 
 export function toggleOverview(): void {

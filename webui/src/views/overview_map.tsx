@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { NOT_FINITE } from '../overview/matrix';
 import type { Row } from '../overview/rows';
-import { columnAt, panSpan, pixelsPerColumn, wholeSpan, zoomSpan, type Frame, type Span } from '../overview/span';
+import { columnAt, panSpan, pixelsPerColumn, placeOf, revealColumn, wholeSpan, zoomSpan, type Frame, type Span } from '../overview/span';
 import { goToModule } from '../state/overview_store';
 import { useElementSize } from '../widgets/use_size';
 import * as words from '../words/overview';
@@ -63,10 +63,10 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
   const theme = useTheme(scroller);
   const [top, setTop] = useState(0);
   const [said, setSaid] = useState('');
-  const { rows, names, levels, data } = shown;
+  const { rows, labels, levels, data } = shown;
   const columns = data.steps.length;
   const rowHeight = fitted ? Math.min(ROW_PX, Math.max(LEAST_PX, size.height / rows.length)) : ROW_PX;
-  const painter = useMemo(() => (theme === null ? null : new OverviewPainter({ rows, names, levels }, theme)), [rows, names, levels, theme]);
+  const painter = useMemo(() => (theme === null ? null : new OverviewPainter({ rows, labels, levels }, theme)), [rows, labels, levels, theme]);
 
   useLayoutEffect(() => {
     const element = canvas.current;
@@ -128,6 +128,8 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
     const y = next.row * rowHeight;
     if (element !== null && y < element.scrollTop) element.scrollTop = y;
     else if (element !== null && y + rowHeight > element.scrollTop + size.height) element.scrollTop = y + rowHeight - size.height;
+    const x = placeOf(next.column + 0.5, revealColumn(span, next.column, columns), frame);
+    hover(next, x, y + rowHeight - (element?.scrollTop ?? 0) + (element?.offsetTop ?? 0));
     const row = rows[next.row];
     if (row !== undefined) setSaid(`${rowName(row)}, ${words.step(data.steps[next.column]?.step ?? 0)}: ${cellText(shown, row, next.column)}`);
   };
@@ -173,6 +175,7 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
         tabIndex={0}
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}
         onKeyDown={onKey}
+        onBlur={() => hover(null)}
         onPointerDown={(event) => {
           if (event.button !== 0 || event.clientX > event.currentTarget.getBoundingClientRect().left + event.currentTarget.clientWidth) return;
           event.currentTarget.setPointerCapture(event.pointerId);

@@ -5,7 +5,6 @@ import { blockOf, paintLevels, reduceColumns, type Levels } from '../overview/pi
 import { coloursOf, parseRgb, type Rgb } from '../overview/ramp';
 import type { Row } from '../overview/rows';
 import { pixelsPerColumn, placeOf, type Frame, type Span } from '../overview/span';
-import { visible } from '../base/visible';
 import type { Cell } from './overview_hover';
 
 export interface OverviewTheme {
@@ -38,7 +37,7 @@ export function readTheme(element: Element): OverviewTheme {
 
 export interface Picture {
   rows: readonly Row[];
-  names: readonly string[];
+  labels: readonly string[];
   levels: Levels;
 }
 
@@ -209,7 +208,7 @@ export class OverviewPainter {
   private drawLabel(context: CanvasRenderingContext2D, place: Place, row: number, y: number): void {
     const { theme } = this;
     const { depth, folded, path } = this.picture.rows[row] as Row;
-    const name = this.picture.names[row] ?? '';
+    const label = this.picture.labels[row] ?? '';
     const left = 6 + depth * INDENT_PX;
     const isSelected = place.selected !== null && place.selected === path;
     context.fillStyle = isSelected ? theme.select : folded === null ? theme.text : theme.muted;
@@ -222,7 +221,7 @@ export class OverviewPainter {
     }
     context.font = `${folded === null ? 400 : 600} 11px ${theme.font}`;
     const room = Math.floor((place.frame.left - left - INDENT_PX - 4) / CHARACTER_PX);
-    context.fillText(shorten(visible(name), Math.max(3, room)), left + INDENT_PX, y + 0.5);
+    context.fillText(shorten(label, Math.max(3, room)), left + INDENT_PX, y + 0.5);
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { LayoutGrid } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { afterPaint, endMeasure, measureToPaint, OVERVIEW_PAINT } from '../base/timing';
+import { endMeasure, measureToPaint, OVERVIEW_PAINT } from '../base/timing';
 import { isRun } from '../base/run_id';
 import { isLogarithmic } from '../overview/measures';
 import { ModuleTree, type Row } from '../overview/rows';
@@ -73,15 +73,15 @@ function useSpan({ steps, dropped }: OverviewData) {
   return { span, change, columns };
 }
 
-function useTiming(shown: Shown | null): void {
+function useTiming(shown: Shown | null, view: OverviewView): void {
   const received = shown?.data.received_at;
+  const isShown = view === 'time' || shown?.data.measure === view;
   useEffect(() => {
-    if (received === undefined) return;
-    endMeasure('graphdbg:overview');
-    measureToPaint(OVERVIEW_PAINT, received);
+    if (received !== undefined) measureToPaint(OVERVIEW_PAINT, received);
   }, [received]);
-  const measure = shown?.data.measure;
-  useEffect(() => afterPaint(() => endMeasure('graphdbg:overview')), [measure]);
+  useEffect(() => {
+    if (received !== undefined && isShown) endMeasure('graphdbg:overview');
+  }, [received, isShown, view]);
 }
 
 export function OverviewPanel() {
@@ -96,7 +96,7 @@ export function OverviewPanel() {
   const tree = useMemo(() => new ModuleTree(modules ?? []), [modules]);
   const shown = useShown(data, tree);
   const reason = useReason(data, rank);
-  useTiming(shown);
+  useTiming(shown, view);
   useEffect(() => () => hover(null), []);
   if (shown === null && problem === null) return <Notice title={words.loadingOverview} busy />;
   if (shown === null || shown.data.steps.length === 0 || problem?.code === 'not_found') {

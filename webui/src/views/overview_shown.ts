@@ -1,6 +1,7 @@
 // The rows of the overview with the values that they show.
 
 import { useMemo } from 'react';
+import { visible } from '../base/visible';
 import { combine, rangeOf, writeLevels, type Range } from '../overview/matrix';
 import { COMBINATIONS } from '../overview/measures';
 import type { Levels } from '../overview/pixels';
@@ -17,14 +18,15 @@ export const firstOpen = (tree: ModuleTree): ReadonlySet<string> => tree.firstOp
 export interface Shown {
   data: OverviewData;
   rows: readonly Row[];
-  names: readonly string[];
+  // By row: its label, as it is drawn.
+  labels: readonly string[];
   levels: Levels;
   range: Range;
 }
 
-function nameOf({ path, label, key }: Row): string {
+function labelOf({ path, label, key }: Row): string {
   if (path === '' && key === '') return words.outside;
-  return label === '' ? words.ownValues : label;
+  return label === '' ? words.ownValues : visible(label);
 }
 
 export function useShown(data: OverviewData | null, tree: ModuleTree): Shown | null {
@@ -42,12 +44,14 @@ export function useShown(data: OverviewData | null, tree: ModuleTree): Shown | n
       const bad = combine(data.bad, members, 'sum');
       writeLevels(values, bad, range, levels.subarray(row * columns, (row + 1) * columns));
     });
-    return { data, rows, names: rows.map(nameOf), levels: { rows: rows.length, columns, levels }, range };
+    return { data, rows, labels: rows.map(labelOf), levels: { rows: rows.length, columns, levels }, range };
   }, [data, rows, range]);
 }
 
-export const rowName = ({ path, label, key }: Row): string =>
-  path === '' && key === '' ? words.outside : label === '' ? `${path} ${words.ownValues}` : path;
+export function rowName({ path, label, key }: Row): string {
+  if (path === '' && key === '') return words.outside;
+  return label === '' ? `${visible(path)} ${words.ownValues}` : visible(path);
+}
 
 // The value of a cell as text, such as "0.25, mean of 4 modules, 3 NaN/Inf".
 export function cellText({ data }: Shown, row: Row, column: number): string {

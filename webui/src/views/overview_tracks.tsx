@@ -95,7 +95,6 @@ export const LossTrack = memo(function LossTrack({ steps, span, frame, onSpan }:
   return (
     <div
       className="overview-loss"
-      title={words.lossKeys}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);

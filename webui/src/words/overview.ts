@@ -5,7 +5,6 @@ import { formatCount, formatNumber } from '../base/format';
 
 export const modulesOverSteps = 'Modules over steps';
 export const loadingOverview = 'Loading the overview';
-export const overviewNotLoaded = 'Could not load the overview';
 
 // What is shown.
 export const shown = 'What the overview shows';
@@ -65,7 +64,6 @@ export const noLoss = 'no loss found';
 export const lossCurve = (known: string) => `Loss: ${known}`;
 export const lossFrom = (first: string, last: string, bad: number) =>
   `from ${first} to ${last}${bad > 0 ? `, not finite in ${formatCount(bad)} ${bad === 1 ? 'step' : 'steps'}` : ''}`;
-export const lossKeys = 'Drag to zoom to steps.';
 export const lossNotFinite = 'loss is NaN or infinite';
 export const lossIs = (value: number) => `loss ${formatNumber(value, 4)}`;
 export const hits = (count: number) => `${formatCount(count)} ${count === 1 ? 'hit' : 'hits'}`;
