@@ -16,29 +16,29 @@ export const FIRST_LEVEL = 1;
 export const LAST_LEVEL = 254;
 export const NOT_FINITE = 255;
 
-// One value by step of what is measured of the members; NaN where nothing is.
-export function combine({ modules, steps, values }: Matrix, members: readonly number[], how: Combination): Float32Array {
-  const result = new Float32Array(steps).fill(NaN);
-  if (members.length === 1) {
-    const [only = 0] = members;
-    for (let step = 0; step < steps; step += 1) result[step] = values[step * modules + only] as number;
-    return result;
+// What is measured of the members in a step; NaN if nothing is.
+export function combineAt({ modules, values }: Matrix, members: readonly number[], how: Combination, step: number): number {
+  const row = step * modules;
+  if (members.length === 1) return values[row + (members[0] as number)] ?? NaN;
+  let [sum, squares, largest, count] = [0, 0, -Infinity, 0];
+  for (const member of members) {
+    const value = values[row + member] as number;
+    if (value !== value) continue;
+    count += 1;
+    sum += value;
+    squares += value * value;
+    if (value > largest) largest = value;
   }
-  for (let step = 0; step < steps; step += 1) {
-    let [sum, squares, largest, count] = [0, 0, -Infinity, 0];
-    for (const member of members) {
-      const value = values[step * modules + member] as number;
-      if (value !== value) continue;
-      count += 1;
-      sum += value;
-      squares += value * value;
-      if (value > largest) largest = value;
-    }
-    if (count === 0) continue;
-    if (how === 'mean') result[step] = sum / count;
-    else if (how === 'norm') result[step] = Math.sqrt(squares);
-    else result[step] = how === 'sum' ? sum : largest;
-  }
+  if (count === 0) return NaN;
+  if (how === 'mean') return sum / count;
+  if (how === 'norm') return Math.sqrt(squares);
+  return how === 'sum' ? sum : largest;
+}
+
+// The same for each step.
+export function combine(matrix: Matrix, members: readonly number[], how: Combination): Float32Array {
+  const result = new Float32Array(matrix.steps);
+  for (let step = 0; step < result.length; step += 1) result[step] = combineAt(matrix, members, how, step);
   return result;
 }
 

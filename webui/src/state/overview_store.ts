@@ -9,7 +9,6 @@ import { isRun } from '../base/run_id';
 import { NONE } from '../index/graph_index';
 import type { Measure } from '../overview/measures';
 import { append, assemble, type OverviewData } from './overview_data';
-import { hasEnded } from './job';
 import { useJob } from './job_store';
 import { useRun } from './run_store';
 import { patchRoute } from './router';
@@ -89,7 +88,6 @@ const follower = new OverviewFollower();
 export function useFollowOverview(job: string, rank: number, measure: Measure): void {
   useEffect(() => follower.open(job, rank, measure), [job, rank, measure]);
   const recording = useRun(({ run }) => run !== null && run.ended === null);
-  const ended = useJob(({ model }) => hasEnded(model.info) || model.info?.state === 'lost');
   const state = useJob(({ model }) => model.info?.state);
   const step = useJob(({ model }) => model.info?.step ?? 0);
   const live = isRun(job) ? recording : state === 'running';
@@ -104,7 +102,7 @@ export function useFollowOverview(job: string, rank: number, measure: Measure): 
     // The job reports a step a little after it has ended.
     const timer = setTimeout(() => void follower.refresh(), POLL_MS);
     return () => clearTimeout(timer);
-  }, [job, live, ended, state, step]);
+  }, [job, live, state, step]);
   useEffect(() => {
     const refresh = () => void follower.refresh();
     document.addEventListener('visibilitychange', refresh);

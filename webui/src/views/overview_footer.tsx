@@ -2,6 +2,8 @@
 
 import { formatNumber } from '../base/format';
 import { measuringShare, strideOf } from '../overview/steps';
+import { describe } from '../state/describe';
+import { useOverview } from '../state/overview_store';
 import * as words from '../words/overview';
 import type { Shown } from './overview_shown';
 
@@ -58,7 +60,8 @@ export function OverviewFooter({ shown, time }: { shown: Shown; time: boolean })
     ...(stride > 1 ? [words.everyStep(stride)] : []),
     ...(share === null ? [] : [words.measuringTime(share)]),
   ];
-  const text = facts.join(' · ');
+  const problem = useOverview((state) => state.problem);
+  const text = problem === null ? facts.join(' · ') : describe(problem);
   return (
     <footer className="overview-footer">
       {time ? <TimeLegend /> : <Legend shown={shown} />}

@@ -186,11 +186,15 @@ function Overview({ shown, tree, view }: { shown: Shown; tree: ModuleTree; view:
         {opened !== undefined && view !== 'time' && (
           <OverviewDetail row={opened} shown={shown} span={span} frame={place} onClose={() => setDetail(null)} />
         )}
-        <StepLine shown={shown} span={span} frame={place} />
-        <HoverLine span={span} frame={place} />
+        {(view === 'time' || !table) && (
+          <>
+            <StepLine shown={shown} span={span} frame={place} />
+            <HoverLine span={span} frame={place} />
+          </>
+        )}
       </div>
       <OverviewFooter shown={shown} time={view === 'time'} />
-      <OverviewTip shown={shown} span={span} time={view === 'time'} logarithmic={isLogarithmic(shown.data.measure)} width={size.width} />
+      <OverviewTip shown={shown} span={span} time={view === 'time'} logarithmic={isLogarithmic(shown.data.measure)} size={size} />
     </section>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useMemo } from 'react';
 import { visible } from '../base/visible';
-import { combine, rangeOf, writeLevels, type Range } from '../overview/matrix';
+import { combine, combineAt, rangeOf, writeLevels, type Range } from '../overview/matrix';
 import { COMBINATIONS } from '../overview/measures';
 import type { Levels } from '../overview/pixels';
 import type { ModuleTree, Row } from '../overview/rows';
@@ -56,9 +56,9 @@ export function rowName({ path, label, key }: Row): string {
 // The value of a cell as text, such as "0.25, mean of 4 modules, 3 NaN/Inf".
 export function cellText({ data }: Shown, row: Row, column: number): string {
   const how = COMBINATIONS[data.measure];
-  const parts = [words.formatMeasure(data.measure, combine(data.values, row.members, how)[column] ?? NaN)];
+  const parts = [words.formatMeasure(data.measure, combineAt(data.values, row.members, how, column))];
   if (row.members.length > 1) parts.push(words.combined[how](row.members.length));
-  const bad = combine(data.bad, row.members, 'sum')[column] ?? 0;
+  const bad = combineAt(data.bad, row.members, 'sum', column);
   if (bad > 0 && data.measure !== 'non_finite') parts.push(words.badValues(bad));
   return parts.join(', ');
 }

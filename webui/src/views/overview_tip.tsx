@@ -9,6 +9,7 @@ import { extent, linearPlace, linePath } from '../overview/curves';
 import { placeOf, type Frame, type Span } from '../overview/span';
 import { columnOf } from '../overview/steps';
 import { useJob } from '../state/job_store';
+import type { Size } from '../widgets/use_size';
 import * as words from '../words/overview';
 import { useJobContext } from './job_context';
 import { useHovered } from './overview_hover';
@@ -61,14 +62,15 @@ interface Props {
   span: Span;
   time: boolean;
   logarithmic: boolean;
-  // Of the panel, in pixels.
-  width: number;
+  // Of the panel.
+  size: Size;
 }
 
-const BOX = { width: 214, gap: 14 };
+// The height is the largest one.
+const BOX = { width: 214, height: 130, gap: 14 };
 const HEAD_PX = 32;
 
-export function OverviewTip({ shown, span, time, logarithmic, width }: Props) {
+export function OverviewTip({ shown, span, time, logarithmic, size }: Props) {
   const { cell, x, y } = useHovered();
   const hits = useHitColumns(shown.data.steps);
   if (cell === null) return null;
@@ -83,9 +85,11 @@ export function OverviewTip({ shown, span, time, logarithmic, width }: Props) {
     const count = hits.get(cell.column) ?? 0;
     if (count > 0) facts.push(words.hits(count));
   }
-  const left = x + BOX.gap + BOX.width > width ? x - BOX.gap - BOX.width : x + BOX.gap;
+  const left = x + BOX.gap + BOX.width > size.width ? x - BOX.gap - BOX.width : x + BOX.gap;
+  const below = y + HEAD_PX + BOX.gap;
+  const place = below + BOX.height > size.height ? { bottom: size.height - y - HEAD_PX + BOX.gap } : { top: below };
   return (
-    <div className="overview-tip" style={{ left: Math.max(2, left), top: y + HEAD_PX + BOX.gap }} aria-hidden>
+    <div className="overview-tip" style={{ left: Math.max(2, left), ...place }} aria-hidden>
       {row !== undefined && <b className="mono">{rowName(row)}</b>}
       {row !== undefined && step !== undefined && <span className="overview-tip-value">{cellText(shown, row, cell.column)}</span>}
       {step !== undefined && time && (

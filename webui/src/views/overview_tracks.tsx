@@ -182,11 +182,11 @@ export const TimeTrack = memo(function TimeTrack({ steps, span, frame }: Props) 
       id={OVERVIEW_BODY}
       className="overview-time"
       onPointerMove={(event) => {
-        const { left } = event.currentTarget.getBoundingClientRect();
+        const { left, top } = event.currentTarget.getBoundingClientRect();
         const x = event.clientX - left;
         const column = Math.min(steps.length - 1, Math.floor(columnAt(x, span, frame)));
         if (x < frame.left) hover(null);
-        else hover({ row: -1, column }, x, event.nativeEvent.offsetY + event.currentTarget.offsetTop);
+        else hover({ row: -1, column }, x, event.clientY - top + event.currentTarget.offsetTop);
       }}
       onPointerLeave={() => hover(null)}
     >
