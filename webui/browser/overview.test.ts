@@ -63,6 +63,9 @@ describe('the overview of a recorded run', () => {
     await map().focus();
     for (const key of ['Home', 'ArrowDown', 'ArrowDown', ' ']) await page.keyboard.press(key);
     await expect.poll(rows).toBe(7);
+    // The cursor stays on the group.
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => said().textContent()).toMatch(/^blocks, step 2: /);
     // The label of the first block.
     await map().click({ position: { x: 30, y: 16 * 3 + 8 } });
     await expect.poll(rows).toBe(12);

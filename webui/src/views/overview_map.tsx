@@ -68,6 +68,8 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
   const rowHeight = fitted ? Math.min(ROW_PX, Math.max(LEAST_PX, size.height / rows.length)) : ROW_PX;
   const painter = useMemo(() => (theme === null ? null : new OverviewPainter({ rows, labels, levels }, theme)), [rows, labels, levels, theme]);
 
+  const summary = useMemo(() => summarise(shown), [shown]);
+
   useLayoutEffect(() => {
     const element = canvas.current;
     const context = element?.getContext('2d');
@@ -209,7 +211,7 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
         }}
         onPointerLeave={() => hover(null)}
       >
-        <canvas ref={canvas} role="img" aria-label={summarise(shown)} />
+        <canvas ref={canvas} role="img" aria-label={summary} />
         <div className="overview-space" style={{ height: Math.max(0, rows.length * rowHeight - size.height) }} />
       </div>
       <p className="visually-hidden" role="status">

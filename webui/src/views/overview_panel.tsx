@@ -88,7 +88,8 @@ export function OverviewPanel() {
   const { id } = useJobContext();
   const rank = useSelectedRank();
   const view = useOverviewView();
-  const measure = view === 'time' ? 'activation' : view;
+  const loaded = useOverview((state) => state.data?.measure);
+  const measure = view === 'time' ? (loaded ?? 'activation') : view;
   useFollowOverview(id, rank, measure);
   const data = useOverview((state) => (state.job === id && state.rank === rank ? state.data : null));
   const problem = useOverview((state) => state.problem);
@@ -120,6 +121,14 @@ function Overview({ shown, tree, view }: { shown: Shown; tree: ModuleTree; view:
   const [fitted, setFitted] = useState(false);
   const [table, setTable] = useState(false);
   const [detail, setDetail] = useState<string | null>(null);
+  const { rows } = shown;
+  const { dropped } = shown.data;
+  const droppedBefore = useRef(dropped);
+  useEffect(() => {
+    const by = dropped - droppedBefore.current;
+    droppedBefore.current = dropped;
+    if (by !== 0) setCursor((now) => (now !== null && by > 0 && now.column >= by ? { ...now, column: now.column - by } : null));
+  }, [dropped]);
 
   // Shows the distribution of a row, or hides it.
   const toggleDetail = useCallback((row: Row) => setDetail((now) => (now === row.key ? null : row.key)), []);
@@ -130,9 +139,11 @@ function Overview({ shown, tree, view }: { shown: Shown; tree: ModuleTree; view:
       if (row.folded) open.add(row.path);
       else open.delete(row.path);
       setOpenGroups(open);
-      setCursor(null);
+      // The rows up to this one stay where they are.
+      const place = rows.indexOf(row);
+      setCursor((now) => (now !== null && now.row <= place ? now : null));
     },
-    [tree],
+    [tree, rows],
   );
   const moveTo = useCallback(
     (cell: Cell) => {
@@ -143,15 +154,15 @@ function Overview({ shown, tree, view }: { shown: Shown; tree: ModuleTree; view:
   );
 
   const zoom = (factor: number) => change((now) => zoomSpan(now, factor, (now.from + now.to) / 2, columns));
-  const opened = shown.rows.find(({ key }) => key === detail);
+  const opened = rows.find(({ key }) => key === detail);
   const selected = route?.node?.replace(/^(forward|backward|Default)\//, '') ?? null;
   return (
     <section className="overview" aria-label={title} ref={frame}>
       <OverviewHead
         view={view}
         whole={isWhole(span, columns)}
-        foldable={shown.rows.some(({ folded }) => folded !== null)}
-        anyFolded={shown.rows.some(({ folded }) => folded === true)}
+        foldable={rows.some(({ folded }) => folded !== null)}
+        anyFolded={rows.some(({ folded }) => folded === true)}
         fitted={fitted}
         table={table}
         onZoom={zoom}
