@@ -16,29 +16,46 @@ export const FIRST_LEVEL = 1;
 export const LAST_LEVEL = 254;
 export const NOT_FINITE = 255;
 
-// What is measured of the members in a step; NaN if nothing is.
-export function combineAt({ modules, values }: Matrix, members: readonly number[], how: Combination, step: number): number {
-  const row = step * modules;
-  if (members.length === 1) return values[row + (members[0] as number)] ?? NaN;
-  let [sum, squares, largest, count] = [0, 0, -Infinity, 0];
-  for (const member of members) {
-    const value = values[row + member] as number;
-    if (value !== value) continue;
-    count += 1;
-    sum += value;
-    squares += value * value;
-    if (value > largest) largest = value;
+// The same matrix by module, then step, which is the order in which rows are read.
+export function byModule({ modules, steps, values }: Matrix): Float32Array {
+  const result = new Float32Array(values.length);
+  // In blocks that fit in the processor's cache.
+  for (let first = 0; first < modules; first += BLOCK) {
+    const end = Math.min(modules, first + BLOCK);
+    for (let step = 0; step < steps; step += 1) {
+      for (let module = first; module < end; module += 1) result[module * steps + step] = values[step * modules + module] as number;
+    }
   }
-  if (count === 0) return NaN;
-  if (how === 'mean') return sum / count;
-  if (how === 'norm') return Math.sqrt(squares);
-  return how === 'sum' ? sum : largest;
+  return result;
 }
 
-// The same for each step.
-export function combine(matrix: Matrix, members: readonly number[], how: Combination): Float32Array {
-  const result = new Float32Array(matrix.steps);
-  for (let step = 0; step < result.length; step += 1) result[step] = combineAt(matrix, members, how, step);
+const BLOCK = 16;
+
+// One value by step of what is measured of the members; NaN where nothing is. `columns` is a matrix
+// by module, then step.
+export function combine(columns: Float32Array, steps: number, members: readonly number[], how: Combination): Float32Array {
+  const of = (member: number) => columns.subarray(member * steps, (member + 1) * steps);
+  if (members.length === 1) return of(members[0] as number);
+  const sums = new Float64Array(steps).fill(how === 'largest' ? -Infinity : 0);
+  const counts = new Uint32Array(steps);
+  for (const member of members) {
+    const values = of(member);
+    for (let step = 0; step < steps; step += 1) {
+      const value = values[step] as number;
+      if (value !== value) continue;
+      counts[step] = (counts[step] as number) + 1;
+      const before = sums[step] as number;
+      if (how === 'largest') sums[step] = value > before ? value : before;
+      else sums[step] = before + (how === 'norm' ? value * value : value);
+    }
+  }
+  const result = new Float32Array(steps);
+  for (let step = 0; step < steps; step += 1) {
+    const [sum, count] = [sums[step] as number, counts[step] as number];
+    if (count === 0) result[step] = NaN;
+    else if (how === 'norm') result[step] = Math.sqrt(sum);
+    else result[step] = how === 'mean' ? sum / count : sum;
+  }
   return result;
 }
 
@@ -76,16 +93,23 @@ export function rangeOf(measure: Measure, values: Float32Array): Range {
   return { logarithmic: true, low, high: low === high ? low * 10 : high };
 }
 
+// The bits of a float, as an integer, grow with its logarithm: linearly between powers of two,
+// which is close enough for colours.
+const bitsOf = (values: Float32Array) => new Int32Array(values.buffer, values.byteOffset, values.length);
+
 // Writes the level of each value. `bad` has the counts of values that are not finite.
 export function writeLevels(values: Float32Array, bad: Float32Array, { logarithmic, low, high }: Range, levels: Uint8Array): void {
-  const place = logarithmic ? Math.log2 : (value: number) => value;
-  const from = place(low);
-  const factor = (LAST_LEVEL - FIRST_LEVEL) / (place(high) - from);
+  const ends = Float32Array.of(low, high);
+  const places = logarithmic ? bitsOf(values) : values;
+  const [from = 0, to = 1] = logarithmic ? bitsOf(ends) : ends;
+  const factor = (LAST_LEVEL - FIRST_LEVEL) / (to - from);
   for (let i = 0; i < values.length; i += 1) {
     const value = values[i] as number;
     if ((bad[i] as number) > 0 || value === Infinity || value === -Infinity) levels[i] = NOT_FINITE;
     else if (value !== value) levels[i] = NOT_MEASURED;
-    // The logarithm of zero is below all others.
-    else levels[i] = Math.min(LAST_LEVEL, Math.max(FIRST_LEVEL, Math.round(FIRST_LEVEL + (place(value) - from) * factor)));
+    else {
+      const level = FIRST_LEVEL + ((places[i] as number) - from) * factor;
+      levels[i] = level < FIRST_LEVEL ? FIRST_LEVEL : level > LAST_LEVEL ? LAST_LEVEL : level + 0.5;
+    }
   }
 }

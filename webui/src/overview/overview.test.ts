@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { bandPath, barPath, linePath } from './curves';
 import { distributionScale } from './distribution';
-import { combine, FIRST_LEVEL, LAST_LEVEL, NOT_FINITE, NOT_MEASURED, rangeOf, writeLevels, type Matrix, type Range } from './matrix';
+import { byModule, combine, FIRST_LEVEL, LAST_LEVEL, NOT_FINITE, NOT_MEASURED, rangeOf, writeLevels, type Matrix, type Range } from './matrix';
+import type { Combination } from './measures';
 import { blockOf, paintLevels, reduceColumns } from './pixels';
 import { between, coloursOf, pack, parseRgb } from './ramp';
 import { ModuleTree } from './rows';
@@ -44,12 +45,21 @@ describe('values of a group', () => {
   // Two steps of three modules.
   const matrix: Matrix = { modules: 3, steps: 2, values: Float32Array.of(3, 4, 9, NaN, NaN, 9) };
 
+  const columns = byModule(matrix);
+  const combined = (members: number[], how: Combination) => [...combine(columns, 2, members, how)];
+
+  it('are read by module', () => {
+    expect([...columns]).toEqual([3, NaN, 4, NaN, 9, 9]);
+    const large = { modules: 37, steps: 3, values: Float32Array.from({ length: 37 * 3 }, (_, i) => i) };
+    expect([...combine(byModule(large), 3, [36], 'mean')]).toEqual([36, 73, 110]);
+  });
+
   it('are combined as the measure needs', () => {
-    expect([...combine(matrix, [0, 1], 'mean')]).toEqual([3.5, NaN]);
-    expect([...combine(matrix, [0, 1], 'norm')]).toEqual([5, NaN]);
-    expect([...combine(matrix, [0, 1, 2], 'largest')]).toEqual([9, 9]);
-    expect([...combine(matrix, [0, 1, 2], 'sum')]).toEqual([16, 9]);
-    expect([...combine(matrix, [2], 'mean')]).toEqual([9, 9]);
+    expect(combined([0, 1], 'mean')).toEqual([3.5, NaN]);
+    expect(combined([0, 1], 'norm')).toEqual([5, NaN]);
+    expect(combined([0, 1, 2], 'largest')).toEqual([9, 9]);
+    expect(combined([0, 1, 2], 'sum')).toEqual([16, 9]);
+    expect(combined([2], 'mean')).toEqual([9, 9]);
   });
 });
 

@@ -8,7 +8,7 @@ import { goToModule } from '../state/overview_store';
 import { useElementSize } from '../widgets/use_size';
 import * as words from '../words/overview';
 import { OVERVIEW_BODY, ZOOM } from './overview_head';
-import { hover, type Cell } from './overview_hover';
+import { hover, useHovered, type Cell } from './overview_hover';
 import { OverviewPainter, readTheme, type OverviewTheme } from './overview_painter';
 import { cellText, rowName, type Shown } from './overview_shown';
 
@@ -153,7 +153,8 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
     };
     const next = to[event.key];
     const here = rows[row];
-    if (next !== undefined) move(cursor === null ? { row, column } : next);
+    // The first arrow key shows where the cursor is.
+    if (next !== undefined) move(cursor === null && event.key.startsWith('Arrow') ? { row, column } : next);
     else if (event.key === 'Enter') open({ row, column });
     else if (event.key === ' ' && here !== undefined) onToggle(here);
     else if (event.key === 'd' && here !== undefined) onDetail(here);
@@ -175,7 +176,12 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
         aria-label={words.modulesOverSteps}
         aria-description={words.pictureKeys}
         tabIndex={0}
-        onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+        onScroll={(event) => {
+          setTop(event.currentTarget.scrollTop);
+          // Another cell is under the pointer now.
+          const { cell } = useHovered.getState();
+          if (cell?.row !== cursor?.row || cell?.column !== cursor?.column) hover(null);
+        }}
         onKeyDown={onKey}
         onBlur={() => hover(null)}
         onPointerDown={(event) => {

@@ -2,13 +2,11 @@
 
 import { useMemo } from 'react';
 import { extent } from '../overview/curves';
-import { combine } from '../overview/matrix';
-import { COMBINATIONS } from '../overview/measures';
 import type { Row } from '../overview/rows';
 import { goToModule } from '../state/overview_store';
 import * as words from '../words/overview';
 import { OVERVIEW_BODY } from './overview_head';
-import { rowName, type Shown } from './overview_shown';
+import { badOf, rowName, valuesOf, type Shown } from './overview_shown';
 
 interface Line {
   row: Row;
@@ -18,10 +16,10 @@ interface Line {
   bad: number;
 }
 
-function linesOf({ data, rows }: Shown): Line[] {
-  return rows.map((row) => {
-    const values = combine(data.values, row.members, COMBINATIONS[data.measure]);
-    const bad = combine(data.bad, row.members, 'sum').filter((count) => count > 0).length;
+function linesOf(shown: Shown): Line[] {
+  return shown.rows.map((row) => {
+    const values = valuesOf(shown, row);
+    const bad = badOf(shown, row).filter((count) => count > 0).length;
     return { row, last: values.at(-1) ?? NaN, range: extent(values), bad };
   });
 }

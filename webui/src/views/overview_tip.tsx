@@ -3,9 +3,8 @@
 
 import { useMemo } from 'react';
 import { isRun } from '../base/run_id';
-import { combine } from '../overview/matrix';
-import { COMBINATIONS } from '../overview/measures';
 import { extent, linearPlace, linePath } from '../overview/curves';
+import type { Row } from '../overview/rows';
 import { placeOf, type Frame, type Span } from '../overview/span';
 import { columnOf } from '../overview/steps';
 import { useJob } from '../state/job_store';
@@ -13,7 +12,7 @@ import type { Size } from '../widgets/use_size';
 import * as words from '../words/overview';
 import { useJobContext } from './job_context';
 import { useHovered } from './overview_hover';
-import { cellText, rowName, type Shown } from './overview_shown';
+import { cellText, rowName, valuesOf, type Shown } from './overview_shown';
 import { useHitColumns } from './overview_tracks';
 
 function Line({ column, span, frame, className = '' }: { column: number; span: Span; frame: Frame; className?: string }) {
@@ -35,16 +34,14 @@ export function StepLine({ shown, ...place }: { shown: Shown; span: Span; frame:
 const SPARK = { width: 190, height: 26 };
 
 // The values of a row over the steps in view.
-function Sparkline({ shown, row, span, column, logarithmic }: { shown: Shown; row: number; span: Span; column: number; logarithmic: boolean }) {
-  const { data, rows } = shown;
-  const members = rows[row]?.members;
+function Sparkline({ shown, row, span, column, logarithmic }: { shown: Shown; row: Row; span: Span; column: number; logarithmic: boolean }) {
   const path = useMemo(() => {
-    const values = combine(data.values, members ?? [], COMBINATIONS[data.measure]);
+    const values = valuesOf(shown, row);
     const [from, to] = [Math.floor(span.from), Math.ceil(span.to)];
     const part = Array.from(values.subarray(from, to), (value) => (logarithmic ? Math.log10(value) : value));
     const range = extent(part);
     return { d: range === null ? '' : linePath(part, linearPlace(...range)), count: part.length, from };
-  }, [data, members, span, logarithmic]);
+  }, [shown, row, span, logarithmic]);
   const scale = SPARK.width / Math.max(1, path.count);
   const x = (column - path.from + 0.5) * scale;
   return (
@@ -97,7 +94,7 @@ export function OverviewTip({ shown, span, time, logarithmic, size }: Props) {
       )}
       {facts.length > 0 && <span>{facts.join(' · ')}</span>}
       {row !== undefined && (
-        <Sparkline shown={shown} row={cell.row} span={span} column={cell.column} logarithmic={logarithmic} />
+        <Sparkline shown={shown} row={row} span={span} column={cell.column} logarithmic={logarithmic} />
       )}
     </div>
   );
