@@ -10,7 +10,8 @@ const PURE_TESTS = [
   'src/base/*.test.ts',
   'src/graph/*.test.ts',
   'src/index/*.test.ts',
-  'src/state/{job,controls,route}.test.ts',
+  'src/overview/*.test.ts',
+  'src/state/{job,controls,overview_data,route}.test.ts',
   'src/widgets/{grid_data,heat_pixels,heat_view,scroll_space,tree_rows}.test.ts',
 ];
 

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { heapBytes, firstGraph, frameTimes, loadedBytes, openBrowser, openPage, takeMeasures, tasksWhile } from './browser.mjs';
 import { layoutRows } from './layout.mjs';
+import { overviewRows } from './overview.mjs';
 import { servePage, Servers } from './servers.mjs';
 import { p95, Table } from './table.mjs';
 
@@ -223,6 +224,7 @@ async function measure() {
   }
   if (wants(11) && flags.server === '') await slices();
   if (wants(15) && flags.server === '') await bursts();
+  if (wants(17, 18)) await overviewRows(table, RUNS);
   if (wants(14)) {
     const answer = await fetch(`${server}/api/v1/jobs/100k/graph/search?q=forward/layers&kind=scope&limit=1000`);
     const { nodes } = await answer.json();
@@ -237,8 +239,10 @@ async function measure() {
 }
 
 const servers = new Servers();
-const server = flags.server || (await servers.start(['3k', '20k', '100k']));
-const own = flags.dist ? await servePage(server) : null;
+// The overview has a server of its own.
+const alone = [...only].every((row) => row === '17' || row === '18') && only.size > 0;
+const server = alone ? '' : flags.server || (await servers.start(['3k', '20k', '100k']));
+const own = flags.dist && !alone ? await servePage(server) : null;
 const address = own?.address ?? server;
 try {
   await measure();

@@ -143,3 +143,26 @@ export async function openJob(): Promise<void> {
 }
 
 export const treeItem = (name: string) => page.getByRole('treeitem', { name, exact: true });
+
+// The number of pixels of the canvas with this label that have exactly this colour.
+export async function pixelsOf(canvas: string, colour: string): Promise<number> {
+  return await page.evaluate(
+    ([label, name]) => {
+      const found = document.querySelector<HTMLCanvasElement>(`canvas[aria-label^="${label}"]`);
+      const context = found?.getContext('2d');
+      if (!found || !context) return -1;
+      const probe = document.createElement('div');
+      probe.style.color = `var(${name})`;
+      document.body.append(probe);
+      const [r, g, b] = getComputedStyle(probe).color.match(/\d+/g)?.map(Number) ?? [];
+      probe.remove();
+      const { data } = context.getImageData(0, 0, found.width, found.height);
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i] === r && data[i + 1] === g && data[i + 2] === b) count += 1;
+      }
+      return count;
+    },
+    [canvas, colour] as const,
+  );
+}

@@ -1,7 +1,7 @@
 // All views of one tensor, on the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { browser, button, fixture, type Options, page, start } from './harness';
+import { browser, button, fixture, type Options, page, pixelsOf, start } from './harness';
 
 async function begin(options: Options = {}) {
   await start([], options);
@@ -18,29 +18,6 @@ async function toHit(): Promise<void> {
   await page.getByRole('switch').waitFor();
   await button('Continue').click();
   await page.getByRole('grid', { name: 'Values of forward/log:0' }).waitFor();
-}
-
-// The number of pixels of the canvas that have exactly this colour.
-async function pixelsOf(canvas: string, colour: string): Promise<number> {
-  return await page.evaluate(
-    ([label, name]) => {
-      const found = document.querySelector<HTMLCanvasElement>(`canvas[aria-label^="${label}"]`);
-      const context = found?.getContext('2d');
-      if (!found || !context) return -1;
-      const probe = document.createElement('div');
-      probe.style.color = `var(${name})`;
-      document.body.append(probe);
-      const [r, g, b] = getComputedStyle(probe).color.match(/\d+/g)?.map(Number) ?? [];
-      probe.remove();
-      const { data } = context.getImageData(0, 0, found.width, found.height);
-      let count = 0;
-      for (let i = 0; i < data.length; i += 4) {
-        if (data[i] === r && data[i + 1] === g && data[i + 2] === b) count += 1;
-      }
-      return count;
-    },
-    [canvas, colour] as const,
-  );
 }
 
 describe('a tensor', () => {

@@ -1,4 +1,5 @@
 // A recorded run of the fixture server: 40 steps of its graph, whose values were saved each 10.
+import { FixtureOverview } from './fixture_overview.mjs';
 import { Refusal } from './refusal.mjs';
 import { statisticsOf } from './fixture_values.mjs';
 
@@ -19,6 +20,7 @@ export class FixtureRun {
     this.job = job;
     this.answer = answer;
     Object.assign(job, { state: 'paused', reason: 'step', node: '', recorded: true });
+    job.overview = new FixtureOverview(job, 'jobs', { steps: () => STEPS, bad: (step) => HIT_STEPS.includes(step) });
     job.hits = HIT_STEPS.map((step, i) => this.hit(i + 1, step));
   }
 

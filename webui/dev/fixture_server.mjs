@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { graphIndex } from './fixture_index.mjs';
 import { neighbours } from './fixture_neighbours.mjs';
 import { FixtureJob } from './fixture_job.mjs';
+import { FixtureOverview } from './fixture_overview.mjs';
 import { FixtureRun } from './fixture_runs.mjs';
 import { tensorRoute } from './fixture_tensors.mjs';
 import { statisticsOf } from './fixture_values.mjs';
@@ -40,6 +41,9 @@ const { values: flags } = parseArgs({
     allow: { type: 'string' },
     // The second job is one of MindSpore, and is damaged.
     untrusted: { type: 'boolean', default: false },
+    // Of the jobs: jobs (it grows with them), large (500 modules and 1,000 steps), off, or none (as an
+    // older server).
+    overview: { type: 'string', default: 'jobs' },
     // Has two recorded runs, "nightly" and "baseline".
     runs: { type: 'boolean', default: false },
   },
@@ -55,6 +59,7 @@ const jobs = new Map();
 if (!flags.empty) {
   const options = { blocks: Number(flags.blocks), delay: Number(flags.delay), burst: Number(flags.burst), dropped: Number(flags.dropped), ranks: Number(flags.ranks) };
   for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', { ...options, graph: flags.graph }), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
+  for (const job of jobs.values()) job.overview = new FixtureOverview(job, flags.overview);
   Object.assign(jobs.get('warmup-7'), { step: 200, state: 'finished' });
   for (const job of jobs.values()) {
     if (flags.controller !== undefined) job.controller = { name: flags.controller, since: new Date().toISOString() };
@@ -228,7 +233,7 @@ function jobRoute(job, method, rest, query, body, headers) {
     case 'POST watchpoints/recommended': return { status: 201, body: job.addRecommended() };
     case 'GET tensors': return { body: tensorsOf(job, query.get('node') ?? '') };
     default: {
-      const answer = tensorRoute(job, `${method} ${rest}`, query, headers);
+      const answer = job.overview?.route(`${method} ${rest}`, query) ?? tensorRoute(job, `${method} ${rest}`, query, headers);
       if (answer === null) throw new Refusal(404, 'not_found', 'There is no such route.');
       return answer;
     }

@@ -14,6 +14,9 @@ import type {
   Job,
   Neighbours,
   NodeDetail,
+  Overview,
+  OverviewMeasure,
+  OverviewModule,
   RecordedStep,
   Recording,
   RecordingRequest,
@@ -169,6 +172,13 @@ export const api = {
     http.json<Recording>(job(id, '/recording'), { method: 'PUT', body }),
   runHistory: (id: string, name: string, rank: number, points: number, signal?: AbortSignal) =>
     http.json<TensorHistory>(job(id, '/tensor/history'), { query: { name, rank, points }, signal }),
+  // `after`: only later steps; null for all.
+  overview: (id: string, rank: number, after: number | null, signal?: AbortSignal) =>
+    http.json<Overview>(job(id, '/overview'), { query: { rank, after }, signal }),
+  overviewValues: (id: string, rank: number, measure: OverviewMeasure, after: number | null, signal?: AbortSignal) =>
+    http.floats(job(id, '/overview/values'), { rank, measure, after }, signal),
+  overviewModule: (id: string, rank: number, module: string, signal?: AbortSignal) =>
+    http.json<OverviewModule>(job(id, '/overview/module'), { query: { rank, module }, signal }),
   runs: (signal?: AbortSignal) => http.json<{ runs: Run[] }>('/runs', { signal }),
   run: (id: string, signal?: AbortSignal) => http.json<Run>(job(id), { signal }),
   steps: (id: string, query: { rank: number; limit: number; cursor: string | null }, signal?: AbortSignal) =>

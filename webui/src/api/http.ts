@@ -19,6 +19,14 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
 }
 
+export interface Floats {
+  rows: number;
+  columns: number;
+  step: number;
+  // By row, then column.
+  values: Float32Array;
+}
+
 function urlOf(path: string, query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
@@ -84,6 +92,14 @@ class HttpClient {
   async columns(path: string, query: Query, signal?: AbortSignal): Promise<ArrayBuffer> {
     const response = await this.send(path, { query, signal }, 'application/octet-stream');
     return response.arrayBuffer();
+  }
+
+  // Fetches a matrix of float32. Its last row is of step `step`.
+  async floats(path: string, query: Query, signal?: AbortSignal): Promise<Floats> {
+    const response = await this.send(path, { query, signal }, 'application/octet-stream');
+    const { headers } = response;
+    const [rows = 0, columns = 0] = numbersOf(headers.get('X-Graphdbg-Shape'));
+    return { rows, columns, step: Number(headers.get('X-Graphdbg-Step')), values: new Float32Array(await response.arrayBuffer()) };
   }
 
   // Fetches a file, with the name that the server suggests for it.

@@ -55,6 +55,12 @@ export type GraphNode = Omit<Schemas['Node'], 'order' | 'first_step' | 'last_ste
 
 export type ScopeView = Omit<Schemas['Scope'], 'nodes'> & { nodes: GraphNode[] };
 
+export type Overview = Schemas['Overview'];
+export type OverviewStep = Overview['steps'][number];
+export type OverviewMeasure = operations['getOverviewValues']['parameters']['query']['measure'];
+export type OverviewModule = Schemas['OverviewModule'];
+export type OverviewPoint = OverviewModule['points'][number];
+
 export type Neighbours = Schemas['Neighbours'];
 
 export interface SearchPage {

@@ -45,10 +45,12 @@ class FirstGraph {
 
 export const firstGraph = new FirstGraph();
 
-export type Measure = 'graphdbg:expand' | 'graphdbg:search' | 'graphdbg:slice';
+export type Measure = 'graphdbg:expand' | 'graphdbg:search' | 'graphdbg:slice' | 'graphdbg:overview';
 
 // From the last byte of a slice to its paint, whatever requested it.
 export const SLICE_PAINT = 'graphdbg:slice-paint';
+// From the last byte of the overview to its paint.
+export const OVERVIEW_PAINT = 'graphdbg:overview-paint';
 
 const started = new Map<Measure, number>();
 
@@ -66,6 +68,6 @@ export function endMeasure(name: Measure): void {
 }
 
 // Measures from `start`, in ms since navigation, to the next paint.
-export function measureToPaint(name: Measure | typeof SLICE_PAINT, start: number): void {
+export function measureToPaint(name: Measure | typeof SLICE_PAINT | typeof OVERVIEW_PAINT, start: number): void {
   afterPaint(() => performance.measure(name, { start, end: performance.now() }));
 }

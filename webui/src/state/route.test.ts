@@ -25,6 +25,7 @@ describe('addresses', () => {
         terms: 'rtol=0.001&by=digest',
         beside: true,
         around: 2,
+        overview: 'gradient',
         open: ['forward', 'forward/x,y'],
       },
     };

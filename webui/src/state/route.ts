@@ -28,6 +28,8 @@ export interface JobRoute {
   beside: boolean;
   // Depth of the node's neighbourhood in tensors; null shows the whole graph.
   around: number | null;
+  // The overview takes the place of the graph and shows this, such as "gradient"; null: the graph.
+  overview: string | null;
   // Open scopes; null lets the page choose them.
   open: string[] | null;
 }
@@ -38,7 +40,7 @@ export const MAX_AROUND = 20;
 export type Route = { view: 'jobs' } | { view: 'audit' } | { view: 'job'; route: JobRoute };
 
 export function jobRoute(job: string): JobRoute {
-  return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, compare: null, terms: null, beside: false, around: null, open: null };
+  return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, compare: null, terms: null, beside: false, around: null, overview: null, open: null };
 }
 
 const AUDIT = '#/audit';
@@ -55,7 +57,7 @@ function encode(text: string): string {
 export function formatRoute(route: Route): string {
   if (route.view === 'jobs') return '#/';
   if (route.view === 'audit') return AUDIT;
-  const { job, graph, rank, node, slot, step, slice, panel, against, compare, terms, beside, around, open } = route.route;
+  const { job, graph, rank, node, slot, step, slice, panel, against, compare, terms, beside, around, overview, open } = route.route;
   const parts: string[] = [];
   const add = (key: string, value: string | null) => {
     if (value !== null) parts.push(`${key}=${value}`);
@@ -72,6 +74,7 @@ export function formatRoute(route: Route): string {
   add('terms', terms === null ? null : encode(terms));
   add('beside', beside ? '1' : null);
   add('around', around === null ? null : String(around));
+  add('overview', overview === null ? null : encode(overview));
   add('open', open === null ? null : open.map(encode).join(','));
   const query = parts.length === 0 ? '' : `?${parts.join('&')}`;
   return `#${pathOf(job)}${query}`;
@@ -123,6 +126,7 @@ export function parseRoute(fragment: string): Route {
       terms: text('terms'),
       beside: text('beside') === '1',
       around: Number.isInteger(around) && around >= 1 ? Math.min(around, MAX_AROUND) : null,
+      overview: text('overview'),
       open:
         open === undefined
           ? null

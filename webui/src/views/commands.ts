@@ -9,6 +9,7 @@ import { giveBack } from '../state/lease';
 import { reasonAgainst } from '../state/permissions';
 import { goToNextHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
+import { toggleOverview } from '../state/overview_route';
 import { navigate, patchRoute, selectedRank, useRouter } from '../state/router';
 import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
@@ -121,7 +122,7 @@ function watchCommands(node: string | null): Command[] {
   ];
 }
 
-function viewCommands(node: string | null): Command[] {
+function viewCommands({ node, overview }: { node: string | null; overview: string | null }): Command[] {
   const reason = node === null ? selectNodeFirst : '';
   const { tall } = useUi.getState();
   return [
@@ -135,6 +136,12 @@ function viewCommands(node: string | null): Command[] {
       title: tall ? restoreLayout : words.maximizePanel,
       group: groups.view,
       run: () => setTall(!tall),
+    },
+    {
+      title: overview !== null ? words.showGraph : words.showOverview,
+      group: groups.view,
+      shortcut: 'O',
+      run: toggleOverview,
     },
     { title: openAllScopes, group: groups.view, run: openAll },
     { title: closeAllScopes, group: groups.view, run: closeAll },
@@ -160,5 +167,5 @@ export function allCommands(): Command[] {
   const { route } = useRouter.getState();
   if (route.view !== 'job') return [{ title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') }];
   const { node } = route.route;
-  return [...runCommands(), continueTo(node), giveBackControl(), ...watchCommands(node), ...goCommands(), ...viewCommands(node), ...rankCommands()];
+  return [...runCommands(), continueTo(node), giveBackControl(), ...watchCommands(node), ...goCommands(), ...viewCommands(route.route), ...rankCommands()];
 }

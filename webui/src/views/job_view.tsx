@@ -28,10 +28,10 @@ import { Notice } from '../widgets/notice';
 import { Splitter } from '../widgets/splitter';
 import { loading } from '../words/common';
 import * as words from '../words/job';
+import { CentrePanel } from './centre_panel';
 import { ConnectionBanner } from './connection_banner';
 import { Controls } from './controls';
 import { EndBanner } from './end_banner';
-import { GraphPanel } from './graph_panel';
 import { HitsPanel } from './hits_panel';
 import { NodePanel } from './node_panel';
 import { StorageBanner } from './storage_banner';
@@ -231,7 +231,7 @@ const JobLayout = memo(function JobLayout() {
               <DivergenceGraphs />
             </Suspense>
           ) : (
-            <GraphPanel />
+            <CentrePanel />
           )}
           <Splitter
             panel="right"

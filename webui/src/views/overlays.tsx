@@ -3,6 +3,7 @@
 import { lazy, Suspense, useEffect } from 'react';
 import { goToNextHit } from '../state/hits';
 import { goToNextIncident } from '../state/incidents';
+import { toggleOverview } from '../state/overview_route';
 import { useRouter } from '../state/router';
 import { showOverlay, useUi } from '../state/ui';
 
@@ -36,6 +37,10 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
     const by = event.shiftKey ? -1 : 1;
     // With a list of all hits, or where hits are not grouped, from hit to hit.
     if (useUi.getState().all_hits || !goToNextIncident(by)) goToNextHit(by);
+    return true;
+  }
+  if (inJob && key === 'o' && !event.shiftKey) {
+    toggleOverview();
     return true;
   }
   return false;

@@ -2,6 +2,8 @@
 
 // Drawing.
 export const graph = 'Graph';
+export const overview = 'Overview';
+export const graphOrOverview = 'Graph or overview';
 export const graphView = 'Graph view';
 export const graphKeys =
   'Arrow keys pan, Enter opens or closes the selected scope. The node tree shows the same scopes.';

@@ -30,6 +30,7 @@ export const KEY_GROUPS: KeyGroup[] = [
       { keys: ['.', ','], text: 'Next or previous node to run' },
       { keys: ['[', ']'], text: 'Go to producer, consumer' },
       { keys: ['A'], text: 'Neighbourhood of the selected node, or whole graph' },
+      { keys: ['O'], text: 'Graph or overview' },
       { keys: ['?'], text: 'Keyboard shortcuts' },
     ],
   },
@@ -42,6 +43,15 @@ export const KEY_GROUPS: KeyGroup[] = [
       { keys: ['Space'], text: 'Fit graph to view' },
       { keys: ['+', '−', '0'], text: 'Zoom in, out, to 100 %' },
       { keys: ['Shift+F10'], text: 'Node menu' },
+    ],
+  },
+  {
+    title: 'Overview',
+    keys: [
+      { keys: ['←', '→', '↑', '↓'], text: 'Move between steps and modules' },
+      { keys: ['Enter'], text: 'Go to the module and step' },
+      { keys: ['Space', 'D'], text: 'Open or close a group; distribution' },
+      { keys: ['+', '−', '0'], text: 'Zoom in, out, to all steps' },
     ],
   },
   {

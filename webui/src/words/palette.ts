@@ -16,6 +16,8 @@ export const alreadyAdded = 'Already added.';
 export const stopAtFirstNan = 'Stop at the first NaN or infinity';
 export const stopIfNotLearning = 'Stop if the training does not learn';
 export const onlyPyTorch = 'Only PyTorch programs in Python test that.';
+export const showOverview = 'Show overview of modules over steps';
+export const showGraph = 'Show graph';
 export const maximizePanel = 'Maximize node panel';
 export const copyLink = 'Copy link to this view';
 

@@ -1,0 +1,38 @@
+// The overview in the page's address: what it shows, while it takes the place of the graph.
+
+import { beginMeasure } from '../base/timing';
+import { MEASURES, type Measure } from '../overview/measures';
+import { patchRoute, useRouter } from './router';
+
+export type OverviewView = Measure | 'time';
+
+const VIEWS: readonly OverviewView[] = [...MEASURES, 'time'];
+
+function inAddress(): string | null {
+  const { route } = useRouter.getState();
+  return route.view === 'job' ? route.route.overview : null;
+}
+
+// What the overview showed last.
+let last: OverviewView = 'activation';
+
+export function useOverviewView(): OverviewView {
+  const name = useRouter(({ route }) => (route.view === 'job' ? route.route.overview : null));
+  return VIEWS.find((view) => view === name) ?? 'activation';
+}
+
+export function chooseView(view: OverviewView): void {
+  beginMeasure('graphdbg:overview');
+  last = view;
+  patchRoute({ overview: view });
+}
+
+export function showOverview(shown: boolean): void {
+  if (shown) beginMeasure('graphdbg:overview');
+  // The graphs of a comparison would cover it.
+  patchRoute(shown ? { overview: last, beside: false } : { overview: null }, 'push');
+}
+
+export function toggleOverview(): void {
+  showOverview(inAddress() === null);
+}
