@@ -129,7 +129,8 @@ export function GraphPanel() {
   }, [glide, scene, size]);
 
   useCameraForScene({ scene, size, control, painter, moved, anchor, wanted, current, selected });
-  useDrawing(painter, { scene, size, marks, palette });
+  const drawnMarks = useMemo(() => withShownSelection(marks, scene), [marks, scene]);
+  useDrawing(painter, { scene, size, marks: drawnMarks, palette });
   // The first selection opens the node panel, which must not cover the selected node.
   const before = useRef(selected);
   const shrinks = useRef(false);
@@ -246,6 +247,14 @@ export function GraphPanel() {
       )}
     </Panel>
   );
+}
+
+// A selected node in a closed scope is marked on the scope: the timeline selects nodes without opening
+// scopes.
+function withShownSelection(marks: Marks, scene: Scene): Marks {
+  if (marks.selected === null || scene.byName.has(marks.selected)) return marks;
+  const box = boxOf(scene, marks.selected, marks.pathTo);
+  return box === null ? marks : { ...marks, selected: box.name };
 }
 
 // Tooltip of a box: its full name, which may not fit in the box, and the details that the
