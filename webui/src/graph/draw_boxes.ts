@@ -2,7 +2,7 @@
 
 import { compactCount } from '../base/format';
 import { differenceBadges } from '../words/graph';
-import type { BoxHealth } from '../index/health';
+import type { BoxHealth } from '../base/health';
 import type { Camera } from './camera';
 import { drawNonFiniteBadge, drawStripes, fillOf } from './draw_health';
 import { isBad } from './health_colours';

@@ -1,7 +1,7 @@
 // Draws the health of ops: the colour of a box, and stripes and a badge where values are not finite.
 
 import { nonFiniteBadge } from '../words/graph';
-import type { BoxHealth } from '../index/health';
+import type { BoxHealth } from '../base/health';
 import { isBad, levelOf, type HealthColours } from './health_colours';
 import type { Palette } from './palette';
 import type { Box, Scene } from './scene';

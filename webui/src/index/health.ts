@@ -1,6 +1,7 @@
 // The health of every op of a step: one number per op on a scale, and that of the worst op per
 // scope, so that a bad op can be found by opening scopes.
 
+import type { BoxHealth } from '../base/health';
 import { openName } from './aggregates';
 import { NONE, type GraphIndex } from './graph_index';
 import type { StepStatistics } from './step_statistics';
@@ -121,15 +122,6 @@ export function shareOf({ low, high, metric }: Health, value: number): number | 
   if (value <= 0) return 0;
   const share = Math.log(value / low) / Math.log(high / low);
   return Math.min(1, Math.max(0, share));
-}
-
-// The health of a box.
-export interface BoxHealth {
-  // Null: nothing is known.
-  share: number | null;
-  value: number;
-  nan: number;
-  infinite: number;
 }
 
 // Looks up boxes by name. Those of aggregates combine their members.

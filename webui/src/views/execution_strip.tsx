@@ -12,7 +12,7 @@ import {
   placeAt,
   type Columns,
   type Execution,
-} from '../graph/execution';
+} from './execution_order';
 import { isBad, levelOf } from '../graph/health_colours';
 import type { Palette } from '../graph/palette';
 import { NONE, type GraphIndex } from '../index/graph_index';

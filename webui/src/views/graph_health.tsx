@@ -3,7 +3,8 @@
 import { ChartNoAxesGantt } from 'lucide-react';
 import { useEffect, useMemo } from 'react';
 import { formatCount, formatNumber } from '../base/format';
-import { HealthMap, measureHealth, METRICS, type BoxHealth, type Health, type Metric } from '../index/health';
+import type { BoxHealth } from '../base/health';
+import { HealthMap, measureHealth, METRICS, type Health, type Metric } from '../index/health';
 import { describe } from '../state/describe';
 import { colourBy, setShownHealth, showTimeline, useHealth } from '../state/health';
 import { useScopes } from '../state/scopes';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HealthMap, measureHealth } from '../index/health';
 import { sampleIndex } from '../testing/sample_index';
-import { columnHasHit, columnIsBad, columnsOf, executionOf, nextMarked, placeAt } from './execution';
+import { columnHasHit, columnIsBad, columnsOf, executionOf, nextMarked, placeAt } from './execution_order';
 
 const index = sampleIndex([
   { name: 'forward/w', kind: 'parameter' },

@@ -2,9 +2,9 @@
 
 import type { Category } from '../api/types';
 import { NONE, type GraphIndex } from '../index/graph_index';
-import type { HealthLookup } from './draw_health';
-import { isBad } from './health_colours';
-import { phaseOf } from './phase';
+import type { HealthLookup } from '../graph/draw_health';
+import { isBad } from '../graph/health_colours';
+import { phaseOf } from '../graph/phase';
 
 // Consecutive ops of one phase.
 export interface Phase {
