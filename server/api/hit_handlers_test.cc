@@ -16,8 +16,8 @@ model::Diagnosis Overflow() {
   diagnosis.rule = "overflow";
   diagnosis.title = "Overflow in float16";
   diagnosis.text = "96,256 > 65,504.";
-  diagnosis.evidence = {{"Show 2 cells", model::EvidenceView::kCells,
-                         "forward/mul", 1, 4, 3}};
+  diagnosis.evidence = {
+      {"Show 2 cells", model::EvidenceView::kCells, "forward/mul", 1, 4, 3}};
   diagnosis.causes = {"A cause."};
   diagnosis.next = {"A remedy."};
   return diagnosis;

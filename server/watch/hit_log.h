@@ -69,8 +69,8 @@ class HitLog {
   // "invalid_cursor". `incident_of` returns the incident of a hit by its id; it
   // is needed if the query names an incident.
   using IncidentOf = std::function<uint64_t(uint64_t id)>;
-  absl::StatusOr<model::HitPage> Query(const model::HitQuery& query,
-                                       const IncidentOf& incident_of = {}) const;
+  absl::StatusOr<model::HitPage> Query(
+      const model::HitQuery& query, const IncidentOf& incident_of = {}) const;
   // The stored hit with this id. NOT_FOUND "unknown_hit".
   absl::StatusOr<model::Hit> Get(uint64_t id) const;
   // Calls `visit` with each stored hit, in execution order.
