@@ -38,12 +38,12 @@ absl::Status NoPrevious(const std::string& name, bool bound) {
   return wire::MakeError(
       absl::StatusCode::kNotFound, "value_gone",
       absl::StrCat(
-          "the value of ", name, " in the previous step was not kept: ",
-          bound ? "it is kept while you step through the program, and while a "
-                  "watchpoint compares it with the previous step; step once to "
-                  "have both values"
-                : "outputs of the previous step are kept while a watchpoint "
-                  "compares them with the previous step"));
+          "previous-step values of ", name, " weren't recorded: ",
+          bound ? "they are recorded while you step through the program, and "
+                  "while a watchpoint compares them with the previous step; "
+                  "step once to have both values"
+                : "outputs are recorded while a watchpoint compares them with "
+                  "the previous step"));
 }
 
 std::vector<int64_t> ShapeOf(const graphdbg_tensor& tensor) {

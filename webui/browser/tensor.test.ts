@@ -54,11 +54,12 @@ describe('a tensor', () => {
     expect(await pixelsOf('64 by 10 values', '--neg-inf-bg')).toBeGreaterThan(20);
     expect(await pixelsOf('64 by 10 values', '--nan-bg')).toBe(0);
     expect(page.url()).toContain('panel=heat');
-    // Goes to the first infinity by keyboard.
+    // The first infinity is selected; goes to the next by keyboard.
     const frame = page.getByRole('group', { name: 'Heat map of forward/log:0' });
+    await page.getByText('[0, 6] = -Infinity').waitFor();
     await frame.focus();
     await page.keyboard.press('ArrowDown');
-    await page.getByText('[1, 0] =').waitFor();
+    await page.getByText('[1, 6] =').waitFor();
     await page.getByRole('button', { name: /^Next NaN/ }).click();
     await page.getByText('= -Infinity').waitFor();
     await page.reload();

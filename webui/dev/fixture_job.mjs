@@ -136,7 +136,7 @@ export class FixtureJob {
     return {
       id: this.hits.length + 1, watchpoint: watchpoint.id, rank: 0, step: this.step, node: node.name, slot: 0, op_type: node.op_type, order: node.order,
       condition: watchpoint.condition.id, params: watchpoint.condition.params, actual, statistics,
-      origin: node.name === 'forward/log' ? 'origin' : 'propagated', absorbed: false, source: node.source, error: null, time: new Date().toISOString(),
+      origin: node.name === 'forward/log' ? 'origin' : 'propagated', absorbed: false, source: node.source, error: null, message: null, time: new Date().toISOString(),
     };
   }
 

@@ -114,7 +114,7 @@ test("an activation is kept from one step to the next, and its history recorded,
   await openJob(page, url, "digits_cnn.py");
   await takeStep(page, 1);
   await page.goto(page.url() + "?node=forward/relu&panel=compare");
-  await expect(values(page)).toContainText("was not kept", STOP);
+  await expect(values(page)).toContainText("weren't recorded", STOP);
   await button(page, "Keep previous values").click();
   const kept = page.getByRole("switch", { name: /Watchpoint 1: Keeps previous values on forward\/relu/ });
   await expect(kept).toBeVisible();

@@ -116,16 +116,41 @@ const FIRST_ELEMENTS = 1_000_000;
 
 // The initial slice of a tensor: its last two axes, at index 0 of the others.
 export function defaultSlice(shape: readonly number[]): string {
-  const range = (size: number, limit: number) => (size > limit ? `:${limit}` : ':');
+  return sliceAround(shape.map(() => 0), shape);
+}
+
+// The slice like the initial one that contains an element.
+export function sliceAround(index: readonly number[], shape: readonly number[]): string {
+  const range = (at: number, size: number, limit: number) => {
+    if (size <= limit) return ':';
+    const start = Math.floor(at / limit) * limit;
+    return start === 0 ? `:${limit}` : `${start}:${Math.min(size, start + limit)}`;
+  };
   const last = shape.at(-1) ?? 1;
   const columns = shape.length === 1 ? FIRST_ELEMENTS : FIRST_ROWS;
   const rows = Math.floor(FIRST_ELEMENTS / Math.max(1, Math.min(last, columns)));
   const items = shape.map((size, axis) => {
+    const at = index[axis] ?? 0;
     const fromEnd = shape.length - axis;
-    if (fromEnd > 2) return size > 0 ? '0' : ':';
-    return range(size, fromEnd === 2 ? rows : columns);
+    if (fromEnd > 2) return size > 0 ? String(at) : ':';
+    return range(at, size, fromEnd === 2 ? rows : columns);
   });
   return `[${items.join(', ')}]`;
+}
+
+// The index of an element from its position in row-major order, and back.
+export function indexOfPlace(place: number, shape: readonly number[]): number[] {
+  const index: number[] = [];
+  let rest = place;
+  for (const size of shape.toReversed()) {
+    index.unshift(rest % Math.max(1, size));
+    rest = Math.floor(rest / Math.max(1, size));
+  }
+  return index;
+}
+
+export function placeOfIndex(index: readonly number[], shape: readonly number[]): number {
+  return index.reduce((place, at, axis) => place * (shape[axis] ?? 1) + at, 0);
 }
 
 // Returns one item per axis, such as ":" or "3", with "..." and omitted axes expanded, or null

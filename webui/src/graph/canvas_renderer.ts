@@ -1,21 +1,20 @@
 // Draws the visible part of a scene with Canvas 2D, with less detail at smaller scales.
 
 import { intersects, visibleRect, type Camera, type Rect } from './camera';
-import { BLOCK_SCALE, drawBlock, drawFarLabel, drawFarMark, drawLeaf, drawMarks, drawScope } from './draw_boxes';
+import { BLOCK_SCALE, drawBlock, drawFarLabel, drawFarMark, drawLeaf, drawMarks, drawScope, FAR_LABEL_SCALE } from './draw_boxes';
 import { drawEdges, drawLinks } from './draw_edges';
 import { drawNotes } from './draw_notes';
 import { inMotion } from './motion';
 import type { Marks } from './marks';
 import type { Picture, Renderer } from './renderer';
 import { boxOf, type Box, type SceneScope } from './scene';
+import { hasLabel, placeScopeLabels } from './scope_labels';
 
 // Marks and shadows extend beyond their boxes.
 const BLEED = 30;
-// Sizes on the screen: smaller boxes are left out, smaller scopes are drawn without their contents,
-// and smaller scopes get no label in the overview.
+// Sizes on the screen: smaller boxes are left out, and smaller scopes are drawn without their contents.
 const MIN_BOX_PX = 1.2;
 const MIN_OPEN_PX = 7;
-const MIN_LABEL_PX = 90;
 
 export class CanvasRenderer implements Renderer {
   constructor(private readonly canvas: HTMLCanvasElement) {}
@@ -62,12 +61,13 @@ class Pass {
     const far = overview !== null && overview.id === scene.id && camera.scale <= overview.scale * 1.05;
     if (far) {
       this.context.drawImage(overview.bitmap, 0, 0, scene.width, scene.height);
-      this.labelFar(top);
+      this.labelFar();
     } else {
       this.inside(top);
       // Above the scopes, but below the boxes and their text.
       if (this.picture.motion === null) drawLinks(this.context, this.picture);
       for (const box of this.leaves) this.leaf(box);
+      if (camera.scale < FAR_LABEL_SCALE) this.labelFar();
     }
     this.marks(far);
   }
@@ -98,15 +98,19 @@ class Pass {
     drawNotes(this.context, box, palette, camera);
   }
 
-  // Draws the names of large scopes on the overview.
-  private labelFar(scope: SceneScope): void {
+  // Draws the names of large scopes.
+  private labelFar(): void {
     const { scene, camera, palette } = this.picture;
-    for (const box of scope.boxes) {
-      if (!box.open || box.width * camera.scale < MIN_LABEL_PX || !intersects(box, this.near)) continue;
-      drawFarLabel(this.context, box, palette, camera);
-      const inner = scene.scopes.get(box.name);
-      if (inner !== undefined) this.labelFar(inner);
-    }
+    const large: Box[] = [];
+    const look = (scope: SceneScope | undefined) => {
+      for (const box of scope?.boxes ?? []) {
+        if (!hasLabel(box, camera) || !intersects(box, this.near)) continue;
+        large.push(box);
+        look(scene.scopes.get(box.name));
+      }
+    };
+    look(scene.scopes.get(''));
+    for (const label of placeScopeLabels(large, camera)) drawFarLabel(this.context, label, palette, camera);
   }
 
   private marks(far: boolean): void {

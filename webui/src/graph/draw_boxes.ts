@@ -7,6 +7,7 @@ import { SCOPE_HEADER } from './layout_types';
 import type { Marks, NodeDifference } from './marks';
 import type { Palette } from './palette';
 import type { Box } from './scene';
+import type { ScopeLabel } from './scope_labels';
 import { phaseOf } from './phase';
 import { canOpen } from './scene';
 import {
@@ -24,6 +25,8 @@ type Context = CanvasRenderingContext2D;
 // Below these scales the text is too small to be read.
 const LABEL_SCALE = 0.34;
 const DETAIL_SCALE = 0.62;
+// Below this scale, labels of open scopes do not fit into their headers.
+export const FAR_LABEL_SCALE = 0.4;
 // Below this a box is a coloured block.
 export const BLOCK_SCALE = 0.2;
 
@@ -61,7 +64,7 @@ export function drawScope(context: Context, box: Box, palette: Palette, camera: 
   context.strokeStyle = palette.scopeBorder;
   context.lineWidth = Math.max(1, 0.75 / camera.scale);
   context.stroke();
-  if (camera.scale < 0.16) return;
+  if (camera.scale < FAR_LABEL_SCALE) return;
   const phase = box.depth === 0 ? phaseOf(box.name) : null;
   if (phase !== null) drawStripe(context, box, palette.category[phase], 4);
   drawChevron(context, box.x + 12, box.y + SCOPE_HEADER / 2, true, palette.muted);
@@ -76,7 +79,7 @@ export function drawScope(context: Context, box: Box, palette: Palette, camera: 
   context.fillText(label, box.x + 22, box.y + SCOPE_HEADER / 2 + 1);
   if (camera.scale < DETAIL_SCALE) return;
   const used = 22 + label.length * advance + 10;
-  const left = Math.floor((box.width - used - 30) / 6);
+  const left = Math.floor((box.width - used - 30) / 6.9);
   if (left < 4 || box.node.op_type === '') return;
   context.fillStyle = palette.muted;
   context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
@@ -199,27 +202,25 @@ function drawOneLine(context: Context, box: Box, palette: Palette, camera: Camer
   const label = shorten(box.node.label, 18);
   context.textBaseline = 'middle';
   context.fillStyle = palette.text;
-  context.font = `500 11px ${palette.fontMono}`;
+  context.font = `500 ${DETAIL_PX}px ${palette.fontMono}`;
   context.fillText(label, box.x + 10, y);
   if (camera.scale < DETAIL_SCALE) return;
   context.fillStyle = palette.muted;
   context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
-  context.fillText(shorten(besideDetail(box.node), 18), box.x + 18 + label.length * 6.6, y);
+  context.fillText(shorten(besideDetail(box.node), 18), box.x + 18 + label.length * 6.9, y);
 }
 
-// Draws the name of a large scope at the normal text size of the screen.
-export function drawFarLabel(context: Context, box: Box, palette: Palette, camera: Camera): void {
+// Draws the name of a scope at the normal text size of the screen.
+export function drawFarLabel(context: Context, label: ScopeLabel, palette: Palette, camera: Camera): void {
   const k = 1 / camera.scale;
-  const room = Math.floor((box.width * camera.scale - 14) / 6.6);
-  const label = shorten(box.node.label, Math.max(1, room));
-  context.font = `600 ${11 * k}px ${palette.fontMono}`;
+  context.font = `600 ${DETAIL_PX * k}px ${palette.fontMono}`;
   context.fillStyle = palette.canvas;
-  context.globalAlpha = 0.82;
-  context.fillRect(box.x + 3 * k, box.y + 3 * k, (label.length * 6.6 + 8) * k, 16 * k);
+  context.globalAlpha = 0.86;
+  context.fillRect(label.x * k, label.y * k, label.width * k, (label.height - 1) * k);
   context.globalAlpha = 1;
   context.fillStyle = palette.text;
   context.textBaseline = 'middle';
-  context.fillText(label, box.x + 7 * k, box.y + 11.5 * k);
+  context.fillText(label.text, (label.x + 4) * k, (label.y + label.height / 2) * k);
 }
 
 // Draws a hit as a triangle of constant size on the screen, filled at an origin.
@@ -261,7 +262,7 @@ function drawRing(
 // Draws the frame of a badge at the upper right corner of a box. Returns its left and top edge and
 // its middle.
 function drawBadgeFrame(context: Context, box: Box, width: number, fill: string, stroke: string, k: number): [number, number, number] {
-  const height = 15 * k;
+  const height = 16 * k;
   const x = box.x + box.width - width + 7 * k;
   // Outside the corner, so that the name in the box is not covered.
   const y = box.y - height + 4;
@@ -286,7 +287,7 @@ function drawHitBadge(
   k: number,
 ): void {
   const text = compactCount(hits);
-  const width = (14 + text.length * 6.2 + 4) * k;
+  const width = (14 + text.length * 7 + 4) * k;
   const [x, y, middle] = drawBadgeFrame(context, box, width, hollow ? palette.canvas : palette.hit, palette.hit, k);
   context.fillStyle = hollow ? palette.hit : palette.onHit;
   context.beginPath();
@@ -295,7 +296,7 @@ function drawHitBadge(
   context.lineTo(x + 3.5 * k, y + 11.5 * k);
   context.closePath();
   context.fill();
-  context.font = `600 ${10 * k}px ${palette.fontMono}`;
+  context.font = `600 ${DETAIL_PX * k}px ${palette.fontMono}`;
   context.textBaseline = 'middle';
   context.fillText(text, x + 15 * k, middle);
 }
@@ -309,10 +310,10 @@ function drawDifference(context: Context, box: Box, difference: NodeDifference, 
   drawRing(context, box, colour, first ? 2.6 : 1.3, 0, camera);
   context.setLineDash([]);
   const text = differenceBadges[difference];
-  const width = (text.length * 6.2 + 10) * k;
+  const width = (text.length * 7 + 10) * k;
   const [x, , middle] = drawBadgeFrame(context, box, width, first ? colour : palette.canvas, colour, k);
   context.fillStyle = first ? palette.onHit : colour;
-  context.font = `600 ${10 * k}px ${palette.fontMono}`;
+  context.font = `600 ${DETAIL_PX * k}px ${palette.fontMono}`;
   context.textBaseline = 'middle';
   context.fillText(text, x + 5 * k, middle);
 }

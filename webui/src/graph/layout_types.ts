@@ -13,6 +13,8 @@ export interface LayoutScope {
   nodes: LayoutNode[];
   // Pairs of indices into `nodes`.
   edges: Array<[number, number]>;
+  // Open scopes whose children are among `nodes`, in their place.
+  spread: string[];
 }
 
 export interface LayoutRequest {
@@ -28,6 +30,8 @@ export interface LayoutAnswer {
   height: number;
   // Open scopes, each before the scopes inside it.
   scopes: string[];
+  // Open scopes whose children are drawn among their siblings.
+  spread: string[];
   // By scope in that order and by node: x, y, width and height in the whole drawing.
   boxes: Float32Array<ArrayBuffer>;
   // By scope and by edge: the end of its points. An edge from a node to itself has none.

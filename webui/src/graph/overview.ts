@@ -1,8 +1,9 @@
 // A picture of a whole large layout, drawn in the worker. While a hundred thousand boxes are in
 // view, a frame copies this picture instead of drawing them.
 
-import type { Category, ScopeView } from '../api/types';
+import type { Category } from '../api/types';
 import type { LayoutAnswer } from './layout_types';
+import { viewsOf, type Views } from './scene';
 
 export interface FarColours {
   canvas: string;
@@ -19,7 +20,7 @@ const MAX_SCALE = 0.25;
 
 export function drawOverview(
   answer: LayoutAnswer,
-  views: ReadonlyMap<string, ScopeView>,
+  views: Views,
   side: number,
   colours: FarColours,
 ): { bitmap: ImageBitmap; scale: number } | null {
@@ -40,15 +41,14 @@ export function drawOverview(
 function drawScopes(
   context: OffscreenCanvasRenderingContext2D,
   answer: LayoutAnswer,
-  views: ReadonlyMap<string, ScopeView>,
+  views: Views,
   colours: FarColours,
 ): void {
   const open = new Set(answer.scopes);
   const depths = new Map<string, number>([['', 0]]);
   let at = 0;
   let edge = 0;
-  for (const name of answer.scopes) {
-    const view = views.get(name) as ScopeView;
+  for (const { name, view } of viewsOf(answer, views)) {
     const depth = depths.get(name) ?? 0;
     const edges = view.edges.length;
     drawFarRoutes(context, answer, edge, edge + edges, colours.edge);

@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { sampleNode, sampleScope, sampleView } from '../testing/samples';
 import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
+import { IndexViews } from '../index/index_views';
+import { liftEdges } from '../index/lifted_edges';
+import { sampleIndex } from '../testing/sample_index';
 import { autoOpen, MAX_BOXES } from './auto_open';
 import { composeLayout, LayoutCache } from './compose';
 import type { Marks } from './marks';
@@ -130,4 +133,42 @@ describe('the first view', () => {
   it('leaves a small graph as it is when nothing can be opened', () => {
     expect(autoOpen(views(sampleView('', [sampleNode('x')])))).toEqual({ open: [], wanted: [] });
   });
+});
+
+it('opens blocks that differ only in their number together, or none of them', () => {
+  const blocks = (children: number) =>
+    new Map(
+      [
+        sampleView('', [sampleScope('forward', 5)]),
+        sampleView('forward', [...[0, 1, 2, 3].map((i) => sampleScope(`forward/${i}`, children)), sampleScope('forward/head', 2)]),
+        ...[0, 1, 2, 3].map((i) =>
+          sampleView(`forward/${i}`, Array.from({ length: children }, (_, n) => sampleNode(`forward/${i}/op_${n}`))),
+        ),
+        sampleView('forward/head', [sampleNode('forward/head/a'), sampleNode('forward/head/b')]),
+      ].map((view) => [view.scope, view]),
+    );
+  expect(autoOpen(blocks(5)).open).toEqual(['forward', 'forward/0', 'forward/1', 'forward/2', 'forward/3', 'forward/head']);
+  expect(autoOpen(blocks(MAX_BOXES / 2)).open).toEqual(['forward', 'forward/head']);
+});
+
+it('draws layers among the ops between which they run, while their list is open', () => {
+  const index = sampleIndex([
+    { name: 'forward/layers/0/mm' },
+    { name: 'forward/sigmoid', inputs: ['forward/layers/0/mm'] },
+    { name: 'forward/layers/1/mm', inputs: ['forward/sigmoid'] },
+    { name: 'forward/sigmoid_1', inputs: ['forward/layers/1/mm'] },
+  ]);
+  const views = new IndexViews(index, liftEdges(index), null);
+  const draw = (open: string[]) => {
+    const scopes = layoutScopes(new Set(open), views);
+    return buildScene(composeLayout({ id: 1, scopes }, new LayoutCache()), views);
+  };
+  const open = draw(['forward', 'forward/layers']);
+  const tops = ['layers/0', 'sigmoid', 'layers/1', 'sigmoid_1'].map((name) => open.byName.get(`forward/${name}`)?.y ?? NaN);
+  expect(tops).toEqual(tops.toSorted((a, b) => a - b));
+  expect(new Set(tops).size).toBe(4);
+  expect(open.byName.has('forward/layers')).toBe(false);
+  expect(boxOf(open, 'forward/layers/1/mm', ancestorsOf)?.name).toBe('forward/layers/1');
+  expect(draw(['forward']).byName.get('forward/layers')?.open).toBe(false);
+  expect(autoOpen(views).open).toContain('forward/layers');
 });

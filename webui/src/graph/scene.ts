@@ -6,6 +6,7 @@ import type { LayoutAnswer, LayoutRequest, LayoutScope } from './layout_types';
 import { SCOPE_HEADER } from './layout_types';
 import { besideOf } from './beside_rule';
 import type { Rect } from './camera';
+import { interleavedOf } from './interleaved';
 import { CHEVRON_ROOM, noteRoom, sizeBeside, sizeOfNode } from './sizes';
 
 export interface Box extends Rect {
@@ -72,17 +73,34 @@ export function everyScope(views: ReadonlyMap<string, ScopeView>): Set<string> {
   return open;
 }
 
+// Views that can also be drawn with the children of some scopes in their place.
+export interface Views extends ReadonlyMap<string, ScopeView> {
+  spread?: (scope: string, inner: readonly string[]) => ScopeView;
+}
+
+interface DrawnScope {
+  name: string;
+  view: ScopeView;
+  // Scopes in it whose children are drawn in their place.
+  spread: string[];
+}
+
+function drawnScope(name: string, views: Views, spreads: (scope: string) => boolean): DrawnScope | null {
+  const view = views.get(name);
+  if (view === undefined) return null;
+  if (views.spread === undefined) return { name, view, spread: [] };
+  const spread = [...interleavedOf(view)].filter(spreads);
+  return { name, view: spread.length === 0 ? view : views.spread(name, spread), spread };
+}
+
 // Returns the scopes that are visible, open and known, outer ones first.
-export function shownScopes(
-  open: ReadonlySet<string>,
-  views: ReadonlyMap<string, ScopeView>,
-): string[] {
-  const shown: string[] = [];
+export function shownScopes(open: ReadonlySet<string>, views: Views): DrawnScope[] {
+  const shown: DrawnScope[] = [];
   const look = (name: string) => {
-    const view = views.get(name);
-    if (view === undefined || view.nodes.length === 0) return;
-    shown.push(name);
-    for (const node of view.nodes) {
+    const drawn = drawnScope(name, views, (scope) => open.has(scope));
+    if (drawn === null || drawn.view.nodes.length === 0) return;
+    shown.push(drawn);
+    for (const node of drawn.view.nodes) {
       if (canOpen(node) && node.name !== name && open.has(node.name)) look(node.name);
     }
   };
@@ -119,7 +137,7 @@ function prepare(view: ScopeView): Prepared {
     const { width, height } = (beside[i] as number) < 0 ? sizeOfNode(node) : sizeBeside(node);
     return { name: node.name, beside: beside[i] as number, width, height: height + noteRoom(node) };
   });
-  const made = { edges, beside, layout: { nodes, edges: pairs } };
+  const made = { edges, beside, layout: { nodes, edges: pairs, spread: [] } };
   prepared.set(view, made);
   return made;
 }
@@ -130,19 +148,25 @@ export function layoutOf(view: ScopeView): LayoutScope {
 
 export function layoutScopes(
   open: ReadonlySet<string>,
-  views: ReadonlyMap<string, ScopeView>,
+  views: Views,
 ): LayoutRequest['scopes'] {
   const scopes: LayoutRequest['scopes'] = {};
-  for (const name of shownScopes(open, views)) {
-    scopes[name] = prepare(views.get(name) as ScopeView).layout;
+  for (const { name, view, spread } of shownScopes(open, views)) {
+    scopes[name] = { ...prepare(view).layout, spread };
   }
   return scopes;
+}
+
+// The views that a layout was made of, in its order.
+export function viewsOf({ scopes, spread }: LayoutAnswer, views: Views): DrawnScope[] {
+  const spreads = new Set(spread);
+  return scopes.map((name) => drawnScope(name, views, (scope) => spreads.has(scope)) as DrawnScope);
 }
 
 // Builds the scene of a layout. `views` must be those that were laid out.
 export function buildScene(
   answer: LayoutAnswer,
-  views: ReadonlyMap<string, ScopeView>,
+  views: Views,
   subject = '',
 ): Scene {
   const scene: Scene = {
@@ -158,8 +182,7 @@ export function buildScene(
   const open = new Set(answer.scopes);
   let at = 0;
   let edge = 0;
-  for (const name of answer.scopes) {
-    const view = views.get(name) as ScopeView;
+  for (const { name, view } of viewsOf(answer, views)) {
     const depth = (scene.byName.get(name)?.depth ?? -1) + 1;
     const { edges, beside } = prepare(view);
     const boxes = view.nodes.map((node, i): Box => ({

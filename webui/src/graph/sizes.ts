@@ -7,15 +7,15 @@ import { visible } from '../base/visible';
 import { nodeCount } from '../words/graph';
 
 export const LABEL_PX = 12;
-export const DETAIL_PX = 10;
+export const DETAIL_PX = 11.5;
 const LABEL_ADVANCE = 7.2;
-const DETAIL_ADVANCE = 6;
+const DETAIL_ADVANCE = 6.9;
 export const MAX_LABEL = 36;
 const SIDE = 12;
 export const CHEVRON_ROOM = 16;
 const MIN_WIDTH = 64;
 // Notes are listed below their box, on a stem.
-export const NOTE_PX = 10;
+export const NOTE_PX = 11.5;
 export const NOTE_LINE = 16;
 export const NOTE_STEM = 7;
 
@@ -75,7 +75,7 @@ export function besideDetail(node: GraphNode): string {
 }
 
 export function sizeBeside(node: GraphNode): { width: number; height: number } {
-  const label = shorten(node.label, 18).length * 6.6;
+  const label = shorten(node.label, 18).length * 6.9;
   const detail = shorten(besideDetail(node), 18).length * DETAIL_ADVANCE;
   return { width: Math.ceil(label + (detail === 0 ? 0 : detail + 8) + 20), height: 21 };
 }

@@ -174,7 +174,7 @@ export class GraphIndex {
 }
 
 // By item: its first position in the execution order, or NONE if it has not executed.
-function firstPlaces(columns: Record<string, Column>): Uint32Array {
+export function firstPlaces(columns: Record<string, Column>): Uint32Array {
   const parents = columns['scope_parent'] as Uint32Array;
   const scopes = columns['node_scope'] as Uint32Array;
   const execution = columns['execution'] as Uint32Array;

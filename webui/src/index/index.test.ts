@@ -241,7 +241,7 @@ describe('nodes by source', () => {
     expect(files.map((file) => [file.label, file.child_count, file.op_type])).toEqual([['train.py', 2, '2 nodes']]);
     const lines = views.get(files[0]!.name)!.nodes;
     expect(lines.map((line) => line.label)).toEqual(['line 7', 'line 8']);
-    expect(views.get(lines[0]!.name)!.nodes.map((node) => [node.name, node.label])).toEqual([['forward/fc/mm', 'fc/mm']]);
+    expect(views.get(lines[0]!.name)!.nodes.map((node) => [node.name, node.label])).toEqual([['forward/fc/mm', 'mm']]);
     expect(views.has('forward')).toBe(false);
   });
 

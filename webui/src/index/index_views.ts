@@ -5,6 +5,7 @@ import type { Watched } from './coverage';
 import type { GraphIndex } from './graph_index';
 import type { LiftedEdges } from './lifted_edges';
 import { viewOf } from './scope_view';
+import { spreadView } from './spread_view';
 
 export class IndexViews extends Map<string, ScopeView> {
   constructor(
@@ -21,6 +22,16 @@ export class IndexViews extends Map<string, ScopeView> {
     const view = viewOf(this.index, this.lifted, this.watched, name);
     if (view === null) return undefined;
     super.set(name, view);
+    return view;
+  }
+
+  private readonly spreads = new Map<string, ScopeView>();
+
+  // The view of a scope with the children of `inner`, which are scopes in it, in their place.
+  spread(scope: string, inner: readonly string[]): ScopeView {
+    const key = [scope, ...inner].join('\n');
+    let view = this.spreads.get(key);
+    if (view === undefined) this.spreads.set(key, (view = spreadView(this.index, this.watched, scope, inner)));
     return view;
   }
 

@@ -84,6 +84,12 @@ function aggregateOf(index: GraphIndex, scope: number, shown: Shown, watched: Wa
   };
 }
 
+export function nodeOfShown(index: GraphIndex, scope: number, shown: Shown, watched: Watched | null): GraphNode {
+  return shown.label === ''
+    ? nodeOf(index, shown.items[0] as number, watched)
+    : aggregateOf(index, scope, shown, watched);
+}
+
 const beginOf = (lifted: LiftedEdges, scope: number) =>
   scope === 0 ? 0 : (lifted.end[scope - 1] as number);
 
@@ -155,11 +161,7 @@ export function viewOf(
 ): ScopeView | null {
   const opened = openName(index, name);
   if (opened === null) return null;
-  const nodes = opened.shown.map((shown) =>
-    shown.label === ''
-      ? nodeOf(index, shown.items[0] as number, watched)
-      : aggregateOf(index, opened.scope, shown, watched),
-  );
+  const nodes = opened.shown.map((shown) => nodeOfShown(index, opened.scope, shown, watched));
   const edges = lifted === null ? [] : edgesOf(index, lifted, opened, nodes);
   return { scope: name, nodes, edges };
 }

@@ -89,6 +89,14 @@ export function sourceHits(index: GraphIndex, hits: ReadonlyMap<string, number>)
   return all;
 }
 
+// The length of the scopes at the beginning of all paths.
+function commonScope(paths: readonly string[]): number {
+  const [first = '', ...others] = paths;
+  let end = first.lastIndexOf('/') + 1;
+  while (end > 0 && others.some((path) => !path.startsWith(first.slice(0, end)))) end = first.lastIndexOf('/', end - 2) + 1;
+  return end;
+}
+
 export class SourceViews extends Map<string, ScopeView> {
   constructor(
     private readonly index: GraphIndex,
@@ -133,12 +141,11 @@ export class SourceViews extends Map<string, ScopeView> {
     }
     if (!name.startsWith(LINE)) return null;
     const [file, line] = name.slice(LINE.length).split(':').map(Number) as [number, number];
-    const items = groups.get(file)?.get(line) ?? [];
-    return items.map((item) => {
-      const node = nodeOf(this.index, item, this.watched);
-      // Away from its scope the label alone is ambiguous. The phase, which is the first segment,
-      // is shown by colour.
-      return { ...node, label: node.name.slice(node.name.indexOf('/') + 1) };
-    });
+    const nodes = (groups.get(file)?.get(line) ?? []).map((item) => nodeOf(this.index, item, this.watched));
+    // Away from its scope the label alone is ambiguous. The phase, which is the first segment, is
+    // shown by colour.
+    const paths = nodes.map(({ name }) => name.slice(name.indexOf('/') + 1));
+    const shared = commonScope(paths);
+    return nodes.map((node, i) => ({ ...node, label: paths[i]?.slice(shared) ?? node.label }));
   }
 }

@@ -4,15 +4,16 @@ import { actualText, conditionText } from './condition_text';
 
 const CATALOGUE = new Map(
   [
-    sampleCondition({ id: 'nan', title: 'Not a number' }),
+    sampleCondition({ id: 'nan', title: 'NaN' }),
     sampleCondition({
       id: 'weight_too_large',
       title: 'Weight too large',
+      target: 'weight',
       params: [sampleParam('abs_mean_gt', { title: 'mean |x|', tested: true }), sampleParam('max_gt', { tested: true })],
     }),
     sampleCondition({
       id: 'weight_not_changed',
-      title: 'Weight does not change',
+      title: 'Unchanged weight',
       params: [
         sampleParam('rtol', { title: 'relative tolerance' }),
         sampleParam('equal_nan', { title: 'NaN equals NaN', type: 'bool' }),
@@ -36,21 +37,21 @@ describe('a condition', () => {
   });
 
   it('has its title, and what is tested', () => {
-    expect(text('nan', {})).toBe('Not a number');
-    expect(text('tensor_all_zero', { zero_percentage_ge: 50 })).toBe('Tensor all zero: zeros ≥ 50 %');
+    expect(text('nan', {})).toBe('NaN');
+    expect(text('tensor_all_zero', { zero_percentage_ge: 50 })).toBe('Tensor all zero (zeros ≥ 50 %)');
     expect(text('weight_too_large', { max_gt: 5, abs_mean_gt: 1e-9 })).toBe(
-      'Weight too large: max > 5 or mean |x| > 1e-9',
+      'Weight too large (max > 5 or mean |w| > 1e-9)',
     );
     expect(text('weight_not_changed', { rtol: 0.1, equal_nan: true })).toBe(
-      'Weight does not change: relative tolerance 0.1, NaN equals NaN',
+      'Unchanged weight (relative tolerance 0.1, NaN equals NaN)',
     );
     expect(text('weight_not_changed', { rtol: 0.1, equal_nan: false })).toBe(
-      'Weight does not change: relative tolerance 0.1',
+      'Unchanged weight (relative tolerance 0.1)',
     );
   });
 
   it('stands for itself where the catalogue does not have it', () => {
-    expect(text('made_up', { some_gt: 5, other: 2 })).toBe('made_up: some > 5, other 2');
+    expect(text('made_up', { some_gt: 5, other: 2 })).toBe('made_up (some > 5, other 2)');
   });
 });
 
@@ -76,7 +77,23 @@ describe('what was measured', () => {
 
   it('has the words of its condition', () => {
     expect(text({ condition: 'made_up', actual: { abs_max: 'Infinity' } })).toBe('abs_max +Inf');
-    expect(text({ condition: 'tensor_all_zero', actual: { zero_percentage_ge: 100 } })).toBe('zeros 100 %');
+    expect(text({ condition: 'tensor_all_zero', actual: { zero_percentage_ge: 100 } })).toBe('all values are zero');
+  });
+
+  it('is a sentence where the figures need one', () => {
+    expect(text({ condition: 'weight_not_changed', actual: { changed_count: 0 } })).toBe('unchanged since the previous step');
+    expect(text({ condition: 'activation_inactive', actual: { inactive_percentage: 100 } })).toBe('100 % of values ≤ 0: dead ReLU');
+    const dead = { range_percentage_gt: 99.9, range_end_inclusive: 0 };
+    expect(text({ condition: 'activation_range', params: dead, actual: { range_percentage: 100 } })).toBe(
+      '100 % of values ≤ 0: dead ReLU',
+    );
+    const saturated = { range_percentage_lt: 0.1, range_start_inclusive: -1, range_end_inclusive: 1 };
+    expect(text({ condition: 'activation_range', params: saturated, actual: { range_percentage: 0 } })).toBe(
+      'saturated: almost no values between -1 and 1',
+    );
+    expect(conditionText('activation_range', saturated, CATALOGUE)).toBe(
+      'activation_range (< 0.1 % of values between -1 and 1)',
+    );
   });
 
   it('stands beside its limit', () => {

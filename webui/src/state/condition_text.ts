@@ -7,6 +7,7 @@ import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
 import * as words from '../words/watch';
 import { keepingText } from './keeping';
+import { measuredText, rangeText } from './measured_text';
 
 type Catalogue = ReadonlyMap<string, Condition>;
 
@@ -53,18 +54,20 @@ function formatParam(name: string, value: ParamValue): string {
 }
 
 // "mean |x| > 1000", "range from -1", "NaN equals NaN"; null for a parameter that is switched off.
-function paramText(condition: Condition | undefined, name: string, value: ParamValue): string | null {
+function paramText(condition: Condition | undefined, name: string, value: ParamValue, range: string): string | null {
   const comparison = splitRelation(name);
-  const title = condition?.params.find((param) => param.name === name)?.title ?? comparison?.measure ?? name;
+  const given = condition?.params.find((param) => param.name === name)?.title ?? comparison?.measure ?? name;
+  const title = given.replace('|x|', words.symbols[condition?.target ?? 'tensor'] ?? '|x|');
   if (typeof value === 'boolean') return value ? title : null;
   // The default, which needs no mention.
   if (name === 'absorbed') return value === 'stop' ? words.alsoAbsorbed : null;
   const text = formatParam(name, value);
+  if (comparison?.measure === 'range_percentage' && range !== '') return `${comparison.relation} ${words.shareOf(text, range)}`;
   return comparison === null ? `${title} ${text}` : `${title} ${comparison.relation} ${text}`;
 }
 
 // "abs_max_gt" with 1000 becomes "abs_max > 1000", and an expression stays as it is. Other
-// conditions have their title and the tested parameters: "Gradient vanishes: mean |x| < 1e-9".
+// conditions have their title and the tested parameters: "Vanishing gradient (mean |g| < 1e-9)".
 export function conditionText(
   id: string,
   params: Readonly<Record<string, ParamValue>>,
@@ -83,12 +86,14 @@ export function conditionText(
   const title = condition?.title || id;
   const tested: string[] = [];
   const others: string[] = [];
+  const range = rangeText(params);
   for (const [name, given] of Object.entries(params)) {
-    const text = paramText(condition, name, given);
+    if (range !== '' && /^range_(start|end)_inclusive$/.test(name)) continue;
+    const text = paramText(condition, name, given, range);
     if (text !== null) (splitRelation(name) === null ? others : tested).push(text);
   }
   const details = [tested.join(words.or), ...others].filter((part) => part !== '').join(', ');
-  return details === '' ? title : `${title}: ${details}`;
+  return details === '' ? title : `${title} (${details})`;
 }
 
 // The relation and limit that a measure was compared with: " > 1000".
@@ -113,6 +118,8 @@ export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getStat
   const context = entries.filter(([name]) => name in words.contextNames);
   const measured = ([name, value]: [string, Num]) => {
     const measure = splitRelation(name)?.measure ?? name;
+    const text = measuredText(measure, value, hit);
+    if (text !== null) return text;
     const known = params.find((param) => param.tested && splitRelation(param.name)?.measure === measure);
     return `${known?.title ?? measure} ${formatParam(name, value)}${limitText(hit, measure)}`;
   };

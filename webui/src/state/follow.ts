@@ -1,10 +1,12 @@
 // When the job stops at a node or for hits of a step, the page selects that node, as a debugger
-// does, unless the user was active in the last few seconds.
+// does, unless the user was active in the last few seconds. A hit is shown with its neighbourhood, where
+// the statistics of the tensors around it are.
 
 import { useEffect, useRef } from 'react';
+import { isRun } from '../base/run_id';
 import { firstHitOfStop } from './hits';
 import { useJob } from './job_store';
-import { useRouter } from './router';
+import { patchRoute, useRouter } from './router';
 import { revealNode } from './scopes';
 import { useUi } from './ui';
 
@@ -31,6 +33,8 @@ export function useFollowStop(): void {
     if (wasFirst && route.view === 'job' && route.route.node !== null) return;
     if (shouldFollow(performance.now(), useUi.getState().touched_at, commanded_at)) {
       revealNode(node, 'replace');
+      const atHit = model.info.pause_reason === 'watchpoint' && !isRun(useJob.getState().id ?? '');
+      if (atHit && !useUi.getState().whole_graph) patchRoute({ around: 1 });
     }
   }, [stops]);
 }

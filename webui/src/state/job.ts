@@ -211,3 +211,8 @@ export function isOpenedModel(job: Job): boolean {
 export function hasEnded(job: Job | null): boolean {
   return job !== null && (job.state === 'finished' || job.state === 'terminated');
 }
+
+// No process of the job answers any more.
+export function isOver(job: Job | null): boolean {
+  return hasEnded(job) || job?.state === 'lost';
+}

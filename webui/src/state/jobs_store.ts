@@ -3,7 +3,8 @@
 import { create } from 'zustand';
 import { api } from '../api/client';
 import { EventStream, type Connection } from '../api/events';
-import type { Job, ServerEvent } from '../api/types';
+import type { ControlCommand, Job, ServerEvent } from '../api/types';
+import { refused } from '../words/control';
 import { notRemoved } from '../words/job';
 import { describe } from './describe';
 import { setStorage } from './storage';
@@ -53,6 +54,15 @@ export function followJobs(onRefused: () => void): () => void {
   });
   void loadJobs();
   return () => stream.close();
+}
+
+// Commands of the list go to all ranks.
+export async function controlJob(job: Job, command: ControlCommand): Promise<void> {
+  try {
+    await api.control(job.id, { command });
+  } catch (error) {
+    showToast({ kind: 'error', title: refused(command), detail: `${job.name}: ${describe(error)}` });
+  }
 }
 
 // Removes the job and its data from the server, which cannot be undone.

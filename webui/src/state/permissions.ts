@@ -3,6 +3,8 @@
 
 import { ROLES, type Allowance, type Job, type Role, type Session } from '../api/types';
 import * as words from '../words/access';
+import { refusals } from '../words/control';
+import { isOver } from './job';
 
 export type Action = 'control' | 'watch' | 'record' | 'terminate' | 'delete' | 'open_model' | 'audit';
 
@@ -32,5 +34,6 @@ export function reasonAgainst(action: Action, session: Session | null, job: Job 
   const allowance = NEEDED_ALLOWANCE[action];
   if (allowance === undefined || job === null) return '';
   if (job.damaged !== undefined) return words.damagedJob;
+  if (action === 'watch' && isOver(job)) return refusals[job.state] ?? '';
   return job.allowed?.includes(allowance) === false ? words.notAllowedByJob[allowance] : '';
 }

@@ -1,7 +1,7 @@
 // Data requested from the server on demand. A query's key contains everything that makes its answer
 // out of date.
 
-import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, useQueries } from '@tanstack/react-query';
+import { keepPreviousData, QueryClient, queryOptions, useInfiniteQuery, useQuery, useQueries } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
 import type { GraphSummary, Hit, TensorSlice, WatchpointSelection } from '../api/types';
@@ -191,14 +191,20 @@ function transposeSlice(value: TensorSlice): TensorSlice {
   return { ...value, elements, shape: value.shape.toReversed(), transposed: true };
 }
 
-export function useSlice(query: ValueQuery) {
-  const { job, name, rank, step, slice, transposed, version, enabled } = query;
-  return useQuery({
+export function sliceOptions({ job, name, rank, step, slice, version }: Omit<ValueQuery, 'transposed' | 'enabled'>) {
+  return queryOptions({
     queryKey: ['slice', job, name, rank, step, slice, version],
     queryFn: ({ signal }) => api.slice(job, { name, rank, step, slice }, signal),
-    enabled,
     gcTime: KEEP_SLICES_MS,
     structuralSharing: false,
+  });
+}
+
+export function useSlice(query: ValueQuery) {
+  const { name, transposed, enabled } = query;
+  return useQuery({
+    ...sliceOptions(query),
+    enabled,
     placeholderData: (previous) => (previous?.name === name ? previous : undefined),
     select: transposed ? transposeSlice : identity,
   });

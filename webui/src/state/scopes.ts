@@ -11,6 +11,7 @@ import type { GraphIndex } from '../index/graph_index';
 import type { LiftedEdges } from '../index/lifted_edges';
 import { pathTo } from '../index/path';
 import { ofNoTensor, patchRoute, useRouter } from './router';
+import { useUi } from './ui';
 
 interface ScopeState {
   job: string | null;
@@ -108,8 +109,9 @@ export function openAll(): void {
 }
 
 // Shows the neighbourhood of the selected node up to `depth` tensors away, or, with null, the
-// whole graph.
+// whole graph. Stops follow this choice.
 export function showAround(depth: number | null): void {
+  useUi.setState({ whole_graph: depth === null });
   patchRoute({ around: depth }, depth === null ? 'replace' : 'push');
 }
 

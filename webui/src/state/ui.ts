@@ -65,6 +65,8 @@ interface UiState {
   overlay: 'palette' | 'keys' | null;
   // The introduction is shown while no node is selected.
   welcome: boolean;
+  // The user has left the neighbourhood, so that stops keep showing the whole graph.
+  whole_graph: boolean;
   // By tensor: the value shown in full colour, locked so that steps can be compared visually.
   locked_scales: ReadonlyMap<string, number>;
 }
@@ -111,6 +113,7 @@ export const useUi = create<UiState>(() => ({
   hit_filter: NO_FILTER,
   overlay: null,
   welcome: !isWelcomeDismissed(),
+  whole_graph: false,
   locked_scales: new Map(),
 }));
 

@@ -9,7 +9,6 @@ import { createQueryClient } from '../state/queries';
 import { useRouter } from '../state/router';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
-import { Toasts } from '../widgets/toasts';
 import { loading } from '../words/common';
 import * as words from '../words/job';
 import { JobView } from './job_view';
@@ -78,7 +77,6 @@ export function App() {
       <Content />
       {ended && <SessionEnded />}
       <Overlays />
-      <Toasts />
     </QueryClientProvider>
   );
 }

@@ -13,8 +13,9 @@ export interface Against {
 }
 
 export function parseAgainst(text: string | null): Against {
-  const match = /^(step|rank|tensor|run):(.+)$/.exec(text ?? '');
-  if (match === null) return { kind: 'previous', value: '' };
+  const match = /^(step|rank|tensor|run):(.*)$/.exec(text ?? '');
+  // A tensor that is not chosen yet has no name.
+  if (match === null || (match[1] !== 'tensor' && match[2] === '')) return { kind: 'previous', value: '' };
   return { kind: match[1] as Against['kind'], value: match[2] ?? '' };
 }
 

@@ -65,10 +65,6 @@ export function graphKey(event: React.KeyboardEvent, target: GraphKeyTarget): bo
     case 'g':
       target.goToCurrent();
       return true;
-    case 'a':
-      if (target.selected === null) return false;
-      showAround(target.around === null ? 1 : null);
-      return true;
     case 'Enter':
       if (box === undefined || !canOpen(box.node)) return false;
       target.toggle(box);

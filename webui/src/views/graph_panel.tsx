@@ -8,6 +8,8 @@ import { oldPlaces } from '../graph/motion';
 import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
 import { detailOf } from '../graph/sizes';
 import { summarise } from '../graph/summary';
+import { isOpenedModel } from '../state/job';
+import { useJob } from '../state/job_store';
 import { useNode } from '../state/queries';
 import { pathOf, revealNode, selectNode, showAround, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
@@ -160,6 +162,7 @@ export function GraphPanel() {
     scene, size, selected, now, move, glide, fitAll, select, toggle, goToCurrent,
     around: neighbourhood.depth,
   };
+  const notBegun = useJob(({ model }) => model.info?.pause_reason === 'start' && !isOpenedModel(model.info));
   const empty = views.has('') && scene.boxes.length === 0;
   return (
     <Panel
@@ -174,7 +177,7 @@ export function GraphPanel() {
           <Button label={words.zoomIn} icon={Plus} iconOnly small tone="quiet" shortcut="+"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1.3))} />
           <Button label={neighbourhood.depth === null ? words.neighbourhood : words.showWholeGraph}
-            icon={Waypoints} iconOnly small tone="quiet" shortcut="A" pressed={neighbourhood.depth !== null}
+            icon={Waypoints} iconOnly={neighbourhood.depth !== null} small tone="quiet" shortcut="A" pressed={neighbourhood.depth !== null}
             disabledReason={selected === null ? selectNodeFirst : undefined}
             onClick={() => showAround(neighbourhood.depth === null ? 1 : null)} />
           <Button label={words.goToCurrentNode} icon={LocateFixed} iconOnly small tone="quiet" shortcut="G"
@@ -211,6 +214,7 @@ export function GraphPanel() {
           </Notice>
         </div>
       )}
+      {notBegun && !empty && <p className="graph-before">{words.beforeFirstStep}</p>}
       {neighbourhood.depth !== null && selected !== null && (
         <div className="graph-around" role="group" aria-label={words.neighbourhood}>
           <span className="ellipsis">

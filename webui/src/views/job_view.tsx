@@ -133,10 +133,13 @@ function useRunAddress(id: string): void {
 
 function NoJob({ title, detail }: { title: string; detail: string }) {
   return (
-    <Notice icon={SearchX} title={title} tone="error">
-      <p>{detail}</p>
-      <Button label={words.allJobs} onClick={() => navigate({ view: 'jobs' })} />
-    </Notice>
+    <main className="job-none">
+      <h1 className="visually-hidden">graphdbg</h1>
+      <Notice icon={SearchX} title={title} tone="error">
+        <p>{detail}</p>
+        <Button label={words.allJobs} onClick={() => navigate({ view: 'jobs' })} />
+      </Notice>
+    </main>
   );
 }
 
@@ -210,10 +213,10 @@ const JobLayout = memo(function JobLayout() {
         ) : (
           <Controls />
         )}
+        {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
+        <StorageBanner />
+        {!recorded && <EndBanner />}
       </header>
-      {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
-      <StorageBanner />
-      {!recorded && <EndBanner />}
       <main className={`job-main${tall ? ' job-tall' : ''}`}>
         <div
           className="job-upper"

@@ -1,29 +1,34 @@
 // Home page: a live list of the server's jobs.
 
-import { Boxes, ScrollText, Trash2 } from 'lucide-react';
+import { Boxes, ScrollText } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import type { Job, Storage } from '../api/types';
-import { formatCount } from '../base/format';
+import { formatCount, formatNumber } from '../base/format';
 import { checkAuth, useAuth } from '../state/auth';
-import { hasEnded } from '../state/job';
-import { followJobs, loadJobs, removeJob, useJobs } from '../state/jobs_store';
+import { isOver } from '../state/job';
+import { controlJob, followJobs, loadJobs, removeJob, useJobs } from '../state/jobs_store';
 import { reasonAgainst } from '../state/permissions';
 import { formatRoute, jobRoute } from '../state/route';
 import { navigate } from '../state/router';
 import { useStorage } from '../state/storage';
+import { hasFailed } from '../state/words';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { JobChip } from '../widgets/state_chip';
+import { Toasts } from '../widgets/toasts';
 import { TrustTags } from '../widgets/trust_tags';
 import { auditLog } from '../words/access';
 import { formatAge } from '../words/age';
 import { tryAgain } from '../words/common';
+import { confirmTerminate, terminateJob, terminateWarning } from '../words/control';
+import * as counts from '../words/counts';
 import * as words from '../words/job';
 import { unreadableJobs } from '../words/storage';
 import { Brand } from './brand';
 import { ConnectionBanner } from './connection_banner';
+import { JobRowControls } from './job_row_controls';
 import { OpenModel, useModelDrop } from './open_model';
 import { RunsList } from './runs_list';
 import { SignedIn } from './signed_in';
@@ -32,6 +37,7 @@ import './jobs_view.css';
 
 const NONE_SET_ASIDE: Storage['set_aside'] = [];
 const CLOCK_MS = 15_000;
+const MAX_METRICS = 2;
 
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
@@ -42,25 +48,33 @@ function useNow(): number {
   return now;
 }
 
-function isOver(job: Job): boolean {
-  return hasEnded(job) || job.state === 'lost';
+// Why the job ended, or is about to; empty if it finished well or goes on.
+function endOf(job: Job): string {
+  if (job.exception) return `${job.exception.type}: ${job.exception.message}`;
+  if (job.state === 'lost') return words.lastSeen(counts.steps(job.step));
+  return hasFailed(job) ? words.exitCode(job.exit_code) : '';
 }
 
-// Why the job cannot be removed; empty if it can.
-function useReasonAgainstRemoval(job: Job): string {
-  const session = useAuth((state) => state.session);
-  if (!isOver(job)) return words.jobNotEnded;
-  return reasonAgainst('delete', session, job);
+// The last values of the scalars that the program saved, the loss first.
+function metricsOf({ metrics }: Job): string {
+  return Object.entries(metrics ?? {})
+    .sort(([a], [b]) => Number(b === 'loss') - Number(a === 'loss') || a.localeCompare(b))
+    .slice(0, MAX_METRICS)
+    .map(([name, value]) => `${name} ${formatNumber(value, 4)}`)
+    .join(', ');
 }
 
 interface RowProps {
   job: Job;
   now: number;
+  // Some job of the list has saved scalars.
+  metrics: boolean;
+  onTerminate: (job: Job) => void;
   onRemove: (job: Job) => void;
 }
 
-function JobRow({ job, now, onRemove }: RowProps) {
-  const reason = useReasonAgainstRemoval(job);
+function JobRow({ job, now, metrics, onTerminate, onRemove }: RowProps) {
+  const end = endOf(job);
   const rank = job.ranks[0];
   const target = { view: 'job', route: jobRoute(job.id) } as const;
   return (
@@ -81,11 +95,16 @@ function JobRow({ job, now, onRemove }: RowProps) {
           <TrustTags job={job} />
         </span>
         {job.damaged !== undefined && <div className="jobs-reason">{job.damaged}</div>}
-        {job.exception ? <div className="muted mono">{job.exception.type}</div> : null}
+        {end !== '' && (
+          <div className="jobs-end ellipsis" title={end}>
+            {end}
+          </div>
+        )}
       </td>
       <td className="number mono">{formatCount(job.step)}</td>
       <td className="mono jobs-node">{job.node ? job.node : <span className="muted">–</span>}</td>
       <td>{job.hit_count > 0 ? <HitBadge count={job.hit_count} /> : <span className="muted">–</span>}</td>
+      {metrics && <td className="mono">{metricsOf(job) || <span className="muted">–</span>}</td>}
       <td>
         {job.framework} <span className="muted">{job.framework_version}</span>
       </td>
@@ -97,15 +116,7 @@ function JobRow({ job, now, onRemove }: RowProps) {
         {formatAge(job.created_at, now)}
       </td>
       <td className="number" onClick={(event) => event.stopPropagation()}>
-        <Button
-          label={words.removeJob(job.name)}
-          icon={Trash2}
-          iconOnly
-          small
-          tone="quiet"
-          disabledReason={reason}
-          onClick={() => onRemove(job)}
-        />
+        <JobRowControls job={job} onTerminate={() => onTerminate(job)} onRemove={() => onRemove(job)} />
       </td>
     </tr>
   );
@@ -146,6 +157,8 @@ function UnreadableJobs({ jobs }: { jobs: readonly Job[] }) {
 
 function JobsTable({ jobs }: { jobs: readonly Job[] }) {
   const [removing, setRemoving] = useState<Job | null>(null);
+  const [ending, setEnding] = useState<Job | null>(null);
+  const metrics = jobs.some((job) => metricsOf(job) !== '');
   const now = useNow();
   // Running jobs first, each group from newest to oldest.
   const ordered = [...jobs].sort(
@@ -161,6 +174,7 @@ function JobsTable({ jobs }: { jobs: readonly Job[] }) {
             <th className="number">{words.columns.step}</th>
             <th>{words.columns.node}</th>
             <th>{words.columns.hits}</th>
+            {metrics && <th>{words.columns.metrics}</th>}
             <th>{words.columns.framework}</th>
             <th>{words.columns.device}</th>
             <th>{words.columns.started}</th>
@@ -171,7 +185,7 @@ function JobsTable({ jobs }: { jobs: readonly Job[] }) {
         </thead>
         <tbody>
           {ordered.map((job) => (
-            <JobRow key={job.id} job={job} now={now} onRemove={setRemoving} />
+            <JobRow key={job.id} job={job} now={now} metrics={metrics} onTerminate={setEnding} onRemove={setRemoving} />
           ))}
         </tbody>
       </table>
@@ -182,6 +196,14 @@ function JobsTable({ jobs }: { jobs: readonly Job[] }) {
         action={words.remove}
         onConfirm={() => removing !== null && void removeJob(removing)}
         onClose={() => setRemoving(null)}
+      />
+      <Confirm
+        open={ending !== null}
+        title={confirmTerminate(ending?.name ?? '')}
+        text={terminateWarning}
+        action={terminateJob}
+        onConfirm={() => ending !== null && void controlJob(ending, 'terminate')}
+        onClose={() => setEnding(null)}
       />
     </>
   );
@@ -203,7 +225,7 @@ export function JobsView() {
         <h1>
           <Brand />
         </h1>
-        <span className="grow" />
+        <Toasts />
         {server !== null && (
           <span className="muted">
             {server.version} · {words.agentsConnectTo}{' '}

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react';
 import type { Watchpoint } from '../api/types';
 import { coversNode } from '../index/coverage';
 import { targetOf } from '../state/condition_text';
-import { hasEnded } from '../state/job';
+import { isOver } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { keepingOf, keeps, type Keeping } from '../state/keeping';
 import { useScopes } from '../state/scopes';
@@ -75,7 +75,7 @@ export function KeepOffer({ what, node, keeper, otherwise }: Props) {
   const noControl = useReasonAgainst('control');
   const noWatching = useReasonAgainstWatching();
   // MindSpore jobs do not support expressions.
-  const able = !hasEnded(info) && info?.framework !== 'mindspore';
+  const able = !isOver(info) && info?.framework !== 'mindspore';
   // Values of nodes other than ops are kept while stepping, even without a watchpoint.
   const helps = keeper.state === 'on' || (what === 'previous' && kind !== 'op');
   const { state } = keeper;

@@ -30,7 +30,7 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
     showOverlay('keys');
     return true;
   }
-  // The tree handles letters itself, to find rows by their labels.
+  // Within a word that is typed to find a row, the tree handles the letter itself.
   if (inJob && key === 'n') {
     goToNextHit(event.shiftKey ? -1 : 1);
     return true;

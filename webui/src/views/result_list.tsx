@@ -5,7 +5,7 @@ import type { GraphNode } from '../api/types';
 import type { Found } from '../state/search';
 import { RESULT_PX, ResultRowView, type ShownResult } from '../widgets/result_row_view';
 import { useRowWindow, type RowKind } from '../widgets/row_window';
-import '../widgets/full_name.css';
+import { useElementSize } from '../widgets/use_size';
 import '../widgets/kind_icon.css';
 import '../widgets/node_marks.css';
 import { searchResults } from '../words/graph';
@@ -38,6 +38,7 @@ export const ResultList = memo(function ResultList({ found, word, onChoose, ref 
   const scroller = useRef<HTMLDivElement>(null);
   const host = useRef<HTMLDivElement>(null);
   const shown = useRowWindow(scroller, host, RESULT_ROWS);
+  const { width } = useElementSize(scroller);
   useLayoutEffect(() => {
     shown.current?.show({
       count,
@@ -45,10 +46,10 @@ export const ResultList = memo(function ResultList({ found, word, onChoose, ref 
       at: (index) => {
         const node = found.at(index) as GraphNode;
         const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
-        return { node, index, marked: index === marked, current: node.name === current, hits, word };
+        return { node, index, marked: index === marked, current: node.name === current, hits, word, width };
       },
     });
-  }, [shown, found, count, marked, word, hitIndex, current]);
+  }, [shown, found, count, marked, word, width, hitIndex, current]);
   const mark = (index: number) => {
     const at = (index + count) % Math.max(1, count);
     setChosen({ found, at });

@@ -21,6 +21,7 @@ import { andMore } from '../words/common';
 import * as counts from '../words/counts';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
+import { ParameterFacts } from './parameter_facts';
 import './source_pane.css';
 
 function placeOf(line: SourceLine): string {
@@ -243,6 +244,7 @@ export function SourcePane({ node }: { node: NodeDetail }) {
   const choose = (next: SourceLine) => setChosen({ node: node.name, line: next });
   return (
     <section className="source" aria-label={words.source} tabIndex={0}>
+      <ParameterFacts node={node} />
       <h3>{words.source}</h3>
       {shown === null ? (
         <p className="muted">{words.noSource(node.kind)}</p>

@@ -16,6 +16,7 @@ import { useRun } from '../state/run_store';
 import { useComparison, useRuns, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
+import type { Peer } from '../index/peers';
 import { gridOf, indexOfCell, type GridData } from '../widgets/grid_data';
 import { Notice } from '../widgets/notice';
 import { ValueGrid } from '../widgets/value_grid';
@@ -25,6 +26,7 @@ import { typeNotShown } from '../words/tensor';
 import * as words from '../words/tensor_views';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
+import { PeerOffer, usePeers } from './peer_offer';
 import { againstOf, parseRunSide, useSavedSteps, type Against } from './compare_side';
 import { StatisticsCompare } from './statistics_compare';
 import { axesOf } from './tensor_values';
@@ -78,10 +80,13 @@ interface ChoiceProps {
   steps: readonly number[];
   // All steps of a recorded run, of which some have no values; null for a job.
   recorded: readonly number[] | null;
+  // The same op in other layers.
+  peers: readonly Peer[];
   onChange: (against: Against) => void;
 }
 
-function AgainstChoice({ against, tensor, steps, recorded, onChange }: ChoiceProps) {
+function AgainstChoice({ against, tensor, steps, recorded, peers, onChange }: ChoiceProps) {
+  const list = useId();
   const info = useJob((state) => state.model.info);
   const { route } = useJobContext();
   const others = (info?.ranks ?? []).filter(({ rank }) => rank !== (route?.rank ?? 0));
@@ -93,7 +98,7 @@ function AgainstChoice({ against, tensor, steps, recorded, onChange }: ChoicePro
       previous: '',
       step: String((steps[0] ?? recorded?.find((step) => String(step) !== route?.step)) ?? ''),
       rank: String(others[0]?.rank ?? 0),
-      tensor: tensor.name,
+      tensor: peers[0] === undefined ? '' : `${peers[0].name}:${tensor.slot}`,
       run: runs[0] ?? '',
     };
     onChange({ kind, value: first[kind] });
@@ -166,6 +171,7 @@ function AgainstChoice({ against, tensor, steps, recorded, onChange }: ChoicePro
         <input
           className="field mono compare-tensor"
           aria-label={words.toCompare.tensor}
+          list={list}
           placeholder={words.placeholders.tensor}
           spellCheck={false}
           value={text}
@@ -175,6 +181,11 @@ function AgainstChoice({ against, tensor, steps, recorded, onChange }: ChoicePro
           onKeyDown={(event) => event.key === 'Enter' && onChange({ ...against, value: text.trim() })}
         />
       )}
+      <datalist id={list}>
+        {peers.map(({ name }) => (
+          <option key={name} value={`${name}:${tensor.slot}`} />
+        ))}
+      </datalist>
     </>
   );
 }
@@ -393,6 +404,13 @@ export function TensorCompare({ tensor, query }: Props) {
   const missing = saved === null && before && problem !== null && isGone(problem);
   // The previous values are still available, but will not be after the next step.
   const ends = saved === null && before && (keeper.state === 'off' || keeper.state === 'deleted');
+  const peers = usePeers(tensor);
+  const choose = (next: Against) => {
+    touch();
+    patchRoute({ against: next.kind === 'previous' ? null : formatAgainst(next) });
+  };
+  // Nothing to compare with so far: the job may still have the values of another layer.
+  const elsewhere = missing || (saved === null && (gone || !complete));
   const sideTitle = (side: ValueQuery) => titleOf(side, Number(side.step ?? now), tensor, ranks);
   const body = () => {
     if (!complete) return <Notice title={words.choose[against.kind]} />;
@@ -431,10 +449,8 @@ export function TensorCompare({ tensor, query }: Props) {
           tensor={tensor}
           steps={steps}
           recorded={saved === null ? null : recorded}
-          onChange={(next) => {
-            touch();
-            patchRoute({ against: next.kind === 'previous' ? null : formatAgainst(next) });
-          }}
+          peers={peers}
+          onChange={choose}
         />
         <ToleranceField name="rtol" value={tolerance.rtol} onChange={(rtol) => setTolerance({ ...tolerance, rtol })} />
         <ToleranceField name="atol" value={tolerance.atol} onChange={(atol) => setTolerance({ ...tolerance, atol })} />
@@ -460,6 +476,9 @@ export function TensorCompare({ tensor, query }: Props) {
           keeper={keeper}
           otherwise={problem === null ? '' : describe(problem)}
         />
+      )}
+      {elsewhere && (
+        <PeerOffer peers={peers} slot={tensor.slot} onChoose={(value) => choose({ kind: 'tensor', value })} />
       )}
       {body()}
     </div>

@@ -1,11 +1,12 @@
 // The values of a slice as numbers or as a heat map, and the selected one below.
 
 import { ArrowDown, Lock, LockOpen } from 'lucide-react';
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
-import type { TensorSlice, TensorSummary } from '../api/types';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
+import type { Statistics, TensorSlice, TensorSummary } from '../api/types';
 import { formatCount, formatNumber, formatShape } from '../base/format';
 import { parseSlice, type AxisRange } from '../base/slice';
 import { endMeasure, measureToPaint, SLICE_PAINT } from '../base/timing';
+import type { ValueQuery } from '../state/queries';
 import { lockScale, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { gridOf, indexOfCell, nextSpecial, type GridData } from '../widgets/grid_data';
@@ -14,6 +15,8 @@ import { Spinner } from '../widgets/spinner';
 import { ValueGrid } from '../widgets/value_grid';
 import { loading } from '../words/common';
 import * as words from '../words/tensor';
+import { useJobContext } from './job_context';
+import { isSearchable, isSearchedUnasked, placeAfter, useSpecialSearch } from './special_search';
 
 const HeatMap = lazy(async () => ({ default: (await import('../widgets/heat_map')).HeatMap }));
 
@@ -74,17 +77,41 @@ const painted = new WeakSet<TensorSlice>();
 interface Props {
   value: TensorSlice;
   tensor: TensorSummary;
+  query: ValueQuery;
+  // Statistics of the whole tensor, if known.
+  statistics: Statistics | null;
   fetching: boolean;
   heat: boolean;
 }
 
-export function TensorValues({ value, tensor, fetching, heat }: Props) {
+// The number of values of the whole tensor that are not finite; at least that of the slice.
+function specialsOf(statistics: Statistics | null, inSlice: number): number {
+  if (statistics === null) return inSlice;
+  const { nan_count, pos_inf_count, neg_inf_count } = statistics;
+  return Math.max(inSlice, nan_count + pos_inf_count + neg_inf_count);
+}
+
+export function TensorValues({ value, tensor, query, statistics, fetching, heat }: Props) {
   const axes = useMemo(() => axesOf(value, tensor.shape), [value, tensor.shape]);
   const grid = useMemo(
     () => (value.elements === null ? null : gridOf(value.elements, value.shape, heat)),
     [value, heat],
   );
-  const [chosen, setChosen] = useState(0);
+  // Until the user chooses a cell of the slice, the first value that is not finite is selected.
+  const [chosen, setChosen] = useState<{ slice: string; cell: number } | null>(null);
+  const choose = (cell: number) => setChosen({ slice: value.slice, cell });
+  const special = grid === null ? 0 : grid.special.nan + grid.special.inf + grid.special.neg_inf;
+  const all = specialsOf(statistics, special);
+  const { search, busy } = useSpecialSearch(query, tensor.shape);
+  const initial = useJobContext().route?.slice === null;
+  // The first slice may have none of them.
+  const elsewhere = initial && !fetching && special === 0 && all > 0 && isSearchedUnasked(tensor.shape);
+  const searched = useRef<TensorSlice | null>(null);
+  useEffect(() => {
+    if (!elsewhere || searched.current === value) return;
+    searched.current = value;
+    void search(0);
+  }, [elsewhere, value, search]);
   const [hovered, setHovered] = useState<number | null>(null);
   const locked = useUi((state) => state.locked_scales.get(tensor.name));
   useEffect(() => {
@@ -98,10 +125,15 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
   if (grid.count === 0) {
     return <Notice title={words.emptySlice}>{words.shapeIs(formatShape(value.shape))}</Notice>;
   }
-  const active = Math.min(chosen, grid.count - 1);
+  const first = special > 0 ? nextSpecial(grid, grid.count - 1) : 0;
+  const active = Math.min(chosen?.slice === value.slice ? chosen.cell : first, grid.count - 1);
   const scale = locked ?? grid.scale;
   const read = heat ? (hovered ?? active) : active;
-  const special = grid.special.nan + grid.special.inf + grid.special.neg_inf;
+  const next = () => {
+    const cell = special > 0 ? nextSpecial(grid, active) : -1;
+    if (cell > active || all === special || !isSearchable(tensor.shape)) choose(cell);
+    else void search(placeAfter(axes, tensor.shape));
+  };
   return (
     <>
       <div className="values-grid">
@@ -113,7 +145,7 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
               summary={summaryOf(grid, scale)}
               scale={scale}
               active={active}
-              onActive={setChosen}
+              onActive={choose}
               onHover={setHovered}
             />
           </Suspense>
@@ -124,7 +156,7 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
             label={words.valuesOf(value.name)}
             active={active}
             scale={scale}
-            onActive={setChosen}
+            onActive={choose}
           />
         )}
       </div>
@@ -145,14 +177,15 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
           hint={locked === undefined ? words.lockScaleHint : words.scaleLocked(formatNumber(locked))}
           onClick={() => lockScale(tensor.name, locked === undefined ? grid.scale : null)}
         />
-        {special > 0 && (
+        {all > 0 && (special > 0 || isSearchable(tensor.shape)) && (
           <Button
-            label={words.nextSpecial(formatCount(special))}
-            hint={words.nextSpecialHint(formatCount(special))}
+            label={words.nextSpecial(formatCount(special), formatCount(all))}
+            hint={words.nextSpecialHint}
             icon={ArrowDown}
             small
             tone="quiet"
-            onClick={() => setChosen(nextSpecial(grid, active))}
+            pending={busy}
+            onClick={next}
           />
         )}
       </footer>

@@ -5,7 +5,7 @@ import { lazy, Suspense } from 'react';
 import type { Job, Rank } from '../api/types';
 import { formatCount } from '../base/format';
 import { isRun } from '../base/run_id';
-import { hasEnded } from '../state/job';
+import { isOver } from '../state/job';
 import { useJob } from '../state/job_store';
 import { useRun } from '../state/run_store';
 import { navigate } from '../state/router';
@@ -14,6 +14,7 @@ import { showOverlay, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { CurrentArrow } from '../widgets/node_marks';
 import { JobChip, StateChip } from '../widgets/state_chip';
+import { Toasts } from '../widgets/toasts';
 import { Tooltip } from '../widgets/tooltip';
 import { TrustTags } from '../widgets/trust_tags';
 import * as words from '../words/job';
@@ -120,8 +121,8 @@ export function TopBar() {
       <Suspense>{job !== null && job.world_size > 1 && <Ranks job={job} />}</Suspense>
       {job !== null && <Position job={job} />}
       {job !== null && <ControllerChip job={job} />}
-      {job !== null && !isRun(job.id) && !hasEnded(job) && <RecordingChip job={job} />}
-      <span className="grow" />
+      {job !== null && !isRun(job.id) && !isOver(job) && <RecordingChip job={job} />}
+      <Toasts />
       <Button
         label={words.commands}
         icon={Command}

@@ -3,16 +3,13 @@
 
 import { useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import type { ScopeView } from '../api/types';
 import type { LayoutAnswer } from '../graph/layout_types';
-import { buildScene, EMPTY_SCENE, layoutScopes, type Scene } from '../graph/scene';
+import { buildScene, EMPTY_SCENE, layoutScopes, type Scene, type Views } from '../graph/scene';
 import { smallLayout } from '../graph/small_layout';
 import { useRouter } from '../state/router';
 import { currentOpen, useScopes } from '../state/scopes';
 import { graphWorker } from '../worker/client';
 import { layoutIds } from './layout_ids';
-
-type Views = ReadonlyMap<string, ScopeView>;
 
 interface LayoutTask {
   id: number;
@@ -40,8 +37,10 @@ function currentTask(last: LayoutTask): LayoutTask {
 // The precomputed layout of the fully open graph, if exactly those scopes are open.
 function readyLayout(id: number, open: ReadonlySet<string>): LayoutAnswer | null {
   const { allOpen } = useScopes.getState();
-  if (allOpen === null || open.size !== allOpen.scopes.length - 1) return null;
-  const same = allOpen.scopes.every((name) => name === '' || open.has(name));
+  if (allOpen === null) return null;
+  const drawn = [...allOpen.scopes, ...allOpen.spread];
+  if (open.size !== drawn.length - 1) return null;
+  const same = drawn.every((name) => name === '' || open.has(name));
   return same ? { ...allOpen, id } : null;
 }
 

@@ -1,9 +1,10 @@
-// Shortcuts that move the selection from node to node, wherever the focus is: [ and ] go to
-// the producer and the consumer, dot and comma follow the order of execution.
+// Shortcuts of the graph that work wherever the focus is: [ and ] go to the producer and the
+// consumer, dot and comma follow the order of execution, and A shows the neighbourhood.
 
 import { useEffect } from 'react';
+import { isTextField } from '../base/typing';
 import { useNode } from '../state/queries';
-import { revealNode, useScopes } from '../state/scopes';
+import { revealNode, showAround, useScopes } from '../state/scopes';
 import { touch } from '../state/ui';
 import { alongTensors, executedNear } from '../state/walk';
 import { useJobContext } from './job_context';
@@ -11,6 +12,7 @@ import { useJobContext } from './job_context';
 export function useWalkKeys(): void {
   const { id, route, current } = useJobContext();
   const selected = route?.node ?? null;
+  const around = route?.around ?? null;
   const detail = useNode(id, selected).data;
   const index = useScopes((state) => state.index);
   useEffect(() => {
@@ -31,7 +33,12 @@ export function useWalkKeys(): void {
     };
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-      if ((event.target as HTMLElement).closest('input, select, textarea, [role=dialog]')) return;
+      if (isTextField(event.target) || (event.target as HTMLElement).closest('select, dialog, [role=dialog]')) return;
+      if (event.key.toLowerCase() === 'a' && selected !== null) {
+        event.preventDefault();
+        showAround(around === null ? 1 : null);
+        return;
+      }
       const name = next(event.key);
       if (name === null) return;
       event.preventDefault();
@@ -40,5 +47,5 @@ export function useWalkKeys(): void {
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
-  }, [selected, current, detail, index]);
+  }, [selected, around, current, detail, index]);
 }

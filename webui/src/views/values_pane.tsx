@@ -3,7 +3,7 @@
 import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
-import type { TensorSummary } from '../api/types';
+import type { Statistics, TensorSummary } from '../api/types';
 import { isRun } from '../base/run_id';
 import { describe } from '../state/describe';
 import { hasEnded, isOpenedModel } from '../state/job';
@@ -154,10 +154,11 @@ interface AreaProps {
   tensor: TensorSummary;
   query: ValueQuery;
   value: ReturnType<typeof useSlice>;
+  statistics: Statistics | null;
   heat: boolean;
 }
 
-function ValuesArea({ tensor, query, value, heat }: AreaProps) {
+function ValuesArea({ tensor, query, value, statistics, heat }: AreaProps) {
   const paused = useJob((state) => state.model.info?.state === 'paused');
   if (value.error !== null && !value.isPlaceholderData && isRun(query.job)) {
     return <NotRecorded error={value.error} tensor={tensor} query={query} />;
@@ -173,7 +174,16 @@ function ValuesArea({ tensor, query, value, heat }: AreaProps) {
     );
   }
   if (value.data !== undefined) {
-    return <TensorValues value={value.data} tensor={tensor} fetching={value.isFetching} heat={heat} />;
+    return (
+      <TensorValues
+        value={value.data}
+        tensor={tensor}
+        query={query}
+        statistics={statistics}
+        fetching={value.isFetching}
+        heat={heat}
+      />
+    );
   }
   return paused ? <Notice title={words.loadingValues} busy /> : <NotPaused />;
 }
@@ -204,7 +214,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
     switch (panel) {
       case 'values':
       case 'heat':
-        return <ValuesArea tensor={tensor} query={query} value={value} heat={panel === 'heat'} />;
+        return <ValuesArea tensor={tensor} query={query} value={value} statistics={old === null ? statistics : null} heat={panel === 'heat'} />;
       case 'histogram':
         return <TensorHistogram query={query} statistics={statistics} old={old} />;
       case 'history':
@@ -223,31 +233,33 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
         <TensorActions query={query} value={wantsSlice ? shown : undefined} />
       </div>
       {!ALWAYS_SHOWN.has(panel) && (
-        <div className="values-bar">
-          <span className="mono ellipsis values-name" title={tensor.name}>
-            {words.slotName(tensor.role, tensor.index)}
-          </span>
-          <SliceField {...slice} />
-          {!recorded && <StepChoice step={query.step} />}
-          {shown !== undefined && wantsSlice && (
-            <span className="muted values-at">
-              {words.step(shown.step)}
-              {!query.enabled && !value.isFetching && words.fromLastPause}
+        <div className="values-controls">
+          <div className="values-bar">
+            <span className="mono ellipsis values-name" title={tensor.name}>
+              {words.slotName(tensor.role, tensor.index)}
             </span>
-          )}
-          {shown?.overwritten === true && (
-            <span className="tag values-overwritten" title={words.overwrittenHint}>
-              {words.overwritten}
-            </span>
-          )}
-          {typeof shown?.grad_scale === 'number' && (
-            <span className="tag" title={words.scaledHint}>
-              {words.scaledBy(shown.grad_scale.toLocaleString('en'))}
-            </span>
-          )}
+            <SliceField {...slice} />
+            {!recorded && <StepChoice step={query.step} />}
+            {shown !== undefined && wantsSlice && (
+              <span className="muted values-at">
+                {words.step(shown.step)}
+                {!query.enabled && !value.isFetching && words.fromLastPause}
+              </span>
+            )}
+            {shown?.overwritten === true && (
+              <span className="tag values-overwritten" title={words.overwrittenHint}>
+                {words.overwritten}
+              </span>
+            )}
+            {typeof shown?.grad_scale === 'number' && (
+              <span className="tag" title={words.scaledHint}>
+                {words.scaledBy(shown.grad_scale.toLocaleString('en'))}
+              </span>
+            )}
+          </div>
+          <AxisPickers {...slice} />
         </div>
       )}
-      {!ALWAYS_SHOWN.has(panel) && <AxisPickers {...slice} />}
       {wantsSlice && statistics !== null && <StatisticsLine statistics={statistics} old={old} />}
       <div className="values-body" role="tabpanel" id="tensor-view" aria-label={panel}>
         <Suspense fallback={<Notice title={loading} busy />}>{body()}</Suspense>

@@ -6,7 +6,7 @@ import type { Watchpoint } from '../api/types';
 import { compactCount } from '../base/format';
 import { targetOf, targetText, useConditionText } from '../state/condition_text';
 import { countByWatchpoint } from '../state/hit_index';
-import { hasEnded } from '../state/job';
+import { isOver } from '../state/job';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
 import { addRecommended, removeWatchpoint, switchWatchpoint, watchForOverflow, watchTraining } from '../state/watchpoints';
@@ -52,6 +52,10 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   const text = conditionText(condition.id, condition.params);
   const target = targetText(watchpoint);
   const forbidden = useReasonAgainst('watch');
+  const ended = useJob(({ model }) => isOver(model.info));
+  const begun = useJob(({ model }) => (model.info?.step ?? 0) > 0);
+  const none = begun ? words.noMatchingNodes : words.noNodesYet;
+  const covered = watchpoint.node_count === 0 ? none : nodes(watchpoint.node_count);
   // The requested state, until the server has answered.
   const [wanted, setWanted] = useState<boolean | null>(null);
   const change = async (on: boolean) => {
@@ -79,7 +83,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
       />
       <span className="watch-id mono">{id}</span>
       <div className="grow">
-        <div className="watch-condition ellipsis" title={`${text} (${condition.params['expression'] ?? condition.id})`}>
+        <div className="watch-condition" title={`${text} (${condition.params['expression'] ?? condition.id})`}>
           {text}
         </div>
         <div className="watch-detail ellipsis">
@@ -88,7 +92,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
           ) : (
             <>
               <span title={words.pauseHints[watchpoint.pause]}>{words.pauseNames[watchpoint.pause]}</span>
-              {targetOf(watchpoint.condition.id) === 'training' ? ' · ' : ` · ${nodes(watchpoint.node_count)} · `}
+              {targetOf(watchpoint.condition.id) === 'training' ? ' · ' : ` · ${covered} · `}
               <span className="mono" title={target}>
                 {target}
               </span>
@@ -97,7 +101,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
         </div>
       </div>
       {hits > 0 && <HitBadge count={hits} />}
-      <RowActions watchpoint={watchpoint} forbidden={forbidden} />
+      {!ended && <RowActions watchpoint={watchpoint} forbidden={forbidden} />}
     </li>
   );
 }
@@ -152,7 +156,7 @@ export function WatchPanel() {
   const hits = useDeferredValue(useJob((state) => state.model.hits));
   const counts = useMemo(() => countByWatchpoint(hits), [hits]);
   const known = useJob((state) => state.model.known);
-  const ended = useJob(({ model }) => hasEnded(model.info));
+  const ended = useJob(({ model }) => isOver(model.info));
   const offered = useJob(({ model }) => model.info?.recommended_offered === true) && !ended;
   const form = useUi((state) => state.watch_form);
   const unavailable = useReasonAgainstWatching();
@@ -173,7 +177,7 @@ export function WatchPanel() {
               onClick={() => void addRecommended()}
             />
           )}
-          <Button
+          {!ended && <Button
             label={words.addWatchpoint}
             icon={Plus}
             iconOnly
@@ -182,7 +186,7 @@ export function WatchPanel() {
             pressed={form !== null}
             disabledReason={unavailable}
             onClick={() => (form === null ? openWatchForm(route?.node ?? null) : closeWatchForm())}
-          />
+          />}
         </>
       }
     >

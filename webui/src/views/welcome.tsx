@@ -2,7 +2,7 @@
 
 import { X } from 'lucide-react';
 import { isRun } from '../base/run_id';
-import { hasEnded } from '../state/job';
+import { isOver } from '../state/job';
 import { useJob } from '../state/job_store';
 import { dismissWelcome, showOverlay, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -13,7 +13,7 @@ import './welcome.css';
 function useSteps(): Array<[string, string]> {
   return useJob(({ id, model }) => {
     if (isRun(id ?? '')) return firstStepsOfRun;
-    return hasEnded(model.info) ? words.firstStepsAfterEnd : words.firstSteps;
+    return isOver(model.info) ? words.firstStepsAfterEnd : words.firstSteps;
   });
 }
 

@@ -99,7 +99,7 @@ export class HeatPainter {
         const value = numbers[cell] as number;
         if (Number.isFinite(value) && !withNumbers) continue;
         const { text, colour, large } = this.textOf(value, scale);
-        context.font = large ? `700 ${sign}px ${this.theme.font}` : `10.5px ${this.theme.font}`;
+        context.font = large ? `700 ${sign}px ${this.theme.font}` : `11.5px ${this.theme.font}`;
         context.fillStyle = colour;
         context.fillText(text, (c + 0.5 - view.x) * view.across, (r + 0.5 - view.y) * view.down);
       }

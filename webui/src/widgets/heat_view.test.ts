@@ -4,13 +4,16 @@ import { cellAt, fitView, panView, revealCell, zoomView } from './heat_view';
 const SIZE = { width: 400, height: 200 };
 
 describe('a heat map’s view', () => {
-  it('shows all of it at first, with cells of a bearable size', () => {
+  it('fills the width at first and shows all rows, with rows of a bearable height', () => {
     expect(fitView(1000, 1000, SIZE)).toMatchObject({ across: 0.4, down: 0.2 });
-    expect(fitView(4, 2, SIZE)).toMatchObject({ across: 30, down: 30, x: (4 - 400 / 30) / 2 });
-    // Long and thin: stretched, within limits.
-    const thin = fitView(4, 1000, SIZE);
-    expect(thin.down).toBe(0.2);
-    expect(thin.across).toBeCloseTo(1.6);
+    expect(fitView(4, 2, SIZE)).toMatchObject({ across: 100, down: 30, x: 0 });
+    expect(fitView(10, 64, { width: 575, height: 160 })).toMatchObject({ across: 57.5, down: 2.5 });
+  });
+
+  it('zooms a long, thin tensor', () => {
+    const whole = fitView(4, 1000, SIZE);
+    expect(zoomView(whole, 10, 0, 0, 4, 1000, SIZE)).toMatchObject({ across: 100, down: 2 });
+    expect(zoomView(whole, 1e9, 0, 0, 4, 1000, SIZE)).toMatchObject({ across: 100, down: 64 });
   });
 
   it('zooms about the pointer, between the whole and legible cells', () => {

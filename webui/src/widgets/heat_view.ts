@@ -15,18 +15,13 @@ export interface Extent {
 }
 
 const MAX_CELL_PX = 64;
-const INITIAL_CELL_PX = 30;
-// Cells of a long, thin tensor are stretched at most by this factor, so that it still looks
-// long and thin.
-const MAX_STRETCH = 8;
+// The height of a row if there are few. Columns always fill the width.
+const INITIAL_ROW_PX = 30;
 
 export function fitView(columns: number, rows: number, size: Extent): HeatView {
   const across = size.width / Math.max(1, columns);
-  const down = size.height / Math.max(1, rows);
-  const least = Math.min(across, down);
-  const limit = Math.min(INITIAL_CELL_PX, least * MAX_STRETCH);
-  const view = { x: 0, y: 0, across: Math.min(across, limit), down: Math.min(down, limit) };
-  return keepInside(view, columns, rows, size);
+  const down = Math.min(INITIAL_ROW_PX, size.height / Math.max(1, rows));
+  return keepInside({ x: 0, y: 0, across, down }, columns, rows, size);
 }
 
 function keepAxis(at: number, count: number, cell: number, length: number): number {
@@ -43,7 +38,8 @@ export function keepInside(view: HeatView, columns: number, rows: number, size: 
   };
 }
 
-// Zooms around (x, y), given in pixels of the view: the cell there stays in place.
+// Zooms around (x, y), given in pixels of the view: the cell there stays in place. Width and height
+// of cells have limits of their own, so that a long, thin tensor can be zoomed.
 export function zoomView(
   view: HeatView,
   factor: number,
@@ -54,17 +50,11 @@ export function zoomView(
   size: Extent,
 ): HeatView {
   const whole = fitView(columns, rows, size);
-  const limit = Math.max(MAX_CELL_PX, whole.across, whole.down);
-  const by = Math.max(
-    Math.min(factor, limit / Math.max(view.across, view.down)),
-    Math.min(1, whole.across / view.across),
-  );
-  const next = {
-    x: view.x + x / view.across - x / (view.across * by),
-    y: view.y + y / view.down - y / (view.down * by),
-    across: view.across * by,
-    down: view.down * by,
-  };
+  const scaled = (cell: number, least: number) =>
+    Math.max(least, Math.min(cell * factor, Math.max(MAX_CELL_PX, least)));
+  const across = scaled(view.across, whole.across);
+  const down = scaled(view.down, whole.down);
+  const next = { x: view.x + x / view.across - x / across, y: view.y + y / view.down - y / down, across, down };
   return keepInside(next, columns, rows, size);
 }
 

@@ -1,12 +1,16 @@
-// The element of one search result. It is written directly, since every key changes all rows.
+// The element of one search result: the label, and below it the path. It is written directly, since
+// every key changes all rows.
 
 import type { GraphNode } from '../api/types';
-import { fileName } from '../base/names';
+import { fileName, fitPath } from '../base/names';
 import { visible } from '../base/visible';
 import { foundIn } from '../words/graph';
 import { markElements } from './node_mark_elements';
 
-export const RESULT_PX = 26;
+export const RESULT_PX = 40;
+// The width of a character of the path, and what is beside the path.
+const CHARACTER_PX = 6.9;
+const MARGINS_PX = 48;
 
 export interface ShownResult {
   node: GraphNode;
@@ -16,6 +20,8 @@ export interface ShownResult {
   hits: number;
   // The part of the name to highlight.
   word: string;
+  // The width of the row.
+  width: number;
 }
 
 function part(tag: string, name: string): HTMLElement {
@@ -36,20 +42,23 @@ function pieces(text: string, from: number, to: number): Array<string | HTMLElem
 export class ResultRowView {
   readonly element = part('div', 'result');
   private readonly icon = part('span', 'kind-icon');
-  private readonly path = part('span', 'full-name-path');
-  private readonly name = part('bdi', '');
+  private readonly label = part('span', 'result-label mono');
   // Where the code was found that matched.
   private readonly code = part('span', 'result-code mono muted');
   private readonly marks = part('span', 'node-marks');
+  private readonly path = part('span', 'result-path mono muted');
   shown: ShownResult | null = null;
 
   constructor() {
-    const name = part('span', 'full-name mono grow');
-    name.append(this.name);
-    this.icon.setAttribute('aria-hidden', 'true');
+    const line = part('span', 'result-line');
+    line.append(this.label, this.code);
+    const text = part('span', 'result-text grow');
+    text.append(line, this.path);
+    // The accessible name is the full name.
+    for (const element of [this.icon, this.path, this.code]) element.setAttribute('aria-hidden', 'true');
     this.marks.setAttribute('aria-hidden', 'true');
     this.element.setAttribute('role', 'option');
-    this.element.append(this.icon, name, this.code, this.marks);
+    this.element.append(this.icon, text, this.marks);
   }
 
   show(next: ShownResult): void {
@@ -64,20 +73,28 @@ export class ResultRowView {
       const code = (match?.text ?? '') || (match?.function ?? '');
       const found = match === undefined ? '' : foundIn(`${fileName(match.file)}:${match.line}`, code.trim());
       this.code.textContent = found;
+      if (found === '') this.element.removeAttribute('aria-description');
+      else this.element.setAttribute('aria-description', found);
       this.element.title = found === '' ? node.name : `${node.name}\n${found}`;
       this.icon.className = `kind-icon kind-${node.kind} cat-${node.category}`;
     }
-    if (last?.node.name !== node.name || last.word !== word) this.write(node.name, word);
+    if (last?.node.name !== node.name || last.word !== word || last.width !== next.width) this.write(next);
     this.mark(next, last);
   }
 
-  private write(raw: string, word: string): void {
-    const name = visible(raw);
+  private write({ node, word, width }: ShownResult): void {
+    const name = visible(node.name);
     const cut = name.lastIndexOf('/') + 1;
     const at = word === '' ? -1 : name.toLowerCase().indexOf(word.toLowerCase());
     const end = at < 0 ? at : at + word.length;
-    this.path.replaceChildren(...pieces(name.slice(0, cut), at, end));
-    this.name.replaceChildren(this.path, ...pieces(name.slice(cut), at - cut, end - cut));
+    this.label.replaceChildren(...pieces(name.slice(cut), at - cut, end - cut));
+    const path = name.slice(0, Math.max(0, cut - 1));
+    const fitted = fitPath(path, Math.floor((width - MARGINS_PX) / CHARACTER_PX));
+    // In an abbreviated path, the match may be elsewhere or gone.
+    const from = fitted === path ? at : fitted.toLowerCase().indexOf(word.toLowerCase());
+    const to = fitted === path ? end : from + word.length;
+    const matches = at >= 0 && at < cut && from >= 0;
+    this.path.replaceChildren(...(matches ? pieces(fitted, from, to) : [fitted]));
   }
 
   private mark({ node, hits, current }: ShownResult, last: ShownResult | null): void {

@@ -1,3 +1,6 @@
+// Short messages, in the free part of a view's header, where they cover nothing. The newest is shown;
+// the one before it follows when it is dismissed.
+
 import { CircleAlert, Info, X, type LucideIcon } from 'lucide-react';
 import { dismissToast, useToasts, type ToastKind } from '../state/toasts';
 import { dismiss, messages } from '../words/common';
@@ -15,11 +18,11 @@ export function Toasts() {
       {toasts.map((toast) => {
         const Icon = ICONS[toast.kind];
         return (
-          <div key={toast.id} className={`toast toast-${toast.kind}`}>
+          <div key={toast.id} className={`toast toast-${toast.kind}`} title={`${toast.title}\n${toast.detail}`}>
             <Icon aria-hidden size={16} />
             <div className="grow">
-              <p className="toast-title">{toast.title}</p>
-              <p className="toast-detail">{toast.detail}</p>
+              <p className="toast-title ellipsis">{toast.title}</p>
+              <p className="toast-detail ellipsis">{toast.detail}</p>
             </div>
             {toast.action !== undefined && (
               <button

@@ -28,6 +28,7 @@ interface Props {
 
 const TREE_ROWS: RowKind<ShownRow> = { height: ROW_PX, make: () => new TreeRowView() };
 const TYPE_AHEAD_MS = 600;
+const SHORTCUTS = 'an';
 
 export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSelect, onToggle, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -85,10 +86,12 @@ export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSe
     }
     const action = treeKey(rows, active, event.key);
     if (action === null) {
-      // Brackets, dot and comma are shortcuts of the graph.
-      if (event.key.length !== 1 || '[].,'.includes(event.key) || rows.length === 0) return;
+      if (event.key.length !== 1 || '[].,?'.includes(event.key) || rows.length === 0) return;
       const { text, at } = typed.current;
-      const next = event.timeStamp - at < TYPE_AHEAD_MS ? text + event.key : event.key;
+      const goesOn = event.timeStamp - at < TYPE_AHEAD_MS;
+      // Shortcuts that work everywhere. As the first letter of a label they do not find a row.
+      if (!goesOn && SHORTCUTS.includes(event.key.toLowerCase())) return;
+      const next = goesOn ? text + event.key : event.key;
       typed.current = { text: next, at: event.timeStamp };
       event.stopPropagation();
       focus(typeAhead(rows, active, next));

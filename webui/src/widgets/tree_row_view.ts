@@ -1,6 +1,7 @@
 // The element of one row. It is written directly: while the tree is scrolled, elements get
 // new rows a thousand times per second, and only changed attributes are written.
 
+import { fitPath } from '../base/names';
 import { visible } from '../base/visible';
 import type { Tick } from '../state/ticks';
 import { watched } from '../words/common';
@@ -11,6 +12,8 @@ import type { TreeRow } from './tree_rows';
 
 export const ROW_PX = 24;
 const INDENT_PX = 14;
+// Of a path at the end of the row.
+const PATH_CHARACTERS = 12;
 const ARIA_CHECKED = { all: 'true', some: 'mixed', none: 'false' } as const;
 
 export interface ShownRow {
@@ -39,6 +42,7 @@ export class TreeRowView {
   private readonly icon = part('kind-icon');
   private readonly label = part('tree-label mono');
   private readonly type = part('tree-type');
+  private readonly path = part('tree-path mono');
   private readonly marks = part('tree-marks node-marks');
   private readonly written = new Map<string, string | null>();
   private readonly attached = new Set<Element>();
@@ -71,10 +75,15 @@ export class TreeRowView {
     this.style('padding-left', `${6 + (level - 1) * INDENT_PX}px`);
     this.name(this.chevron, chevronOf(row));
     this.name(this.icon, `kind-icon kind-${node.kind} cat-${node.category}`);
-    if (this.changes('label', node.label)) this.label.textContent = visible(node.label);
-    // Shown by the style sheet, since it is not part of the row's accessible name.
+    const cut = pathLength(row);
+    const label = node.label.slice(cut);
+    if (this.changes('label', label)) this.label.textContent = visible(label);
+    // Shown by the style sheet, since they are not part of the row's accessible name.
     if (this.changes('type', type)) this.type.dataset['text'] = visible(type);
     this.place(this.type, type !== '');
+    const path = fitPath(node.label.slice(0, Math.max(0, cut - 1)), PATH_CHARACTERS);
+    if (this.changes('path', path)) this.path.dataset['text'] = visible(path);
+    this.place(this.path, path !== '');
     if (tick !== null) this.name(this.tick, `tree-tick tree-tick-${tick}`);
     this.place(this.tick, tick !== null);
     this.mark(next);
@@ -122,8 +131,15 @@ export class TreeRowView {
     this.attached.add(child);
     if (child === this.tick) this.chevron.after(child);
     else if (child === this.type) this.label.after(child);
+    else if (child === this.path && this.attached.has(this.marks)) this.marks.after(child);
     else this.element.prepend(child);
   }
+}
+
+// The part of the label that is a path. It is shown at the end of the row, apart from the name, so that
+// neither hides the other.
+function pathLength({ node }: TreeRow): number {
+  return node.kind === 'scope' || node.kind === 'aggregate' ? 0 : node.label.lastIndexOf('/') + 1;
 }
 
 function chevronOf({ open, note }: TreeRow): string {

@@ -14,6 +14,7 @@ export const fitGraph = 'Fit graph to view';
 export const goToCurrentNode = 'Go to current node';
 export const noCurrentNode = 'There is no current node.';
 export const noGraph = 'No graph yet';
+export const beforeFirstStep = 'Modules in the order of their definition. Ops and edges appear as the first step runs.';
 export const graphAppears = 'The graph appears during the first step. Press Step or Continue.';
 
 // Neighbourhood of a node.

@@ -23,6 +23,7 @@ export const pauseReasons: Partial<Record<PauseReason, string>> = {
 };
 
 export const failed = 'Failed';
+export const lastSeen = (steps: string) => `last seen after ${steps}`;
 export const exitCode = (code: number | null | undefined) => `exit code ${code}`;
 
 // Start of the page.
@@ -41,12 +42,12 @@ export const howToStart = (host: string, port: string) =>
   `export GRAPHDBG_ENABLE=1 GRAPHDBG_HOST=${host} GRAPHDBG_PORT=${port}\npython train.py`;
 export const dropModel = 'To view an ONNX model without running it, drop its file here.';
 export const agentsConnectTo = 'agents connect to';
+export const commandOn = (command: string, name: string) => `${command} ${name}`;
 export const removeJob = (name: string) => `Remove ${name}`;
 export const confirmRemoval = (name: string) => `Remove ${name}?`;
 export const removalWarning = 'Its graph, watchpoints and hits are deleted from the server. This cannot be undone.';
 export const remove = 'Remove job';
 export const notRemoved = (name: string) => `Could not remove ${name}`;
-export const jobNotEnded = 'The job has not ended.';
 export const rankCount = (count: number) => `${count} ranks`;
 export const columns = {
   job: 'Job',
@@ -54,6 +55,7 @@ export const columns = {
   step: 'Step',
   node: 'Node',
   hits: 'Hits',
+  metrics: 'Last values',
   framework: 'Framework',
   device: 'Device',
   started: 'Started',
@@ -133,7 +135,7 @@ export const firstSteps: Array<[string, string]> = [
   ['Inspect', 'select a node in the tree or in the graph'],
 ];
 export const firstStepsAfterEnd: Array<[string, string]> = [
-  ['The job has ended', 'its graph remains'],
+  ['The job is over', 'its graph remains'],
   ['Inspect', 'select a node or a hit to see its history and source'],
 ];
 export const doNotShowAgain = 'Don’t show again';

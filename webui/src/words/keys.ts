@@ -29,6 +29,7 @@ export const KEY_GROUPS: KeyGroup[] = [
       { keys: ['N', 'Shift+N'], text: 'Next or previous hit' },
       { keys: ['.', ','], text: 'Next or previous node to run' },
       { keys: ['[', ']'], text: 'Go to producer, consumer' },
+      { keys: ['A'], text: 'Neighbourhood of the selected node, or whole graph' },
       { keys: ['?'], text: 'Keyboard shortcuts' },
     ],
   },
@@ -36,7 +37,6 @@ export const KEY_GROUPS: KeyGroup[] = [
     title: 'Graph',
     keys: [
       { keys: ['Enter'], text: 'Open or close the selected scope' },
-      { keys: ['A'], text: 'Neighbourhood of the selected node' },
       { keys: ['F'], text: 'Focus selection; again: zoom to it' },
       { keys: ['G'], text: 'Go to current node' },
       { keys: ['Space'], text: 'Fit graph to view' },

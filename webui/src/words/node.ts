@@ -24,6 +24,27 @@ export const hitsInside = 'Hits inside';
 export const parameters = 'Parameters';
 export const none = 'none';
 
+export const parametersOf = (count: string, elements: string) => `${count}, ${elements}`;
+export const parameterColumns = { name: 'Name', shape: 'Shape', weight: 'mean |w|', gradient: '|g| L2' };
+export const opTypes = 'Ops by type';
+export const findOps = (type: string) => `Search for the ops of type ${type}`;
+export const scopeOutputs = 'Outputs';
+export const ofStep = (step: number) => ` at step ${step}`;
+export const outputFigures = (max: string, mean: string) => `|max| ${max} · mean ${mean}`;
+
+// Parameter.
+export const training = 'Training';
+export const gradient = 'Gradient';
+export const gradientNorm = '|g| L2';
+export const gradientMean = 'mean |g|';
+export const gradientZeros = 'zeros';
+export const gradientRatio = '|g| / |w|';
+export const ofAll = (some: string, all: string) => `${some} of ${all}`;
+export const requiresGrad = 'True: backward computes its gradient';
+export const noGradient = 'False, or backward does not reach it: it has no gradient';
+export const noGradientShort = 'none';
+export const gradientUnknown = 'unknown';
+
 // Source.
 export const source = 'Source';
 export const noSource = (kind: string) => `No source location available for this ${kind}.`;

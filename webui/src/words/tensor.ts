@@ -72,8 +72,10 @@ export const lockScale = 'Lock colour scale';
 export const unlockScale = 'Unlock colour scale';
 export const lockScaleHint = 'Keep this colour scale to compare steps by eye';
 export const scaleLocked = (scale: string) => `Colour scale locked at ${scale}`;
-export const nextSpecial = (count: string) => `Next NaN/Inf (${count})`;
-export const nextSpecialHint = (count: string) => `${count} in this slice`;
+export const nextSpecial = (inSlice: string, all: string) =>
+  inSlice === all ? `Next NaN/Inf (${all})` : `Next NaN/Inf (${inSlice} in this slice, ${all} in all)`;
+export const nextSpecialHint = 'Goes through the whole tensor, slice by slice';
+export const searchFailed = 'Could not search the tensor';
 export const zoomOutHeat = 'Zoom out of the heat map';
 export const zoomInHeat = 'Zoom into the heat map';
 export const wholeHeat = 'Show the whole heat map';
@@ -141,6 +143,8 @@ export const statisticHints = {
   l2: 'Euclidean norm of the finite values',
   std: 'Standard deviation of the finite values',
 };
+
+export const notFiniteCount = (count: string) => `${count} NaN/Inf`;
 
 // Copying and downloading.
 export const copyOrDownload = 'Copy or download';

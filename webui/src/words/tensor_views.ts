@@ -49,6 +49,7 @@ export const anotherStep = 'another step';
 export const anotherRank = 'another rank';
 export const anotherTensor = 'another tensor';
 export const anotherRun = 'a recorded run';
+export const sameOpElsewhere = 'Compare with the same op in';
 export const rankToCompare = 'Rank to compare with';
 export const rank = (rank: number) => `rank ${rank}`;
 export const step = (step: number) => `step ${step}`;

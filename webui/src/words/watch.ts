@@ -33,6 +33,9 @@ export const pauseHints: Record<PauseMode, string> = {
   step: 'Pauses at the end of a step with hits',
   none: 'Logs hits without pausing',
 };
+// A selection that covers no node: before the first step, the job has not reported its ops.
+export const noNodesYet = 'no nodes yet';
+export const noMatchingNodes = 'no matching nodes';
 export const editWatchpoint = (id: number) => `Edit watchpoint ${id}`;
 export const copyWatchpoint = (id: number) => `Copy watchpoint ${id}`;
 export const deleteWatchpoint = (id: number) => `Delete watchpoint ${id}`;
@@ -71,6 +74,19 @@ export const contextNames: Record<string, string> = {
   micro_step: 'pass',
   grad_scale: 'gradients scaled by',
 };
+
+// Measured values in words.
+export const allZero = (count: string) => `all ${count === '' ? '' : `${count} `}values are zero`;
+export const unchanged = 'unchanged since the previous step';
+export const between = (from: string, to: string) => `between ${from} and ${to}`;
+export const atMost = (limit: string) => `≤ ${limit}`;
+export const atLeast = (limit: string) => `≥ ${limit}`;
+// `share` has a percent sign.
+export const shareOf = (share: string, range: string) => `${share} of values ${range}`;
+export const deadRelu = ': dead ReLU';
+export const saturated = (range: string) => `saturated: almost no values ${range}`;
+// The symbol of an element in the titles of parameters, by the tensors of the condition.
+export const symbols: Partial<Record<Condition['target'], string>> = { gradient: '|g|', weight: '|w|' };
 
 // Messages.
 export const conditionOn = (condition: string, target: string) => `${condition} on ${target}`;
