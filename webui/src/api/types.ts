@@ -51,6 +51,12 @@ export type GraphNode = Omit<Schemas['Node'], 'order' | 'first_step' | 'last_ste
   match?: SourceLine;
   // One per output with known statistics; only in a neighbourhood.
   notes?: EdgeNote[];
+  // In the graph of a model: what the box shows instead of label and output, its attributes in short,
+  // and the op whose box contains this weight.
+  title?: string;
+  detail?: string;
+  attributes?: string;
+  inside?: string;
 };
 
 export type ScopeView = Omit<Schemas['Scope'], 'nodes'> & { nodes: GraphNode[] };

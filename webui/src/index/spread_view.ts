@@ -1,10 +1,11 @@
 // The view of a scope in which the children of some of its scopes take the place of these scopes.
 
 import type { GraphEdge, GraphNode, ScopeView } from '../api/types';
-import { openName, type Shown } from './aggregates';
+import { openName } from './aggregates';
 import type { Watched } from './coverage';
 import { firstPlaces, type GraphIndex } from './graph_index';
 import { nodeOfShown } from './scope_view';
+import type { Shown } from './shown';
 
 interface Member {
   shown: Shown;

@@ -11,6 +11,7 @@ import { Watched } from '../index/coverage';
 import { GraphIndex } from '../index/graph_index';
 import { IndexViews } from '../index/index_views';
 import type { LiftedEdges } from '../index/lifted_edges';
+import { modelGraphOf } from '../index/model_graph';
 import { prepareViews } from '../index/prepare';
 import { graphWorker } from '../worker/client';
 import { sameGraph, type FromWorker, type GraphKey } from '../worker/messages';
@@ -73,7 +74,8 @@ class OpenChoice {
   // `step` is the job's step when the views were requested. Scopes opened while the first step
   // builds the graph stay open: later parts of it are only added beside them.
   choose(views: ReadonlyMap<string, ScopeView>, step: number): AutoOpen {
-    const choice = autoOpen(views);
+    const model = views instanceof IndexViews && modelGraphOf(views.index) !== null;
+    const choice = autoOpen(views, model);
     const kept = this.during_step ? useScopes.getState().auto.filter((name) => views.has(name)) : [];
     this.during_step = step > 0;
     return { ...choice, open: [...new Set([...kept, ...choice.open])] };

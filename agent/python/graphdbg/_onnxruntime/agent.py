@@ -43,8 +43,8 @@ class Agent:
 
     # ---- opening and closing
 
-    def open(self, version: str, job_name: str, device: str) -> bool:
-        """Opens the agent; False if there is nothing to debug."""
+    def open(self, version: str, job_name: str, device: str, framework: str = "onnxruntime") -> bool:
+        """Opens the agent; False if there is nothing to debug. A `framework` of "onnx" means a model that is not run."""
         # Kept until the process exits, since the agent calls it until then.
         self._host = _c_api.make_host(
             retain=self._retain,
@@ -59,7 +59,7 @@ class Agent:
             self._library,
             self._agent,
             self._host,
-            framework="onnxruntime",
+            framework=framework,
             framework_version=version,
             job_name=job_name,
             device=device,
