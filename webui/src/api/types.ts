@@ -61,6 +61,11 @@ export type GraphNode = Omit<Schemas['Node'], 'order' | 'first_step' | 'last_ste
 
 export type ScopeView = Omit<Schemas['Scope'], 'nodes'> & { nodes: GraphNode[] };
 
+// The parts of an exported graph that the page reads.
+export interface ExportedGraph {
+  nodes: Array<{ name: string; op_type: string; attributes: Record<string, unknown> }>;
+}
+
 export type Neighbours = Schemas['Neighbours'];
 
 export interface SearchPage {

@@ -45,7 +45,6 @@ const SHORT: Readonly<Record<string, (attributes: Attributes) => string[]>> = {
   Gather: named('axis'),
   Softmax: named('axis'),
   LogSoftmax: named('axis'),
-  Flatten: named('axis'),
   Transpose: named('perm'),
   Cast: named('to'),
   LeakyRelu: named('alpha'),

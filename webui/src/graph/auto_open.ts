@@ -76,7 +76,7 @@ function nextOf(closed: ReadonlyMap<string, Group>, boxes: number, model: boolea
   return fitting.reduce<[string, Group] | null>((a, b) => (a === null || comesFirst(a[1], b[1]) === b[1] ? b : a), null);
 }
 
-// Of a model whose alike blocks are too many to open them all, the first one is opened as an example.
+// Of a model whose alike blocks are too many to open them all, the first ones are opened as examples.
 function exampleOf(closed: ReadonlyMap<string, Group>, boxes: number): [string, Group] | null {
   const most = boxes < FEW_BOXES ? MANY_BOXES : MAX_BOXES;
   for (const [key, group] of closed) {
@@ -99,7 +99,9 @@ export function autoOpen(views: ReadonlyMap<string, ScopeView>, model = false): 
     const found = nextOf(closed, boxes, model) ?? (model ? exampleOf(closed, boxes) : null);
     if (found === null) break;
     const [key, next] = found;
+    const others = closed.get(key)?.nodes.filter((node) => !next.nodes.includes(node)) ?? [];
     closed.delete(key);
+    if (others.length > 0) closed.set(key, { ...next, nodes: others, children: others.reduce((sum, node) => sum + node.child_count, 0) });
     open.push(...next.nodes.map(({ name }) => name));
     const wanted = next.nodes.flatMap(({ name }) => (views.has(name) ? [] : [name]));
     if (wanted.length > 0) return { open, wanted };

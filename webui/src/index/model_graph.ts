@@ -1,5 +1,5 @@
-// Graphs of models, as ONNX files have them: one scope around everything and no phases of training.
-// Their ops are titled by type, and a weight that one op reads belongs to that op.
+// Graphs of models, as ONNX files have them: one scope around everything, inputs, and no
+// phases of training. Their ops are titled by type, and a weight belongs to the first op that reads it.
 
 import { NONE, type GraphIndex } from './graph_index';
 
@@ -29,32 +29,33 @@ export function modelGraphOf(index: GraphIndex): ModelGraph | null {
 function isModel(index: GraphIndex): boolean {
   const [top, ...others] = index.childrenOf(0);
   if (top === undefined || others.length > 0 || !index.isScope(top)) return false;
-  return !PHASES.has(index.label(top)) && index.edgeBack.length > 0;
+  if (PHASES.has(index.label(top)) || index.edgeBack.length === 0) return false;
+  for (let node = 0; node < index.nodeCount; node += 1) if (index.kind(node + index.scopeCount) === 'input') return true;
+  return false;
 }
 
-// By node: the only op that reads it, or NONE.
-function onlyReaders(index: GraphIndex): Uint32Array {
-  const SEVERAL = NONE - 1;
+// By node: the first op that reads it, or NONE. A shared weight is
+// one node, so it has one place.
+function firstReaders(index: GraphIndex): Uint32Array {
   const reader = new Uint32Array(index.nodeCount).fill(NONE);
   let edge = 0;
   for (let node = 0; node < index.nodeCount; node += 1) {
     const to = node + index.scopeCount;
     for (; edge < (index.edgeEnd[node] as number); edge += 1) {
       const from = (node - (index.edgeBack[edge] as number)) >>> 0;
-      reader[from] = reader[from] === NONE || reader[from] === to ? to : SEVERAL;
+      if (reader[from] === NONE) reader[from] = to;
     }
   }
-  return reader.map((item) => (item === SEVERAL ? NONE : item));
+  return reader;
 }
 
 // By node: whether it does not depend on an input: weights, and what ops compute of weights alone.
 function constantNodes(index: GraphIndex): Uint8Array {
   const constant = new Uint8Array(index.nodeCount);
-  const hasInputs = Array.from({ length: index.nodeCount }, (_, node) => index.kind(node + index.scopeCount)).includes('input');
   let edge = 0;
   for (let node = 0; node < index.nodeCount; node += 1) {
     const kind = index.kind(node + index.scopeCount);
-    let only = kind === 'op' && hasInputs;
+    let only = kind === 'op';
     for (; edge < (index.edgeEnd[node] as number); edge += 1) {
       if (constant[(node - (index.edgeBack[edge] as number)) >>> 0] !== 1) only = false;
     }
@@ -69,7 +70,7 @@ interface Owners {
 }
 
 function findOwners(index: GraphIndex): Owners {
-  const reader = onlyReaders(index);
+  const reader = firstReaders(index);
   const constant = constantNodes(index);
   const owner = new Uint32Array(index.nodeCount).fill(NONE);
   const owned = new Map<number, number[]>();
