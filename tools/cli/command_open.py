@@ -43,8 +43,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "subject",
         metavar="MODEL|RUN|JOB",
-        help="the ONNX file, a graph file of MindSpore (.pb), the directory of a recorded run or of several, the URL of a "
-        "packed run, or the id or name of a job",
+        help="the ONNX file, a graph file of MindSpore (.pb), the directory of a recorded run or of several, the URL "
+        "of a packed run, or the id or name of a job",
     )
     add_ranks(parser, f"{_FETCHED}: ")
     parser.add_argument(

@@ -44,7 +44,10 @@ class Agent:
     # ---- opening and closing
 
     def open(self, version: str, job_name: str, device: str, framework: str = "onnxruntime") -> bool:
-        """Opens the agent; False if there is nothing to debug. A `framework` of "onnx" means a model that is not run."""
+        """Opens the agent; False if there is nothing to debug.
+
+        `framework` is "onnx" for a model that is shown and not run.
+        """
         # Kept until the process exits, since the agent calls it until then.
         self._host = _c_api.make_host(
             retain=self._retain,
