@@ -178,12 +178,14 @@ export function drawLeaf(context: Context, box: Box, palette: Palette, camera: C
     return;
   }
   drawShape(context, box, palette, camera);
-  if (camera.scale < LABEL_SCALE) return;
+  const large = box.node.title !== undefined && box.node.kind === 'op';
+  // Boxes of a model's ops have room for larger titles.
+  if (camera.scale < (large ? BLOCK_SCALE : LABEL_SCALE)) return;
   if (box.beside) {
     drawOneLine(context, box, palette, camera);
     return;
   }
-  if (box.node.title !== undefined && box.node.kind === 'op') {
+  if (large) {
     drawModelOp(context, box, palette, camera);
     return;
   }

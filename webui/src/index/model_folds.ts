@@ -75,7 +75,8 @@ class Folder {
       const end = index.edgeEnd[node] as number;
       const reader = edge < end ? find(node) : -1;
       for (; edge < end; edge += 1) {
-        const source = reader < 0 ? -1 : find((node - (index.edgeBack[edge] as number)) >>> 0);
+        const read = (node - (index.edgeBack[edge] as number)) >>> 0;
+        const source = reader < 0 || ownerOf(index, read + index.scopeCount) !== NONE ? -1 : find(read);
         if (source < 0 || source === reader) continue;
         from.push(source);
         to.push(reader);

@@ -165,8 +165,7 @@ class EdgeSum {
 function edgesOf(index: GraphIndex, lifted: LiftedEdges, { scope, shown }: Opened, nodes: GraphNode[]): GraphEdge[] {
   const places = placesOf(index);
   shown.forEach(({ items }, place) => {
-    // The box of an op shows which weights it reads.
-    for (const item of items) if (ownerOf(index, item) === NONE) places[item] = place + 1;
+    for (const item of items) places[item] = place + 1;
   });
   const sum = new EdgeSum(lifted, nodes, places);
   for (let i = beginOf(lifted, scope); i < (lifted.end[scope] as number); i += 1) sum.add(i);
