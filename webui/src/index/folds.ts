@@ -1,8 +1,8 @@
 // Finds the aggregates that contain a node or one of its scopes.
 
 import { openName } from './aggregates';
-import { NONE, type GraphIndex } from './graph_index';
-import { modelFolds } from './model_folds';
+import type { GraphIndex } from './graph_index';
+import { isFold } from './model_folds';
 import { modelGraphOf } from './model_graph';
 import { pathTo } from './path';
 
@@ -32,7 +32,7 @@ export class Folds {
 
   // The place of a weight in a model does not follow from its name.
   private inModel(name: string): string[] {
-    return pathTo(this.index, name).filter((view) => modelFolds(this.index).has(view) && this.index.find(view) === NONE);
+    return pathTo(this.index, name).filter((view) => isFold(this.index, view));
   }
 
   private of(scope: string): ByChild {

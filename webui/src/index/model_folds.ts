@@ -5,6 +5,7 @@ import * as words from '../words/blocks';
 import { NONE, type GraphIndex } from './graph_index';
 import { childrenShown, modelGraphOf, ownerOf } from './model_graph';
 import { repeatsIn, type Run } from './repeats';
+import { visitNodes } from './scope_contents';
 import { chainsOf, segmentsOf, type Links } from './segments';
 import type { Opened, Shown } from './shown';
 
@@ -38,6 +39,8 @@ class Numbers {
 
 class Folder {
   private readonly rows: number[];
+  // By row: its position.
+  private readonly places: ReadonlyMap<number, number>;
   private readonly links: Links;
   private readonly numbers = new Numbers();
 
@@ -47,6 +50,7 @@ class Folder {
     private readonly views: Map<string, Opened>,
   ) {
     this.rows = [...childrenShown(index, scope)].filter((item) => ownerOf(index, item) === NONE);
+    this.places = new Map(this.rows.map((item, at) => [item, at]));
     this.links = this.rows.length > FOLD_ABOVE ? this.linksOf() : { from: [], to: [] };
   }
 
@@ -61,27 +65,25 @@ class Folder {
 
   // Edges between rows, as positions.
   private linksOf(): Links {
-    const { index } = this;
-    const place = new Map(this.rows.map((item, at) => [item, at]));
+    const { index, places } = this;
     const find = (node: number) => {
       let item = node + index.scopeCount;
-      while (!place.has(item) && item !== 0) item = index.parent(item);
-      return place.get(item) ?? -1;
+      while (!places.has(item) && item !== 0) item = index.parent(item);
+      return places.get(item) ?? -1;
     };
     const from: number[] = [];
     const to: number[] = [];
-    let edge = 0;
-    for (let node = 0; node < index.nodeCount; node += 1) {
-      const end = index.edgeEnd[node] as number;
-      const reader = edge < end ? find(node) : -1;
-      for (; edge < end; edge += 1) {
+    visitNodes(index, this.scope, (item) => {
+      const node = item - index.scopeCount;
+      const reader = find(node);
+      for (let edge = node === 0 ? 0 : (index.edgeEnd[node - 1] as number); edge < (index.edgeEnd[node] as number); edge += 1) {
         const read = (node - (index.edgeBack[edge] as number)) >>> 0;
         const source = reader < 0 || ownerOf(index, read + index.scopeCount) !== NONE ? -1 : find(read);
         if (source < 0 || source === reader) continue;
         from.push(source);
         to.push(reader);
       }
-    }
+    });
     return { from, to };
   }
 
@@ -181,7 +183,7 @@ class Folder {
   }
 
   private placeOf(part: Part): number {
-    return this.rows.indexOf(part.rows[0] as number);
+    return this.places.get(part.rows[0] as number) as number;
   }
 
   private summary(part: Part, each: boolean): string {
@@ -206,6 +208,11 @@ const rowsOf = (parts: readonly Part[]) => parts.flatMap(({ rows }) => rows);
 // The number of boxes while segments are not folded.
 function rowCount(parts: readonly Part[]): number {
   return parts.reduce((sum, { kind, rows }) => sum + (kind === 'run' ? 1 : rows.length), 0);
+}
+
+// The page itself makes folds: the server does not know them.
+export function isFold(index: GraphIndex | null, name: string): boolean {
+  return index !== null && modelFolds(index).has(name) && index.find(name) === NONE;
 }
 
 const known = new WeakMap<GraphIndex, ReadonlyMap<string, Opened>>();

@@ -7,6 +7,7 @@ import { isRun } from '../base/run_id';
 import { throttle } from '../base/throttle';
 import { Folds } from '../index/folds';
 import { NONE } from '../index/graph_index';
+import { isFold } from '../index/model_folds';
 import { checkAuth } from '../state/auth';
 import { openChecks } from '../state/checks';
 import { setCatalogue } from '../state/condition_text';
@@ -201,11 +202,11 @@ function useTall(): boolean {
 }
 
 // Whether a node is selected that the panel below the graph has something to show of. Of a model that
-// is not run, only weights have values.
+// is not run, only weights have values; folds have none.
 function useHasValues(opened: boolean): boolean {
   const node = useRouter(({ route }) => (route.view === 'job' ? route.route.node : null));
   const index = useScopes((state) => state.index);
-  if (node === null) return false;
+  if (node === null || isFold(index, node)) return false;
   if (!opened || index === null) return true;
   const item = index.find(node);
   return item !== NONE && VALUED.has(index.kind(item));

@@ -10,7 +10,7 @@ import { isRun } from '../base/run_id';
 import { formatCount, formatNumber, formatShape, shortDtype } from '../base/format';
 import { labelOf } from '../base/names';
 import { NONE, type GraphIndex } from '../index/graph_index';
-import { modelFolds } from '../index/model_folds';
+import { isFold, modelFolds } from '../index/model_folds';
 import { ownerOf } from '../index/model_graph';
 import { boundaryOf, portOf, type Port } from '../index/model_ports';
 import { parametersOf } from '../index/parameters';
@@ -230,8 +230,7 @@ export function ModelPanel() {
   const body = () => {
     if (index === null) return name === null ? null : <NodeProperties name={name} />;
     if (name === null) return <Whole index={index} />;
-    const folded = modelFolds(index).has(name) && index.find(name) === NONE;
-    return folded ? <Fold name={name} index={index} /> : <NodeProperties name={name} />;
+    return isFold(index, name) ? <Fold name={name} index={index} /> : <NodeProperties name={name} />;
   };
   const close = <Button label={words.wholeModel} icon={X} iconOnly small tone="quiet" onClick={() => selectNode(null)} />;
   return (
