@@ -17,6 +17,7 @@ import numpy
 import pytest
 from conftest import GRAPHDBG, clean_environment
 from graphdbg.cli.client import ApiError, Client
+from graphdbg.cli.mindspore_graph import dump_of
 from mindspore_dump import Op, write_dump
 
 BACKBONE = "Default/network-WithLossCell/_backbone-LeNet5"
@@ -193,6 +194,35 @@ def test_open_and_recheck_take_a_dump(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert f"step 3  rank 1  {BAD}:0  nan" in done.stdout
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_single_graph_file_is_a_run_without_steps(tmp_path: Path, bare: bool) -> None:
+    """A ModelProto, as dumps have, or the GraphProto in it, as the debugger's messages have."""
+    file = tmp_path / "dump.pb"
+    content = next(write_dump(tmp_path / "all", iterations=1).glob("rank_0/graphs/*.pb")).read_bytes()
+    # Without the tag and the length, which has as many bytes as the numbers of 128 or more.
+    begin = next(i for i in range(1, len(content)) if content[i] < 128) + 1
+    file.write_bytes(content[begin:] if bare else content)
+    with served(dump_of(file, tmp_path)) as dump:
+        assert dump.get("/steps")["steps"] == []
+        run = dump.get()
+        assert (run["framework"], run["last_step"], run["damage"]) == ("mindspore", 0, [])
+        assert dump.get("/graph/node", name=CONV)["op_type"] == "Conv2D"
+
+
+def test_open_takes_a_graph_file(tmp_path: Path) -> None:
+    file = tmp_path / "lenet.pb"
+    file.write_bytes(next(write_dump(tmp_path / "all", iterations=1).glob("rank_0/graphs/*.pb")).read_bytes())
+    process = subprocess.Popen(
+        [GRAPHDBG, "open", str(file), "--json"], stdout=subprocess.PIPE, text=True, env=clean_environment()
+    )
+    try:
+        assert process.stdout
+        assert json.loads(process.stdout.readline())["run"] == "lenet"
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
 
 
 @pytest.mark.parametrize("command", ["runs", "show"])

@@ -137,6 +137,8 @@ def test_shows_a_model_that_is_not_run(server: Server, start_job, onnx_models: P
         [sys.executable, "-m", "graphdbg._onnxruntime.show_model", str(onnx_models / "large.onnx")], environment
     )
     server.wait_for_state("shown", "paused", pause_reason="start")
+    # By this the page knows that there is nothing to run.
+    assert server.client.get("/jobs/shown")["framework"] == "onnx"
     graph = server.client.get("/jobs/shown/graph/export?format=json")
     kinds = {node["name"]: node["kind"] for node in graph["nodes"]}
     assert kinds["large/conv1/conv2d"] == "op" and kinds["large/conv1/weight"] == "parameter"

@@ -1,4 +1,4 @@
-"""`graphdbg open MODEL.onnx|RUN|JOB`: shows a model, a recorded run, or a job that has ended; runs nothing."""
+"""`graphdbg open MODEL|RUN|JOB`: shows a model, a recorded run, or a job that has ended; runs nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import signal
+import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from .errors import USAGE, CliError
 from .fetched_run import fetched_run
 from .kept_jobs import KeptJob, find_kept_job, no_such_job
 from .last_ops import last_op_lines
+from .mindspore_graph import dump_of, is_graph_file
 from .onnx_job import show_command
 from .recorded import Progress, add_ranks, steps_range
 from .run_directory import run_directory
@@ -32,16 +34,17 @@ _SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "open",
-        help="show an ONNX model, a recorded run, or a job that has ended",
+        help="show a model, a recorded run, or a job that has ended",
         description="Starts a server on free ports and shows a model's graph and weights, a recorded run, or a job "
         "that has ended, on its page until Ctrl-C. Nothing is run. `graphdbg jobs --all` lists the jobs that are "
-        "kept. A run that is being recorded is followed. A directory that MindSpore's dump has written is a run, too.",
+        "kept. A run that is being recorded is followed. A directory that MindSpore's dump has written is a run, too, "
+        "and a .pb file with one of its graphs is shown like a model.",
     )
     parser.add_argument(
         "subject",
-        metavar="MODEL.onnx|RUN|JOB",
-        help="the ONNX file, the directory of a recorded run or of several, the URL of a packed run, or the id or "
-        "name of a job",
+        metavar="MODEL|RUN|JOB",
+        help="the ONNX file, a graph file of MindSpore (.pb), the directory of a recorded run or of several, the URL "
+        "of a packed run, or the id or name of a job",
     )
     add_ranks(parser, f"{_FETCHED}: ")
     parser.add_argument(
@@ -61,6 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
         return _open_runs(_directory(arguments), arguments)
     if _selects(arguments):
         raise CliError(_NOTHING_TO_SELECT, USAGE)
+    if model.is_file() and is_graph_file(model):
+        with tempfile.TemporaryDirectory(prefix="graphdbg-graph-") as folder:
+            return _open_runs(dump_of(model, Path(folder)), arguments)
     if model.is_file():
         return _open_model(model, arguments.port)
     job = find_kept_job(arguments.subject)

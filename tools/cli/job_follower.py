@@ -135,7 +135,9 @@ class JobFollower:
             for made in add_watchpoint(watchpoint, self._path, self._client):
                 if actions.elsewhere:
                     self._hit_actions.watch(made, actions)
-        if self._options.wait and self._options.steps is None:
+        if self.job["framework"] == "onnx":
+            report.log(f"model {self.job['name']} is shown and not run; Ctrl-C ends")
+        elif self._options.wait and self._options.steps is None:
             report.log(f"job {self.job['id']} is waiting before its first step: press Continue at {self._page()}")
         elif self._options.steps is not None:
             self._control({"command": "step", "steps": self._options.steps})

@@ -168,10 +168,35 @@ function large(b, count) {
   return b;
 }
 
+// A model as an ONNX file has it: no scopes, names that say nothing, and blocks with branches.
+function model(b, blocks) {
+  let last = b.add('net', 'x', 'input', '', 'other', [1, 3, 32, 32], [], null);
+  let count = 0;
+  const op = (type, inputs, shape, attributes = {}) => {
+    const node = b.add('net', `n${count++}`, 'op', type, 'activation', shape, inputs, null);
+    node.own = attributes;
+    return node;
+  };
+  const convolution = (input, from, to, size) => {
+    const weight = b.parameter('net', `w${count}`, [to, from, size, size]);
+    const bias = b.parameter('net', `b${count}`, [to]);
+    const sizes = { kernel_shape: `[${size}, ${size}]`, pads: `[${Array(4).fill((size - 1) / 2).join(', ')}]`, strides: '[1, 1]' };
+    return op('Relu', [op('Conv', [input, weight, bias], [1, to, 32, 32], sizes)], [1, to, 32, 32]);
+  };
+  last = convolution(last, 3, 16, 7);
+  for (let i = 0; i < blocks; i += 1) {
+    const pool = op('MaxPool', [last], [1, 16, 32, 32], { kernel_shape: '[3, 3]', pads: '[1, 1, 1, 1]', strides: '[1, 1]' });
+    const branches = [convolution(last, 16, 4, 1), convolution(convolution(last, 16, 4, 1), 4, 4, 3), convolution(pool, 16, 8, 1)];
+    last = op('Concat', branches, [1, 16, 32, 32], { axis: '1' });
+  }
+  op('Softmax', [op('GlobalAveragePool', [last], [1, 16, 1, 1])], [1, 16, 1, 1], { axis: '1' });
+  return b;
+}
+
 function finish(b) {
   for (const node of b.nodes) {
     node.stack = node.source ? [{ ...node.source, user: true }] : [];
-    node.attributes = {};
+    node.attributes = node.own ?? {};
   }
   return b;
 }
@@ -179,6 +204,7 @@ function finish(b) {
 export function buildGraph(blocks = 2, kind = 'cnn') {
   const b = new Builder();
   if (kind === 'hostile') return finish(hostile(b));
+  if (kind === 'model') return finish(model(b, 12));
   if (kind === 'large') return finish(large(b, 100_000));
   const loss = forward(b, blocks);
   optimizer(b, backward(b, loss));

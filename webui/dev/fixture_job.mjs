@@ -37,6 +37,7 @@ export class FixtureJob {
     this.name = name;
     this.delay = delay;
     this.created_at = new Date().toISOString();
+    this.framework = graph === 'model' ? 'onnx' : 'pytorch';
     this.graph = buildGraph(blocks, graph);
     this.ops = this.graph.nodes.filter((node) => node.kind === 'op');
     this.emit('job', { info: this.info() });
@@ -46,7 +47,7 @@ export class FixtureJob {
   info() {
     const rank = (number) => ({ rank: number, host: 'gpu-node-07', pid: 48213, peer: '127.0.0.1:51544', device: 'cpu', device_id: 0, state: this.state, step: this.step, node: this.node });
     return {
-      id: this.id, name: this.name, framework: 'pytorch', framework_version: '2.13.0', state: this.state,
+      id: this.id, name: this.name, framework: this.framework, framework_version: '2.13.0', state: this.state,
       pause_reason: this.state === 'paused' ? this.reason : null, step: this.step, node: this.node, world_size: this.world_size,
       created_at: this.created_at, ranks: Array.from({ length: this.world_size }, (_, i) => rank(i)), hit_count: this.hits.length, absorbed_hit_count: 0, kept_hit_count: this.hits.length, dropped_hit_count: this.dropped, recommended_offered: !this.recommended && this.state !== 'finished',
       stopped_by: this.stopped_by, unchecked_watchpoints: [], exit_code: this.state === 'finished' ? 0 : null, exception: null,

@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({
     blocks: { type: 'string', default: '2' },
     delay: { type: 'string', default: '60' },
     ranks: { type: 'string', default: '1' },
-    // cnn, hostile (names) or large (100,000 nodes).
+    // cnn, hostile (names), large (100,000 nodes) or model (opened, not run).
     graph: { type: 'string', default: 'cnn' },
     empty: { type: 'boolean', default: false },
     // Acts as a server without a graph index, which returns scopes one by one.
@@ -223,6 +223,7 @@ function jobRoute(job, method, rest, query, body, headers) {
     }
     case 'GET graph/scope': return { body: scopeView(job, query.get('name') ?? '') };
     case 'GET graph/node': return { body: nodeDetail(job, query.get('name') ?? '') };
+    case 'GET graph/export': return { body: { nodes: job.graph.nodes } };
     case 'GET graph/search': return { body: search(job, query) };
     case 'GET watchpoints': return { body: { watchpoints: [...job.watchpoints.values()] } };
     case 'POST watchpoints':

@@ -27,6 +27,7 @@ import type {
   Session,
   Comparison,
   Divergence,
+  ExportedGraph,
   Histogram,
   Diagnosis,
   HitsPage,
@@ -110,6 +111,8 @@ export const api = {
     http.json<ScopeView>(job(id, '/graph/scope'), { query: { graph, name }, signal }),
   neighbours: (id: string, name: string, depth: number, rank: number, step: string | null, signal?: AbortSignal) =>
     http.json<Neighbours>(job(id, '/graph/neighbours'), { query: { name, depth, rank, step }, signal }),
+  exportedGraph: (id: string, graph: string | null, signal?: AbortSignal) =>
+    http.json<ExportedGraph>(job(id, '/graph/export'), { query: { graph, format: 'json' }, signal }),
   node: (id: string, name: string, signal?: AbortSignal) =>
     http.json<NodeDetail>(job(id, '/graph/node'), { query: { name }, signal }),
   nodesOfLine: (id: string, source: string, signal?: AbortSignal) =>

@@ -51,6 +51,12 @@ export type GraphNode = Omit<Schemas['Node'], 'order' | 'first_step' | 'last_ste
   match?: SourceLine;
   // One per output with known statistics; only in a neighbourhood.
   notes?: EdgeNote[];
+  // In the graph of a model: what the box shows instead of label and output, its attributes in short,
+  // and the op whose box contains this weight.
+  title?: string;
+  detail?: string;
+  attributes?: string;
+  inside?: string;
 };
 
 export type ScopeView = Omit<Schemas['Scope'], 'nodes'> & { nodes: GraphNode[] };
@@ -60,6 +66,11 @@ export type OverviewStep = Overview['steps'][number];
 export type OverviewMeasure = operations['getOverviewValues']['parameters']['query']['measure'];
 export type OverviewModule = Schemas['OverviewModule'];
 export type OverviewPoint = OverviewModule['points'][number];
+
+// The parts of an exported graph that the page reads.
+export interface ExportedGraph {
+  nodes: Array<{ name: string; op_type: string; attributes: Record<string, unknown> }>;
+}
 
 export type Neighbours = Schemas['Neighbours'];
 

@@ -1,5 +1,5 @@
-// Places parameters and constants in a stack to the left of the op that reads them. The layers are
-// laid out without them, with space reserved for each stack.
+// Places parameters and constants in a stack to the left of the op that reads them, or inside it. The
+// layers are laid out without them, with space reserved for each stack.
 
 import type { FlatGraph, FlatLayout, RoutePoints } from './flat_types';
 
@@ -21,10 +21,15 @@ export interface Stacks {
   spread(layout: FlatLayout): FlatLayout;
 }
 
-function gather(widths: readonly number[], heights: readonly number[], beside: readonly number[]): Map<number, Stack> {
+function gather(
+  widths: readonly number[],
+  heights: readonly number[],
+  beside: readonly number[],
+  insets: readonly number[],
+): Map<number, Stack> {
   const stacks = new Map<number, Stack>();
   beside.forEach((core, node) => {
-    if (core < 0) return;
+    if (core < 0 || (insets[node] ?? -1) >= 0) return;
     let stack = stacks.get(core);
     if (stack === undefined) stacks.set(core, (stack = { core, members: [], width: 0, height: -BETWEEN }));
     stack.members.push(node);
@@ -38,14 +43,15 @@ export function placeBeside(
   widths: readonly number[],
   heights: readonly number[],
   beside: readonly number[],
+  insets: readonly number[] = [],
 ): Stacks {
-  const stacks = gather(widths, heights, beside);
+  const stacks = gather(widths, heights, beside, insets);
   const kept = [...widths.keys()].filter((node) => (beside[node] as number) < 0);
   const place = new Map(kept.map((node, i) => [node, i]));
   let edges: FlatGraph['edges'] = [];
   return {
     reduce(graph) {
-      if (stacks.size === 0) return graph;
+      if (kept.length === widths.length) return graph;
       edges = graph.edges;
       return {
         widths: kept.map((node) => widths[node] as number),
@@ -62,7 +68,7 @@ export function placeBeside(
       };
     },
     spread(layout) {
-      if (stacks.size === 0) return layout;
+      if (kept.length === widths.length) return layout;
       const x: number[] = [];
       const y: number[] = [];
       kept.forEach((node, i) => {
@@ -77,6 +83,12 @@ export function placeBeside(
           top += (heights[node] as number) + BETWEEN;
         }
       }
+      insets.forEach((inset, node) => {
+        if (inset < 0) return;
+        const core = beside[node] as number;
+        x[node] = (x[core] as number) + ((widths[core] as number) - (widths[node] as number)) / 2;
+        y[node] = (y[core] as number) + inset;
+      });
       let next = 0;
       const routes = edges.map(([from, to]): RoutePoints | null => {
         if (place.has(from)) return layout.routes[next++] ?? null;

@@ -65,9 +65,10 @@ class Composer {
     }
     const aspect = name === '' ? TOP_ASPECT : INNER_ASPECT;
     const beside = scope.nodes.map((node) => node.beside);
-    const key = `${aspect};${widths.join()};${heights.join()};${beside.join()};${scope.edges.join()}`;
+    const insets = scope.nodes.map((node) => node.inset);
+    const key = `${aspect};${widths.join()};${heights.join()};${beside.join()};${insets.join()};${scope.edges.join()}`;
     const layout = this.cache.get(key, () => {
-      const stacks: Stacks = placeBeside(widths, heights, beside);
+      const stacks: Stacks = placeBeside(widths, heights, beside, insets);
       return stacks.spread(layoutFlat(stacks.reduce({ widths, heights, edges: scope.edges, aspect })));
     });
     const piece = { scope, layout, widths, heights };

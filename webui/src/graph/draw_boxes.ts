@@ -19,8 +19,11 @@ import {
   DETAIL_PX,
   detailOf,
   LABEL_PX,
+  hasAttributeLine,
   MAX_LABEL,
+  OP_LINE,
   shorten,
+  titleOf,
 } from './sizes';
 
 type Context = CanvasRenderingContext2D;
@@ -180,14 +183,24 @@ function roomyLabel(box: Box, characters: number, camera: Camera): number {
 
 export function drawLeaf(context: Context, box: Box, palette: Palette, camera: Camera, health: BoxHealth | null): void {
   if (camera.scale < BLOCK_SCALE) {
-    drawBlock(context, box, palette, health);
+    if (!box.inside) drawBlock(context, box, palette, health);
+    return;
+  }
+  if (box.inside) {
+    if (camera.scale >= DETAIL_SCALE) drawWeight(context, box, palette);
     return;
   }
   drawShape(context, box, palette, camera, health);
-  if (camera.scale < LABEL_SCALE) return;
+  const large = box.node.title !== undefined && box.node.kind === 'op';
+  // Boxes of a model's ops have room for larger titles.
+  if (camera.scale < (large ? BLOCK_SCALE : LABEL_SCALE)) return;
   if (health !== null && isBad(health)) drawNonFiniteBadge(context, box, health, palette, camera.scale);
   if (box.beside) {
     drawOneLine(context, box, palette, camera);
+    return;
+  }
+  if (large) {
+    drawModelOp(context, box, palette, camera);
     return;
   }
   const scope = canOpen(box.node);
@@ -199,7 +212,7 @@ export function drawLeaf(context: Context, box: Box, palette: Palette, camera: C
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   context.fillStyle = palette.text;
-  const label = shorten(box.node.label, MAX_LABEL);
+  const label = shorten(titleOf(box.node), MAX_LABEL);
   const size = twoLines ? LABEL_PX : roomyLabel(box, label.length, camera);
   context.font = `${scope ? 600 : 500} ${size}px ${palette.fontMono}`;
   context.fillText(label, middle, twoLines ? y - 6.5 : y + 0.5);
@@ -208,6 +221,46 @@ export function drawLeaf(context: Context, box: Box, palette: Palette, camera: C
     context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
     context.fillText(shorten(detail, 34), middle, y + 8.5);
   }
+  context.textAlign = 'start';
+}
+
+// An op of a model: its type, its output and its attributes. Its weights follow as boxes of their own.
+function drawModelOp(context: Context, box: Box, palette: Palette, camera: Camera): void {
+  const title = shorten(titleOf(box.node), MAX_LABEL);
+  const middle = box.x + box.width / 2 + 1.5;
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.text;
+  if (camera.scale < DETAIL_SCALE) {
+    context.font = `600 ${roomyLabel(box, title.length, camera)}px ${palette.fontMono}`;
+    context.fillText(title, middle, box.y + box.height / 2 + 0.5);
+  } else {
+    context.font = `600 ${LABEL_PX}px ${palette.fontMono}`;
+    context.fillText(title, middle, box.y + 12.5);
+    context.fillStyle = palette.muted;
+    context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
+    const lines = [shorten(detailOf(box.node), 34), ...(hasAttributeLine(box.node) ? [box.node.attributes ?? ''] : [])];
+    lines.forEach((line, i) => context.fillText(shorten(line, Math.floor((box.width - 14) / 6.9)), middle, box.y + 27.5 + i * OP_LINE));
+  }
+  context.textAlign = 'start';
+}
+
+// A weight in the box of its op: its name on the left, its shape on the right.
+function drawWeight(context: Context, box: Box, palette: Palette): void {
+  const y = box.y + box.height / 2 + 0.5;
+  context.strokeStyle = palette.scopeBorder;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(box.x, box.y + 0.5);
+  context.lineTo(box.x + box.width, box.y + 0.5);
+  context.stroke();
+  context.textBaseline = 'middle';
+  context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
+  context.fillStyle = palette.category.weight;
+  context.fillText(shorten(titleOf(box.node), 18), box.x + 4, y);
+  context.textAlign = 'end';
+  context.fillStyle = palette.muted;
+  context.fillText(shorten(besideDetail(box.node), 18), box.x + box.width - 4, y);
   context.textAlign = 'start';
 }
 

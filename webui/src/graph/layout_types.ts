@@ -7,6 +7,8 @@ export interface LayoutNode {
   // Index of the node beside which this one is placed, or -1 for a place of its own. Only a node
   // with a single reader is placed beside it.
   beside: number;
+  // The place inside that node, from its top, or -1.
+  inset: number;
 }
 
 export interface LayoutScope {

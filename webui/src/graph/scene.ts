@@ -2,12 +2,12 @@
 // and keyboard.
 
 import type { GraphEdge, GraphNode, ScopeView } from '../api/types';
-import type { LayoutAnswer, LayoutRequest, LayoutScope } from './layout_types';
+import type { LayoutAnswer, LayoutNode, LayoutRequest, LayoutScope } from './layout_types';
 import { SCOPE_HEADER } from './layout_types';
 import { besideOf } from './beside_rule';
 import type { Rect } from './camera';
 import { interleavedOf } from './interleaved';
-import { CHEVRON_ROOM, noteRoom, sizeBeside, sizeOfNode } from './sizes';
+import { CHEVRON_ROOM, noteRoom, sizeBeside, sizeOfNode, WEIGHT_MARGIN, WEIGHT_ROW } from './sizes';
 
 export interface Box extends Rect {
   name: string;
@@ -15,8 +15,9 @@ export interface Box extends Rect {
   parent: string;
   depth: number;
   open: boolean;
-  // Placed beside its only consumer, with one line of text.
+  // Placed beside its only consumer, or inside it, with one line of text.
   beside: boolean;
+  inside: boolean;
   node: GraphNode;
 }
 
@@ -117,7 +118,6 @@ function knownEdges(view: ScopeView): readonly GraphEdge[] {
 // Data of a view that both layout and drawing need. Cached, as views are immutable.
 interface Prepared {
   edges: readonly GraphEdge[];
-  beside: Int32Array;
   layout: LayoutScope;
 }
 
@@ -133,13 +133,42 @@ function prepare(view: ScopeView): Prepared {
     place.get(edge.to) as number,
   ]);
   const beside = besideOf(view.nodes, pairs);
+  const inside = insideOf(view.nodes, place);
   const nodes = view.nodes.map((node, i) => {
+    const within = inside[i];
+    if (within !== undefined) return { name: node.name, ...within };
     const { width, height } = (beside[i] as number) < 0 ? sizeOfNode(node) : sizeBeside(node);
-    return { name: node.name, beside: beside[i] as number, width, height: height + noteRoom(node) };
+    return { name: node.name, beside: beside[i] as number, inset: -1, width, height: height + noteRoom(node) };
   });
-  const made = { edges, beside, layout: { nodes, edges: pairs, spread: [] } };
+  growAround(nodes);
+  const made = { edges, layout: { nodes, edges: pairs, spread: [] } };
   prepared.set(view, made);
   return made;
+}
+
+type Within = Pick<LayoutNode, 'beside' | 'inset' | 'width' | 'height'>;
+
+// By node: its place inside the op that it belongs to.
+function insideOf(nodes: readonly GraphNode[], place: ReadonlyMap<string, number>): Array<Within | undefined> {
+  const rows = new Map<number, number>();
+  return nodes.map((node) => {
+    const op = node.inside === undefined ? undefined : place.get(node.inside);
+    if (op === undefined) return undefined;
+    const row = rows.get(op) ?? 0;
+    rows.set(op, row + 1);
+    return { beside: op, inset: sizeOfNode(nodes[op] as GraphNode).height + row * WEIGHT_ROW, width: sizeBeside(node).width, height: WEIGHT_ROW };
+  });
+}
+
+// Makes ops as large as the weights inside them need, and those weights as wide as their op.
+function growAround(nodes: LayoutNode[]): void {
+  for (const { beside, inset, width } of nodes) {
+    const op = nodes[beside];
+    if (op === undefined || inset < 0) continue;
+    op.width = Math.max(op.width, width + 2 * WEIGHT_MARGIN);
+    op.height = Math.max(op.height, inset + WEIGHT_ROW + WEIGHT_MARGIN);
+  }
+  for (const node of nodes) if (node.inset >= 0) node.width = (nodes[node.beside] as LayoutNode).width - 2 * WEIGHT_MARGIN;
 }
 
 export function layoutOf(view: ScopeView): LayoutScope {
@@ -184,13 +213,14 @@ export function buildScene(
   let edge = 0;
   for (const { name, view } of viewsOf(answer, views)) {
     const depth = (scene.byName.get(name)?.depth ?? -1) + 1;
-    const { edges, beside } = prepare(view);
+    const { edges, layout } = prepare(view);
     const boxes = view.nodes.map((node, i): Box => ({
       name: node.name,
       parent: name,
       depth,
       open: node.name !== name && canOpen(node) && open.has(node.name),
-      beside: (beside[i] as number) >= 0,
+      beside: (layout.nodes[i] as LayoutNode).beside >= 0,
+      inside: (layout.nodes[i] as LayoutNode).inset >= 0,
       x: answer.boxes[at++] as number,
       y: answer.boxes[at++] as number,
       width: answer.boxes[at++] as number,
@@ -212,12 +242,12 @@ export function buildScene(
 const contains = (box: Box, x: number, y: number) =>
   x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 
-// Returns the innermost box at a point.
+// Returns the innermost box at a point. Weights follow the op that contains them.
 export function boxAt(scene: Scene, x: number, y: number): Box | null {
   let found: Box | null = null;
   let inside = scene.scopes.get('');
   while (inside !== undefined) {
-    const box = inside.boxes.find((candidate) => contains(candidate, x, y));
+    const box = inside.boxes.findLast((candidate) => contains(candidate, x, y));
     if (box === undefined) break;
     found = box;
     inside = box.open ? scene.scopes.get(box.name) : undefined;
@@ -246,5 +276,5 @@ export function boxOf(scene: Scene, name: string, pathTo: PathTo): Box | null {
 }
 
 export function leafBoxes(scene: Scene): Box[] {
-  return scene.boxes.filter((box) => !box.open);
+  return scene.boxes.filter((box) => !box.open && !box.inside);
 }

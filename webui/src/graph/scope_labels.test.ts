@@ -5,7 +5,7 @@ import { placeScopeLabels } from './scope_labels';
 
 function scope(name: string, x: number, y: number, width: number, height: number): Box {
   const node = { ...sampleNode(name), kind: 'scope' as const };
-  return { name, node, x, y, width, height, depth: 0, open: true, beside: false, parent: name.slice(0, name.lastIndexOf('/')) };
+  return { name, node, x, y, width, height, depth: 0, open: true, beside: false, inside: false, parent: name.slice(0, name.lastIndexOf('/')) };
 }
 
 const NESTED = [

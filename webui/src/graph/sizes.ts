@@ -4,6 +4,7 @@
 import type { EdgeNote, GraphNode } from '../api/types';
 import { formatShape, shortDtype } from '../base/format';
 import { visible } from '../base/visible';
+import { hasShortAttributes } from '../base/attributes';
 import { nodeCount } from '../words/graph';
 
 export const LABEL_PX = 12;
@@ -19,6 +20,13 @@ export const NOTE_PX = 11.5;
 export const NOTE_LINE = 16;
 export const NOTE_STEM = 7;
 
+// An op of a model: its title, its output, its attributes, and a row for each weight.
+export const OP_LINE = 15;
+export const WEIGHT_ROW = 18;
+export const WEIGHT_MARGIN = 8;
+// Room for attributes, by type of op: they arrive after the first layout.
+const ATTRIBUTE_CHARACTERS = 24;
+
 export function shorten(name: string, limit: number): string {
   // Cut before the characters are replaced, so that long names cost no more than short ones.
   const text = visible(name.length > 2 * limit ? name.slice(0, 2 * limit) : name);
@@ -32,6 +40,7 @@ function shared(node: GraphNode): string {
 
 // The second line of a box: the output of an op, or the class and size of a scope.
 export function detailOf(node: GraphNode): string {
+  if (node.detail !== undefined) return node.detail;
   if (node.kind === 'aggregate') return `×${node.child_count}${shared(node)}`;
   if (node.kind === 'scope') {
     const count = nodeCount(node.descendant_count);
@@ -42,6 +51,10 @@ export function detailOf(node: GraphNode): string {
   const more = node.outputs.length > 1 ? ` +${node.outputs.length - 1}` : '';
   return `${formatShape(output.shape)} ${shortDtype(output.dtype)}${more}`;
 }
+
+export const titleOf = (node: GraphNode) => node.title ?? node.label;
+
+export const hasAttributeLine = (node: GraphNode) => node.kind === 'op' && node.title !== undefined && hasShortAttributes(node.op_type);
 
 export function noteText({ text, alarm }: EdgeNote): string {
   return alarm ? `▲ ${text}` : text;
@@ -59,12 +72,13 @@ export function noteRoom({ notes }: GraphNode): number {
 // The size of a closed box without its notes.
 export function sizeOfNode(node: GraphNode): { width: number; height: number } {
   const detail = detailOf(node);
-  const label = shorten(node.label, MAX_LABEL).length * LABEL_ADVANCE;
-  const text = Math.max(label, Math.min(detail.length, 34) * DETAIL_ADVANCE);
+  const label = shorten(titleOf(node), MAX_LABEL).length * LABEL_ADVANCE;
+  const attributes = hasAttributeLine(node);
+  const text = Math.max(label, Math.min(detail.length, 34) * DETAIL_ADVANCE, attributes ? ATTRIBUTE_CHARACTERS * DETAIL_ADVANCE : 0);
   const chevron = node.child_count > 0 ? CHEVRON_ROOM : 0;
   return {
     width: Math.max(MIN_WIDTH, Math.ceil(text + 2 * SIDE + chevron), ...(node.notes ?? []).map(noteWidth)),
-    height: detail === '' ? 24 : 38,
+    height: (detail === '' ? 24 : 38) + (attributes ? OP_LINE : 0),
   };
 }
 
@@ -75,7 +89,7 @@ export function besideDetail(node: GraphNode): string {
 }
 
 export function sizeBeside(node: GraphNode): { width: number; height: number } {
-  const label = shorten(node.label, 18).length * 6.9;
+  const label = shorten(node.inside === undefined ? node.label : titleOf(node), 18).length * 6.9;
   const detail = shorten(besideDetail(node), 18).length * DETAIL_ADVANCE;
   return { width: Math.ceil(label + (detail === 0 ? 0 : detail + 8) + 20), height: 21 };
 }

@@ -3,18 +3,14 @@
 
 import type { GraphIndex } from './graph_index';
 import { NONE } from './graph_index';
+import { modelFolds } from './model_folds';
+import { childrenShown, modelGraphOf } from './model_graph';
+import type { Opened, Shown } from './shown';
 
 // More children than this whose labels differ only in a number form an aggregate.
 export const AGGREGATE_ABOVE = 24;
 // A larger aggregate is divided into ranges of this size.
 const RANGE = 1000;
-
-// A child of a view: one item, or an aggregate of many.
-export interface Shown {
-  items: number[];
-  // Label of the aggregate; empty for a single item.
-  label: string;
-}
 
 // Removes the number of a label. "relu__1" is the second "relu_", an in-place op.
 export function stemOf(label: string): string {
@@ -83,14 +79,40 @@ function makeGroups(index: GraphIndex, scope: number): Groups {
 
 function aggregated(index: GraphIndex, scope: number, above: number): Shown[] {
   const children = index.childrenOf(scope);
+  if (modelGraphOf(index) !== null) return Array.from(childrenShown(index, scope), single);
   if (children.length <= above) return Array.from(children, single);
   const shown: Shown[] = [];
   groupsOf(index, scope).of.forEach(({ first, items }, place) => {
     const child = children[place] as number;
-    if (items.length <= above) shown.push(single(child));
+    if (items.length <= above || !alike(index, items)) shown.push(single(child));
     else if (place === first) shown.push({ items, label: `${stemOf(index.label(child))}[*]` });
   });
   return shown;
+}
+
+// More than this are folded however different they are: each as a box could not be read.
+const ALWAYS_FOLDED = 200;
+const alikeOfIndex = new WeakMap<number[], boolean>();
+
+// Whether siblings may be shown as one box: ops of one type that do not feed each other.
+function alike(index: GraphIndex, items: number[]): boolean {
+  let known = alikeOfIndex.get(items);
+  if (known === undefined) alikeOfIndex.set(items, (known = items.length > ALWAYS_FOLDED || areAlike(index, items)));
+  return known;
+}
+
+function areAlike(index: GraphIndex, items: readonly number[]): boolean {
+  const [first] = items as [number];
+  if (index.isScope(first)) return true;
+  const members = new Set(items);
+  return items.every((item) => {
+    if (index.isScope(item) || index.opTypeText(item) !== index.opTypeText(first)) return false;
+    const node = item - index.scopeCount;
+    for (let edge = node === 0 ? 0 : (index.edgeEnd[node - 1] as number); edge < (index.edgeEnd[node] as number); edge += 1) {
+      if (members.has(((node - (index.edgeBack[edge] as number)) >>> 0) + index.scopeCount)) return false;
+    }
+    return true;
+  });
 }
 
 function openAggregate(index: GraphIndex, scope: number, name: AggregateName): Shown[] {
@@ -102,12 +124,6 @@ function openAggregate(index: GraphIndex, scope: number, name: AggregateName): S
     shown.push({ items: members.slice(at, at + RANGE), label: `${name.stem}[${at}:${at + RANGE}]` });
   }
   return shown;
-}
-
-export interface Opened {
-  // Item of the scope that contains them.
-  scope: number;
-  shown: Shown[];
 }
 
 const cache = new WeakMap<GraphIndex, Map<string, Opened | null>>();
@@ -122,6 +138,8 @@ export function openName(index: GraphIndex, name: string): Opened | null {
 }
 
 function openUncached(index: GraphIndex, name: string): Opened | null {
+  const folded = modelFolds(index).get(name);
+  if (folded !== undefined) return folded;
   const item = index.findScope(name);
   if (item !== NONE) return { scope: item, shown: aggregated(index, item, AGGREGATE_ABOVE) };
   const aggregate = parseAggregate(name);

@@ -2,6 +2,9 @@
 
 import { openName } from './aggregates';
 import type { GraphIndex } from './graph_index';
+import { isFold } from './model_folds';
+import { modelGraphOf } from './model_graph';
+import { pathTo } from './path';
 
 type ByChild = ReadonlyMap<number, readonly string[]>;
 
@@ -15,6 +18,7 @@ export class Folds {
 
   // Returns the names of the aggregates, outermost first.
   over(name: string): string[] {
+    if (modelGraphOf(this.index) !== null) return this.inModel(name);
     const folds: string[] = [];
     let scope = '';
     for (let cut = name.indexOf('/'); ; cut = name.indexOf('/', cut + 1)) {
@@ -24,6 +28,11 @@ export class Folds {
       if (cut < 0) return folds;
       scope = next;
     }
+  }
+
+  // The place of a weight in a model does not follow from its name.
+  private inModel(name: string): string[] {
+    return pathTo(this.index, name).filter((view) => isFold(this.index, view));
   }
 
   private of(scope: string): ByChild {

@@ -12,6 +12,8 @@ export class IndexViews extends Map<string, ScopeView> {
     readonly index: GraphIndex,
     private readonly lifted: LiftedEdges,
     readonly watched: Watched | null,
+    // By node of a model: its attributes in short.
+    readonly attributes: ReadonlyMap<string, string> | null = null,
   ) {
     super();
   }
@@ -21,6 +23,7 @@ export class IndexViews extends Map<string, ScopeView> {
     if (known !== undefined) return known;
     const view = viewOf(this.index, this.lifted, this.watched, name);
     if (view === null) return undefined;
+    if (this.attributes !== null) for (const node of view.nodes) node.attributes = this.attributes.get(node.name) ?? '';
     super.set(name, view);
     return view;
   }

@@ -1,7 +1,8 @@
 // Edges of the views: each edge between nodes is lifted to the innermost scope that contains both
 // ends, and drawn between two children of that scope.
 
-import type { GraphIndex } from './graph_index';
+import { NONE, type GraphIndex } from './graph_index';
+import { modelGraphOf } from './model_graph';
 
 // Edges sorted by scope. `from` and `to` are items.
 export interface LiftedEdges {
@@ -93,11 +94,13 @@ export function liftEdges(index: GraphIndex): LiftedEdges {
   const scopeOf = new Uint32Array(backs.length);
   const table = new EdgeTable(from, to, control);
   const common = new CommonScope(index);
+  // The box of an op shows the weights that belong to it.
+  const owner = modelGraphOf(index)?.owner;
   let at = 0;
   for (let node = 0; node < ends.length; node += 1) {
     for (; at < (ends[node] as number); at += 1) {
       const source = (node - (backs[at] as number)) >>> 0;
-      if (source === node) continue;
+      if (source === node || (owner !== undefined && owner[source] !== NONE)) continue;
       common.find(source, node);
       const edge = table.add(common.from, common.to, controls[at] as number);
       tensors[edge] = (tensors[edge] as number) + 1;

@@ -1,10 +1,12 @@
 // Builds the view of one scope from the index, in the form in which the server sends a scope.
 
 import type { Category, GraphEdge, GraphNode, Output, ScopeView } from '../api/types';
-import { openName, type Opened, type Shown } from './aggregates';
-import type { GraphIndex } from './graph_index';
+import { openName } from './aggregates';
+import { NONE, type GraphIndex } from './graph_index';
 import type { LiftedEdges } from './lifted_edges';
 import type { Watched } from './coverage';
+import { modelGraphOf, ownerOf } from './model_graph';
+import type { Opened, Shown } from './shown';
 
 // Shared outputs, by text and count: a graph has few different ones.
 const outputCache = new WeakMap<GraphIndex, Map<number, Output[]>>();
@@ -34,17 +36,35 @@ function outputsOf(index: GraphIndex, item: number): Output[] {
 
 const NO_OUTPUTS: Output[] = [];
 
+// In the graph of a model, ops are titled by their types and contain their weights.
+function ofModel(index: GraphIndex, item: number): Pick<GraphNode, 'title' | 'inside'> {
+  if (index.isScope(item) || modelGraphOf(index) === null) return NOTHING;
+  const title = index.kind(item) === 'op' ? { title: index.opType(item) } : NOTHING;
+  const owner = ownerOf(index, item);
+  return owner === NONE ? title : { ...title, inside: index.name(owner) };
+}
+
+const NOTHING = {};
+
+// Weights in the boxes of their ops do not count.
+function childCount(index: GraphIndex, scope: number): number {
+  if (modelGraphOf(index) === null) return index.childrenOf(scope).length;
+  const shown = openName(index, index.name(scope))?.shown ?? [];
+  return shown.filter(({ items }) => ownerOf(index, items[0] as number) === NONE).length;
+}
+
 export function nodeOf(index: GraphIndex, item: number, watched: Watched | null): GraphNode {
   const scope = index.isScope(item);
   const line = scope ? 0 : (index.nodeLine[item - index.scopeCount] as number);
   const file = scope ? 0 : (index.nodeFile[item - index.scopeCount] as number);
   return {
+    ...ofModel(index, item),
     name: index.name(item),
     label: index.label(item),
     kind: index.kind(item),
     op_type: index.opType(item),
     category: index.category(item),
-    child_count: scope ? index.childrenOf(item).length : 0,
+    child_count: scope ? childCount(index, item) : 0,
     descendant_count: scope ? index.descendants(item) : 0,
     outputs: scope ? NO_OUTPUTS : outputsOf(index, item),
     hit_count: 0,
@@ -70,12 +90,13 @@ function aggregateOf(index: GraphIndex, scope: number, shown: Shown, watched: Wa
   const around = index.name(scope);
   const type = common<number | null>(items, (item) => index.opTypeText(item), null);
   return {
+    ...(shown.title === undefined ? {} : { title: shown.title, detail: shown.detail ?? '' }),
     name: around === '' ? label : `${around}/${label}`,
-    label: spanOf(index, items),
+    label: shown.title ?? spanOf(index, items),
     kind: 'aggregate',
     op_type: type === null ? '' : index.texts.at(type),
     category: common<Category>(items, (item) => index.category(item), 'other'),
-    child_count: items.length,
+    child_count: shown.count ?? items.length,
     descendant_count: items.reduce((sum, item) => sum + index.descendants(item), 0),
     outputs: [],
     hit_count: 0,

@@ -1,10 +1,12 @@
 // The view of a scope in which the children of some of its scopes take the place of these scopes.
 
 import type { GraphEdge, GraphNode, ScopeView } from '../api/types';
-import { openName, type Shown } from './aggregates';
+import { openName } from './aggregates';
 import type { Watched } from './coverage';
-import { firstPlaces, type GraphIndex } from './graph_index';
+import { firstPlaces, NONE, type GraphIndex } from './graph_index';
+import { ownerOf } from './model_graph';
 import { nodeOfShown } from './scope_view';
+import type { Shown } from './shown';
 
 interface Member {
   shown: Shown;
@@ -54,7 +56,8 @@ function edgesOf(index: GraphIndex, members: readonly Member[], nodes: readonly 
     const end = index.edgeEnd[node] as number;
     const to = edge < end ? find(node) : -1;
     for (; edge < end; edge += 1) {
-      const from = to < 0 ? -1 : find((node - (index.edgeBack[edge] as number)) >>> 0);
+      const source = (node - (index.edgeBack[edge] as number)) >>> 0;
+      const from = to < 0 || ownerOf(index, source + index.scopeCount) !== NONE ? -1 : find(source);
       if (from < 0 || from === to) continue;
       const control = index.edgeControl[edge] as number;
       const key = (from * nodes.length + to) * 2 + control;

@@ -4,6 +4,7 @@
 import { api } from '../api/client';
 import { tokenStore } from '../api/token';
 import type { ScopeView } from '../api/types';
+import { shortAttributes } from '../base/attributes';
 import { firstGraph } from '../base/timing';
 import { autoOpen, type AutoOpen } from '../graph/auto_open';
 import { layoutOf } from '../graph/scene';
@@ -11,6 +12,7 @@ import { Watched } from '../index/coverage';
 import { GraphIndex } from '../index/graph_index';
 import { IndexViews } from '../index/index_views';
 import type { LiftedEdges } from '../index/lifted_edges';
+import { modelGraphOf } from '../index/model_graph';
 import { prepareViews } from '../index/prepare';
 import { graphWorker } from '../worker/client';
 import { sameGraph, type FromWorker, type GraphKey } from '../worker/messages';
@@ -23,6 +25,8 @@ import { watchSelections } from './watch_selections';
 
 // Idle time that one step of preparation needs.
 const MIN_IDLE_MS = 4;
+// The server sends all attributes at once.
+const MAX_NODES_WITH_ATTRIBUTES = 20_000;
 
 function* prepare(views: IndexViews): Generator<ScopeView | null> {
   yield* prepareNames(views.index);
@@ -73,7 +77,8 @@ class OpenChoice {
   // `step` is the job's step when the views were requested. Scopes opened while the first step
   // builds the graph stay open: later parts of it are only added beside them.
   choose(views: ReadonlyMap<string, ScopeView>, step: number): AutoOpen {
-    const choice = autoOpen(views);
+    const model = views instanceof IndexViews && modelGraphOf(views.index) !== null;
+    const choice = autoOpen(views, model);
     const kept = this.during_step ? useScopes.getState().auto.filter((name) => views.has(name)) : [];
     this.during_step = step > 0;
     return { ...choice, open: [...new Set([...kept, ...choice.open])] };
@@ -96,6 +101,7 @@ class GraphLoad {
   // The job's step when the views were requested.
   private step = -1;
   private readonly choice = new OpenChoice();
+  private attributes: ReadonlyMap<string, string> | null = null;
   // The views mark some nodes as watched.
   private has_watch_marks = false;
 
@@ -147,7 +153,7 @@ class GraphLoad {
       case 'watched': {
         const { index, lifted } = useScopes.getState();
         if (index === null || lifted === null) return;
-        replaceViews(new IndexViews(index, lifted, new Watched(message.states)));
+        replaceViews(new IndexViews(index, lifted, new Watched(message.states), this.attributes));
       }
     }
   }
@@ -180,7 +186,7 @@ class GraphLoad {
 
   private receiveIndex(index: GraphIndex, lifted: LiftedEdges): void {
     this.has_watch_marks = false;
-    const views = new IndexViews(index, lifted, null);
+    const views = new IndexViews(index, lifted, null, this.attributes);
     void firstGraph.painted.then(() => prepareWhenIdle(views));
     // The open scopes change together with the index, so that nothing is drawn twice.
     const { route } = useRouter.getState();
@@ -188,6 +194,22 @@ class GraphLoad {
     const auto = choose ? this.choice.choose(views, this.step).open : useScopes.getState().auto;
     useScopes.setState({ index, lifted, views, allOpen: null, errors: new Map(), auto });
     this.requestWatched();
+    if (modelGraphOf(index) !== null && index.nodeCount <= MAX_NODES_WITH_ATTRIBUTES) void this.loadAttributes(index);
+  }
+
+  // Boxes of ops have room for their attributes, which the index does not have.
+  private async loadAttributes(index: GraphIndex): Promise<void> {
+    const { key } = this;
+    try {
+      const { nodes } = await api.exportedGraph(key.job, key.graph);
+      this.attributes = new Map(nodes.map(({ name, op_type, attributes }) => [name, shortAttributes(op_type, attributes)]));
+    } catch {
+      // The drawing is complete without them, and the side panel says if the server is gone.
+      return;
+    }
+    const { lifted, views } = useScopes.getState();
+    if (!isShown(key) || useScopes.getState().index !== index || lifted === null) return;
+    replaceViews(new IndexViews(index, lifted, views instanceof IndexViews ? views.watched : null, this.attributes));
   }
 
   // An index that is already loaded stays. If the server provides none, scopes are fetched one by
@@ -205,7 +227,7 @@ class GraphLoad {
     if (index === null || lifted === null) return;
     const selections = watchSelections();
     if (selections.length > 0) graphWorker.post({ type: 'watch', selections });
-    else if (this.has_watch_marks) replaceViews(new IndexViews(index, lifted, null));
+    else if (this.has_watch_marks) replaceViews(new IndexViews(index, lifted, null, this.attributes));
     this.has_watch_marks = selections.length > 0;
   }
 

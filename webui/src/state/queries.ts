@@ -7,8 +7,10 @@ import { Problem } from '../api/problem';
 import type { GraphSummary, Hit, TensorSlice, WatchpointSelection } from '../api/types';
 import { isRun } from '../base/run_id';
 import { transposeElements } from '../base/transpose';
+import { isFold } from '../index/model_folds';
 import { parseQuery } from '../index/query';
 import { useJob } from './job_store';
+import { useScopes } from './scopes';
 
 const MAX_RETRIES = 2;
 
@@ -100,10 +102,11 @@ export function useSender({ id, rank, step, node, statistics }: Hit) {
 
 export function useNode(job: string, node: string | null) {
   const version = useJob(({ model }) => model.graph_version + model.watch_version + model.stops);
+  const fold = useScopes(({ index }) => node !== null && isFold(index, node));
   return useQuery({
     queryKey: ['node', job, node, version],
     queryFn: ({ signal }) => api.node(job, node ?? '', signal),
-    enabled: node !== null,
+    enabled: node !== null && !fold,
     // A change of the graph must not blank the panel, but a change of the node must.
     placeholderData: (previous) => (previous?.name === node ? previous : undefined),
   });

@@ -12,9 +12,6 @@ import * as words from '../words/job';
 import { Traceback } from './traceback';
 
 function textOf(job: Job): { strong: string; rest: string } {
-  if (isOpenedModel(job)) {
-    return { strong: words.openedModel, rest: words.modelNotRun };
-  }
   const when = words.after(counts.steps(job.step));
   if (isPausedAtException(job)) {
     return { strong: words.pausedAtException, rest: `${job.exception?.type}: ${job.exception?.message}` };
@@ -35,7 +32,7 @@ function textOf(job: Job): { strong: string; rest: string } {
 export function EndBanner() {
   const job = useJob((state) => state.model.info);
   const [open, setOpen] = useState(false);
-  if (job === null || !(isPausedAtException(job) || ['finished', 'terminated', 'lost'].includes(job.state))) return null;
+  if (job === null || isOpenedModel(job) || !(isPausedAtException(job) || ['finished', 'terminated', 'lost'].includes(job.state))) return null;
   const { strong, rest } = textOf(job);
   const bad = job.state === 'lost' || isPausedAtException(job) || hasFailed(job);
   const node = job.exception?.node;

@@ -6,6 +6,8 @@ import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, use
 import { isRun } from '../base/run_id';
 import { throttle } from '../base/throttle';
 import { Folds } from '../index/folds';
+import { NONE } from '../index/graph_index';
+import { isFold } from '../index/model_folds';
 import { checkAuth } from '../state/auth';
 import { openChecks } from '../state/checks';
 import { setCatalogue } from '../state/condition_text';
@@ -38,6 +40,7 @@ import { StorageBanner } from './storage_banner';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
 import { useGraphPainted } from './use_graph_painted';
+import { useOpened } from './use_opened';
 import { WatchPanel } from './watch_panel';
 import { Welcome } from './welcome';
 import { JobContext, OpenContext, type JobContextValue } from './job_context';
@@ -48,6 +51,8 @@ const RunBar = lazy(async () => ({ default: (await import('./run_bar')).RunBar }
 const LastOps = lazy(async () => ({ default: (await import('./last_ops')).LastOps }));
 const RunChecks = lazy(async () => ({ default: (await import('./run_checks')).RunChecks }));
 const DivergenceGraphs = lazy(async () => ({ default: (await import('./divergence_graphs')).DivergenceGraphs }));
+// Only opened models have this.
+const ModelPanel = lazy(async () => ({ default: (await import('./model_panel')).ModelPanel }));
 const NodeMenu = lazy(async () => ({ default: (await import('./node_menu')).NodeMenu }));
 
 const REFRESH_MS = 400;
@@ -149,6 +154,14 @@ const Placeholder = () => <div className="panel" aria-busy="true" />;
 function Right({ height }: { height: number }) {
   const quiet = useJob(({ model }) => model.hits.length === 0);
   const recorded = useJob(({ id }) => isRun(id ?? ''));
+  const opened = useOpened();
+  if (opened) {
+    return (
+      <Suspense fallback={<Placeholder />}>
+        <ModelPanel />
+      </Suspense>
+    );
+  }
   return (
     <div className={`job-right${quiet ? ' job-right-quiet' : ''}`}>
       <div className="job-watch" style={quiet ? { minHeight: height } : { height }}>
@@ -188,6 +201,19 @@ function useTall(): boolean {
   return tall;
 }
 
+// Whether a node is selected that the panel below the graph has something to show of. Of a model that
+// is not run, only weights have values; folds have none.
+function useHasValues(opened: boolean): boolean {
+  const node = useRouter(({ route }) => (route.view === 'job' ? route.route.node : null));
+  const index = useScopes((state) => state.index);
+  if (node === null || isFold(index, node)) return false;
+  if (!opened || index === null) return true;
+  const item = index.find(node);
+  return item !== NONE && VALUED.has(index.kind(item));
+}
+
+const VALUED: ReadonlySet<string> = new Set(['parameter', 'buffer', 'constant']);
+
 // All panels. Memoized, so that a change of the address alone does not render them again:
 // each panel subscribes to the state that it shows.
 const JobLayout = memo(function JobLayout() {
@@ -197,7 +223,8 @@ const JobLayout = memo(function JobLayout() {
   const ended = useJob(({ model }) => hasEnded(model.info));
   const tall = useTall();
   const recorded = useJob(({ id }) => isRun(id ?? ''));
-  const selected = useRouter(({ route }) => route.view === 'job' && route.route.node !== null);
+  const opened = useOpened();
+  const selected = useHasValues(opened);
   const beside = useRouter(({ route }) => route.view === 'job' && route.route.beside && isRun(route.route.job));
   const menu = useUi((state) => state.node_menu !== null);
   const graphPainted = useGraphPainted();
@@ -205,13 +232,12 @@ const JobLayout = memo(function JobLayout() {
     <div className="job">
       <header className="job-head">
         <TopBar />
-        {recorded ? (
+        {!opened && !recorded && <Controls />}
+        {!opened && recorded && (
           <Suspense fallback={<div className="controls" />}>
             <RunBar />
             <LastOps />
           </Suspense>
-        ) : (
-          <Controls />
         )}
         {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
         <StorageBanner />
@@ -249,7 +275,7 @@ const JobLayout = memo(function JobLayout() {
             </div>
           </>
         ) : (
-          <Welcome />
+          <Welcome opened={opened} />
         )}
         <Suspense>{menu && <NodeMenu />}</Suspense>
       </main>

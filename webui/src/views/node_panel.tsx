@@ -8,7 +8,7 @@ import { labelOf } from '../base/names';
 import { useAuth } from '../state/auth';
 import { availability } from '../state/controls';
 import { describe } from '../state/describe';
-import { isOver } from '../state/job';
+import { isOpenedModel, isOver } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { useSelectedRank } from '../state/router';
 import { useNode, useTensors } from '../state/queries';
@@ -84,8 +84,8 @@ function NodeHead({ node }: { node: NodeDetail }) {
   const pending = useJob((state) => state.pending);
   const session = useAuth((state) => state.session);
   const forbidden = useReasonAgainst('watch');
-  // A job that is over takes no commands.
-  const over = isOver(job);
+  // A job that is over takes no commands, nor does a model that is not run.
+  const over = isOver(job) || (job !== null && isOpenedModel(job));
   const tall = useUi((state) => state.tall);
   const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
   const rank = useSelectedRank();

@@ -6,6 +6,7 @@ import type { NodeDetail, Statistics, TensorSummary } from '../api/types';
 import { isRun } from '../base/run_id';
 import { compactCount, formatCount, formatNumber, formatShape, shortDtype } from '../base/format';
 import { describe } from '../state/describe';
+import { isOpenedModel } from '../state/job';
 import { useJob } from '../state/job_store';
 import { ofNoTensor, patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
@@ -37,6 +38,7 @@ function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, DatedS
   const stops = useJob((state) => state.model.stops);
   const paused = useJob((state) => state.model.info?.state === 'paused');
   const step = useJob((state) => state.model.info?.step ?? 0);
+  const opened = useJob(({ model }) => model.info !== null && isOpenedModel(model.info));
   const rank = route?.rank ?? 0;
   const requested = tensors.slice(0, MAX_REQUESTED).map((tensor) => tensor.name);
   const answers = useQueries({
@@ -45,7 +47,7 @@ function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, DatedS
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         api.statistics(id, { name, rank, step: null }, signal),
       // The list of a recorded run's tensors has all statistics.
-      enabled: paused && step > 0 && !isRun(id),
+      enabled: paused && (step > 0 || opened) && !isRun(id),
     })),
   });
   const found = new Map<string, DatedStatistics>();

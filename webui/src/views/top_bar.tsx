@@ -18,11 +18,13 @@ import { Toasts } from '../widgets/toasts';
 import { Tooltip } from '../widgets/tooltip';
 import { TrustTags } from '../widgets/trust_tags';
 import * as words from '../words/job';
+import * as modelWords from '../words/model';
 import * as runWords from '../words/run';
 import { Brand } from './brand';
 import { ControllerChip } from './controller_chip';
 import { useJobContext } from './job_context';
 import { RecordingChip } from './recording_chip';
+import { useOpened } from './use_opened';
 import './top_bar.css';
 
 const Ranks = lazy(async () => ({ default: (await import('./ranks')).Ranks }));
@@ -100,6 +102,7 @@ export function TopBar() {
   const job = useJob((state) => state.model.info);
   const connection = useJob((state) => state.connection);
   const id = useJob((state) => state.id);
+  const opened = useOpened();
   return (
     <div className="top">
       <button type="button" className="top-home" onClick={() => navigate({ view: 'jobs' })}>
@@ -109,7 +112,11 @@ export function TopBar() {
       <ChevronRight aria-hidden size={14} className="top-chevron" />
       <h1 className="top-name ellipsis">{job?.name ?? id}</h1>
       <span role="status" aria-label={words.jobState} className="top-state">
-        {id !== null && isRun(id) ? (
+        {opened ? (
+          <span className="state-chip state-finished" title={modelWords.notRunHint}>
+            {modelWords.notRun}
+          </span>
+        ) : id !== null && isRun(id) ? (
           <RunChip />
         ) : job === null ? (
           <StateChip state="connecting" />
@@ -119,9 +126,9 @@ export function TopBar() {
       </span>
       {job !== null && <TrustTags job={job} />}
       <Suspense>{job !== null && job.world_size > 1 && <Ranks job={job} />}</Suspense>
-      {job !== null && <Position job={job} />}
-      {job !== null && <ControllerChip job={job} />}
-      {job !== null && !isRun(job.id) && !isOver(job) && <RecordingChip job={job} />}
+      {job !== null && !opened && <Position job={job} />}
+      {job !== null && !opened && <ControllerChip job={job} />}
+      {job !== null && !opened && !isRun(job.id) && !isOver(job) && <RecordingChip job={job} />}
       <Toasts />
       <Button
         label={words.commands}
@@ -141,7 +148,7 @@ export function TopBar() {
         shortcut="?"
         onClick={() => showOverlay('keys')}
       />
-      {job !== null && <Process job={job} />}
+      {job !== null && !opened && <Process job={job} />}
       <Tooltip text={words.connectionHints[connection]}>
         <span className={`top-link top-link-${connection}`}>{words.connectionNames[connection]}</span>
       </Tooltip>

@@ -7,18 +7,21 @@ import { useJob } from '../state/job_store';
 import { dismissWelcome, showOverlay, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import * as words from '../words/job';
+import { firstSteps as firstStepsOfModel } from '../words/model';
 import { firstSteps as firstStepsOfRun } from '../words/run';
 import './welcome.css';
 
-function useSteps(): Array<[string, string]> {
+function useSteps(opened: boolean): Array<[string, string]> {
   return useJob(({ id, model }) => {
+    if (opened) return firstStepsOfModel;
     if (isRun(id ?? '')) return firstStepsOfRun;
     return isOver(model.info) ? words.firstStepsAfterEnd : words.firstSteps;
   });
 }
 
-export function Welcome() {
-  const steps = useSteps();
+// `opened`: the job is an opened model.
+export function Welcome({ opened }: { opened: boolean }) {
+  const steps = useSteps(opened);
   const shown = useUi((state) => state.welcome);
   if (!shown) return null;
   return (

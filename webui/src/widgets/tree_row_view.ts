@@ -151,6 +151,8 @@ function chevronOf({ open, note }: TreeRow): string {
 function typeOf({ node, note }: TreeRow): string {
   if (note === 'failed') return loadFailed;
   if (node.kind === 'scope') return node.op_type;
+  if (node.title !== undefined && node.kind === 'op') return node.label.startsWith(node.title) ? '' : node.title;
+  if (node.detail !== undefined) return node.detail;
   if (node.kind === 'aggregate') return `×${node.child_count} ${node.op_type}`.trim();
   return node.kind === 'op' ? '' : node.kind;
 }

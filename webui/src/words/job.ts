@@ -111,8 +111,6 @@ export const reconnect = 'Reconnect';
 
 // End of a job.
 export const howJobEnded = 'How the job ended';
-export const openedModel = 'Opened model.';
-export const modelNotRun = 'It was not run, so it has a graph but no tensor values.';
 export const jobLost = 'The job is lost.';
 export const processStoppedResponding = (after: string) =>
   `Its process stopped responding (last seen ${after}). The job resumes here if the agent reconnects.`;

@@ -43,8 +43,11 @@ class Agent:
 
     # ---- opening and closing
 
-    def open(self, version: str, job_name: str, device: str) -> bool:
-        """Opens the agent; False if there is nothing to debug."""
+    def open(self, version: str, job_name: str, device: str, framework: str = "onnxruntime") -> bool:
+        """Opens the agent; False if there is nothing to debug.
+
+        `framework` is "onnx" for a model that is shown and not run.
+        """
         # Kept until the process exits, since the agent calls it until then.
         self._host = _c_api.make_host(
             retain=self._retain,
@@ -59,7 +62,7 @@ class Agent:
             self._library,
             self._agent,
             self._host,
-            framework="onnxruntime",
+            framework=framework,
             framework_version=version,
             job_name=job_name,
             device=device,

@@ -26,7 +26,7 @@ def main() -> None:
             log(f"cannot open {file}: {error}")
             sys.exit(1)
         agent = Agent()
-        if not agent.open("", file.name, "cpu"):
+        if not agent.open("", file.name, "cpu", framework="onnx"):
             return
         _exit_report.set_agent(agent)
         try:
