@@ -239,7 +239,10 @@ class OpenedRun::View final : public jobs::Job {
                                    std::move(history.points)};
   }
   jobs::Task<std::string> StepStatistics(uint32_t rank) override {
-    return run_->Statistics({.step = step_, .rank = rank});
+    model::StatisticsQuery query;
+    query.step = step_;
+    query.rank = rank;
+    return run_->Statistics(query);
   }
   jobs::Task<model::OverviewSummary> Overview(
       model::OverviewQuery query) override {
