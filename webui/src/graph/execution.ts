@@ -2,8 +2,7 @@
 
 import type { Category } from '../api/types';
 import { NONE, type GraphIndex } from '../index/graph_index';
-import type { HealthLookup } from './draw_health';
-import { isBad } from './health_colours';
+import { isBad, type HealthLookup } from './health_colours';
 import { phaseOf } from './phase';
 
 // Consecutive ops of one phase.
