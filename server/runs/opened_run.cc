@@ -210,7 +210,10 @@ class OpenedRun::View final : public jobs::Job {
                                    std::move(history.points)};
   }
   jobs::Task<std::string> StepStatistics(uint32_t rank) override {
-    return run_->Statistics({.step = step_, .rank = rank});
+    model::StatisticsQuery query;
+    query.step = step_;
+    query.rank = rank;
+    return run_->Statistics(std::move(query));
   }
   jobs::StatusTask CatchTensors(std::string, uint32_t) override {
     return RefusedStatus();
