@@ -242,7 +242,7 @@ class OpenedRun::View final : public jobs::Job {
     model::StatisticsQuery query;
     query.step = step_;
     query.rank = rank;
-    return run_->Statistics(query);
+    return run_->Statistics(std::move(query));
   }
   jobs::Task<model::OverviewSummary> Overview(
       model::OverviewQuery query) override {

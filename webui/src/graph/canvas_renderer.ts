@@ -3,7 +3,7 @@
 import { intersects, visibleRect, type Camera, type Rect } from './camera';
 import { BLOCK_SCALE, drawBlock, drawFarLabel, drawFarMark, drawLeaf, drawMarks, drawScope, FAR_LABEL_SCALE } from './draw_boxes';
 import { drawEdges, drawLinks } from './draw_edges';
-import { overlayOf } from './draw_health';
+import { colouredOverview } from './draw_health';
 import { drawNotes } from './draw_notes';
 import { inMotion } from './motion';
 import type { Marks } from './marks';
@@ -61,10 +61,9 @@ class Pass {
     if (top === undefined) return;
     const far = overview !== null && overview.id === scene.id && camera.scale <= overview.scale * 1.05;
     if (far) {
-      this.context.drawImage(overview.bitmap, 0, 0, scene.width, scene.height);
       const { marks, palette } = this.picture;
-      const colours = marks.health ? overlayOf(scene, marks.health, palette) : null;
-      if (colours !== null) this.context.drawImage(colours, 0, 0, scene.width, scene.height);
+      const picture = marks.health ? colouredOverview(scene, overview, marks.health, palette) : overview.bitmap;
+      this.context.drawImage(picture, 0, 0, scene.width, scene.height);
       this.labelFar();
     } else {
       this.inside(top);

@@ -2,19 +2,12 @@
 
 import { nonFiniteBadge } from '../words/graph';
 import type { BoxHealth } from '../base/health';
-import { isBad, levelOf, type HealthColours } from './health_colours';
+import { isBad, levelOf, type HealthColours, type HealthLookup } from './health_colours';
 import type { Palette } from './palette';
+import type { Overview } from './renderer';
 import type { Box, Scene } from './scene';
 
 type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
-
-export interface HealthLookup {
-  at(name: string): BoxHealth | null;
-  // The same in words.
-  text(name: string): string | null;
-  // By the number of a node or scope in the graph's index.
-  ofItem(item: number): BoxHealth;
-}
 
 const STRIPE = 9;
 
@@ -60,31 +53,36 @@ export function drawNonFiniteBadge(context: Context, box: Box, health: BoxHealth
   context.fillText(text, x + 4 * k, y + height / 2 + 0.5 * k);
 }
 
-const OVERLAY_SIDE = 2048;
 // Bad ops stay visible however small their boxes are.
 const LEAST_BAD_PX = 3;
 
-interface Overlay {
+interface Coloured {
   scene: Scene;
+  overview: Overview;
   health: HealthLookup;
   palette: Palette;
   canvas: OffscreenCanvas;
 }
 
-let last: Overlay | null = null;
+let last: Coloured | null = null;
 
-// A transparent picture of the colours of a large scene, drawn once and copied in each frame.
-export function overlayOf(scene: Scene, health: HealthLookup, palette: Palette): OffscreenCanvas {
-  if (last !== null && last.scene === scene && last.health === health && last.palette === palette) return last.canvas;
-  const scale = Math.min(1, OVERLAY_SIDE / Math.max(1, scene.width, scene.height));
-  const canvas = new OffscreenCanvas(Math.ceil(scene.width * scale) || 1, Math.ceil(scene.height * scale) || 1);
-  const context = canvas.getContext('2d');
-  if (context !== null) paintOverlay(context, scene, health, palette.health, scale);
-  last = { scene, health, palette, canvas };
+// The overview with the colours of the ops. It is painted once and then copied in each frame, like
+// the overview itself.
+export function colouredOverview(scene: Scene, overview: Overview, health: HealthLookup, palette: Palette): OffscreenCanvas {
+  const same = last?.scene === scene && last.overview === overview && last.health === health && last.palette === palette;
+  if (last !== null && same) return last.canvas;
+  const { bitmap } = overview;
+  const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+  const context = canvas.getContext('2d', { alpha: false });
+  if (context !== null) {
+    context.drawImage(bitmap, 0, 0);
+    paintColours(context, scene, health, palette.health, bitmap.width / scene.width);
+  }
+  last = { scene, overview, health, palette, canvas };
   return canvas;
 }
 
-function paintOverlay(context: Context, scene: Scene, health: HealthLookup, colours: HealthColours, scale: number): void {
+function paintColours(context: Context, scene: Scene, health: HealthLookup, colours: HealthColours, scale: number): void {
   const bad: Box[] = [];
   context.scale(scale, scale);
   for (const box of scene.boxes) {

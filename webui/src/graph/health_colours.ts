@@ -1,5 +1,16 @@
-// Colours of the scale of health. Boxes with text get light ones, so that it stays legible; blocks
-// without text get the whole range.
+// The health of ops, as the drawing sees it, and the colours of its scale. Boxes with text get light
+// ones, so that it stays legible; blocks without text get the whole range.
+
+import type { BoxHealth } from '../base/health';
+
+// The health of boxes. `at` takes the name of a node, scope or aggregate; null if it is not known.
+export interface HealthLookup {
+  at(name: string): BoxHealth | null;
+  // The same in words.
+  text(name: string): string | null;
+  // By the number of a node or scope in the graph's index.
+  ofItem(item: number): BoxHealth;
+}
 
 export interface HealthColours {
   near: readonly string[];

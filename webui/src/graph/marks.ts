@@ -1,6 +1,6 @@
 // Marks that are drawn on the nodes.
 
-import type { HealthLookup } from './draw_health';
+import type { HealthLookup } from './health_colours';
 import type { PathTo } from './scene';
 
 // NaN or infinity started at the node, or came from its inputs.

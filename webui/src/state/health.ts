@@ -2,7 +2,7 @@
 // which is loaded later than the graph.
 
 import { create } from 'zustand';
-import type { HealthLookup } from '../graph/draw_health';
+import type { HealthLookup } from '../graph/health_colours';
 import type { Metric } from '../index/health';
 
 interface HealthState {

@@ -2,8 +2,7 @@
 
 import type { Category } from '../api/types';
 import { NONE, type GraphIndex } from '../index/graph_index';
-import type { HealthLookup } from '../graph/draw_health';
-import { isBad } from '../graph/health_colours';
+import { isBad, type HealthLookup } from '../graph/health_colours';
 import { phaseOf } from '../graph/phase';
 
 // Consecutive ops of one phase.
