@@ -420,14 +420,15 @@ TEST_F(JobTest, OrdersTheAgentToCatchTensors) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
-  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("no", 0))), "unknown_node");
-  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("forward/log", 7))),
+  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("no", 0, ""))), "unknown_node");
+  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("forward/log", 7, ""))),
             "unknown_rank");
-  ASSERT_TRUE(Await(job->CatchTensors("forward/log", 0)).ok());
+  ASSERT_TRUE(Await(job->CatchTensors("forward/log", 0, "")).ok());
   EXPECT_EQ(agent.Receive().catch_tensor().node(), "forward/log");
   agent.Break();
   WaitForState("digits", JobState::kLost);
-  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("forward/log", 0))), "job_gone");
+  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("forward/log", 0, ""))),
+            "job_gone");
 }
 
 TEST_F(JobTest, EndsAsTerminatedWhenTheAgentReportsIt) {
