@@ -62,6 +62,8 @@ class AbiFixture : public testing::Test {
       unsetenv(name);
     }
     setenv("GRAPHDBG_ENABLE", "1", 1);
+    // It is interested in ops that tests expect to be left alone.
+    setenv("GRAPHDBG_OVERVIEW", "0", 1);
     setenv("GRAPHDBG_JOB", "toy-job", 1);
   }
 
