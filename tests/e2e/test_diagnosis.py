@@ -61,7 +61,11 @@ CASES = {
     "scaled_loss": ("loss_scale", "The scaled loss overflows", "The loss is multiplied by 1e35"),
     "dead_relu": ("dead_relu", "Dead ReLU", "All 64 inputs are between -50.5 and -49.5."),
     "saturated_sigmoid": ("saturated", "Saturated sigmoid", "All 64 outputs are 1, where its derivative"),
-    "vanishing_gradient": ("vanishing_gradient", "Vanishing gradient", "is 1e-12. It arrives with 1 and is made 1e12 times smaller"),
+    "vanishing_gradient": (
+        "vanishing_gradient",
+        "Vanishing gradient",
+        "is 1e-12. It arrives with 1 and is made 1e12 times smaller",
+    ),
     "exploding_gradient": ("exploding_gradient", "Exploding gradient", "reaches 1,000,000. It arrives with 1 "),
     "bad_weight": ("parameter_not_finite", "Weight already contains NaN", "is NaN before the first update"),
     "bad_input": ("bad_input", "NaN in the input data", "In forward/x, 1 of 4 values is NaN"),
