@@ -180,17 +180,15 @@ std::optional<size_t> IncomingGradient(const Facts& facts) {
   return std::nullopt;
 }
 
-// Whether the hit's tensor is a gradient. What the backward pass makes of
-// tensors of the forward pass alone, such as a transposed weight, is none.
-bool IsGradient(const Facts& facts) {
-  const auto may_be_gradient = [](const InputFacts& input) {
-    return input.producer.name.empty() ||
-           input.producer.category == Category::kGradient;
+// Whether an op reads tensors of the forward pass only. What the backward pass
+// makes of them, such as a transposed weight, is no gradient.
+bool ReadsForwardOnly(const Facts& facts) {
+  const auto is_forward = [](const InputFacts& input) {
+    return !input.producer.name.empty() &&
+           input.producer.category != Category::kGradient;
   };
-  return facts.node.category == Category::kGradient &&
-         (facts.inputs.empty() ||
-          std::any_of(facts.inputs.begin(), facts.inputs.end(),
-                      may_be_gradient));
+  return !facts.inputs.empty() &&
+         std::all_of(facts.inputs.begin(), facts.inputs.end(), is_forward);
 }
 
 // What the op makes of the gradient that arrives.
@@ -211,11 +209,14 @@ std::string Change(const Facts& facts) {
 
 Found VanishingGradient(const Facts& facts) {
   const auto& mean = facts.hit.statistics.abs_mean;
-  const bool small = IsCondition(
-      facts,
-      {"gradient_vanishing", "tensor_too_small", "abs_mean_lt", "abs_max_lt"});
-  if (!small || !IsGradient(facts) || !mean || IsZero(facts.hit.statistics))
+  const bool small =
+      IsCondition(facts, {"gradient_vanishing"}) ||
+      (facts.node.category == Category::kGradient &&
+       IsCondition(facts, {"tensor_too_small", "abs_mean_lt", "abs_max_lt"}));
+  if (!small || ReadsForwardOnly(facts) || !mean ||
+      IsZero(facts.hit.statistics)) {
     return std::nullopt;
+  }
   Cause cause;
   cause.rule = "vanishing_gradient";
   cause.title = "Vanishing gradient";
@@ -254,7 +255,8 @@ Found ZeroGradient(const Facts& facts) {
 
 Found ExplodingGradient(const Facts& facts) {
   const auto& values = facts.hit.statistics;
-  if (!IsGradient(facts) || !values.abs_mean || !values.abs_max ||
+  if (facts.node.category != Category::kGradient || ReadsForwardOnly(facts) ||
+      !values.abs_mean || !values.abs_max ||
       !IsCondition(
           facts, {"gradient_too_large", "gradient_exploding",
                   "tensor_too_large", "abs_mean_gt", "abs_max_gt", "max_gt"})) {
