@@ -225,6 +225,22 @@ TEST(DiagnoseTest, ValuesThatWereBadBefore) {
          "In forward/x, 1 of 3 values is NaN");
   Expect(Case("x").Is(NodeKind::kInput).Makes({1, kInf}), "bad_input",
          "Inf in the input data", "1 of 2 values is Inf");
+  Expect(Case("lift_fresh").Makes({1, kInf}), "bad_input",
+         "Inf in the input data", "1 of 2 values is Inf");
+  EXPECT_EQ(Case("view").Reads({kInf}).Makes({kInf}).Diagnose().rule, "");
+  Case moved("to_copy");
+  moved.Reads({kInf}).Makes({kInf}).facts().inputs[0].producer = {};
+  Expect(moved, "bad_input", "Inf in the input data", "the only value is Inf");
+  moved.facts().inputs[0].statistics = Measured({70'000});
+  EXPECT_NE(moved.Diagnose().rule, "bad_input") << "the op overflows";
+  Case kept("weight");
+  kept.Is(NodeKind::kParameter).Makes({kNan, 1});
+  kept.facts().hit.step = 1;
+  Expect(kept, "parameter_not_finite", "Weight contains NaN",
+         "At the end of step 1, 1 of 2 values is NaN");
+  kept.facts().hit.step = 0;
+  Expect(kept, "parameter_not_finite", "Weight already contains NaN",
+         "1 of 2 values is NaN before the first update");
   Case weight("mm");
   weight.Reads({kNan, kNan}, "weight", NodeKind::kParameter).Makes({kNan});
   Expect(weight, "parameter_not_finite", "Weight already contains NaN",
@@ -338,6 +354,10 @@ TEST(DiagnoseTest, Training) {
          "A gradient of up to 1 arrives, but all 2 outputs");
   Expect(Case("sigmoid", "activation_range").Reads({20, 60}).Makes({1, 1}),
          "saturated", "Saturated sigmoid", "are between 20 and 60, 40 from 0");
+  Expect(Case("sigmoid", "activation_range").Makes({0.999, 1}), "saturated",
+         "Saturated sigmoid", "All 2 outputs are between 0.999 and 1");
+  EXPECT_EQ(Case("sigmoid", "activation_range").Makes({0, 1}).Diagnose().rule,
+            "");
   Expect(Case("sigmoid_backward", "gradient_vanishing")
              .GradientOf("sigmoid")
              .Reads({1, 1})
@@ -351,6 +371,9 @@ TEST(DiagnoseTest, Training) {
              .Makes({1e-12}),
          "vanishing_gradient", "Vanishing gradient",
          "is 1e-12. It arrives with 1e-9 and is made 1,000 times smaller here");
+  Case transposed("t", "gradient_vanishing");
+  transposed.Reads({1e-12}).GradientOf("mm").Makes({1e-12});
+  EXPECT_EQ(transposed.Diagnose().rule, "") << "it is no gradient";
   Expect(
       Case("mm", "gradient_too_large")
           .GradientOf("mm")

@@ -99,7 +99,8 @@ class Incidents::Builder {
     return graph_.node(node).category == model::Category::kOptimizer;
   }
 
-  // The group of the node itself or of a node that it reads.
+  // The group of the node itself, of a node that it reads or, for a backward
+  // op, of its forward op, whose derivative is not finite either.
   uint32_t Upstream(const watch::HitRecord& record) const {
     const uint32_t rank = record.hit.rank;
     const uint32_t own = GroupOf(rank, record.node);
@@ -109,6 +110,8 @@ class Incidents::Builder {
       const uint32_t found = GroupOf(rank, input.node);
       if (found != kNoGroup) return found;
     }
+    const graph::NodeIndex forward = graph_.node(record.node).forward;
+    if (forward != graph::kNoNode) return GroupOf(rank, forward);
     return Persists(record.node) ? GroupOfUpdate(record) : kNoGroup;
   }
 

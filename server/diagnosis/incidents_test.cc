@@ -13,8 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 
 // forward/log reads forward/weight; add reads log; mm, elsewhere, reads
-// nothing.
-enum Nodes : graph::NodeIndex { kWeight, kLog, kAdd, kReceive, kMm };
+// nothing, and neither does div, the derivative of log.
+enum Nodes : graph::NodeIndex { kWeight, kLog, kAdd, kReceive, kMm, kDiv };
 
 class IncidentsTest : public testing::Test {
  protected:
@@ -35,6 +35,8 @@ class IncidentsTest : public testing::Test {
     add("forward/add", {2});
     add("forward/receive", {});
     add("forward/mm", {});
+    add("backward/div", {});
+    patch.nodes.back().forward_node_id = 2;
     graph::AgentIds ids;
     EXPECT_TRUE(graph_.Apply(patch, ids).ok());
   }
@@ -97,6 +99,17 @@ TEST_F(IncidentsTest, AnOpThatReadsABadTensorIsNoOrigin) {
   // NaN of infinities: an origin of NaN only.
   Nan(1, 2, kAdd, model::Origin::kOrigin);
   EXPECT_EQ(Page().total, 1u);
+}
+
+TEST_F(IncidentsTest, TheDerivativeOfABadOpIsNoOrigin) {
+  Nan(1, 1, kLog, model::Origin::kOrigin);
+  Nan(1, 2, kDiv, model::Origin::kOrigin);
+  // Of an op that was good in this step.
+  Nan(2, 1, kDiv, model::Origin::kOrigin);
+  const auto page = Page();
+  ASSERT_EQ(page.incidents.size(), 2u);
+  EXPECT_EQ(page.incidents[0].hit_count, 2u);
+  EXPECT_EQ(page.incidents[1].origin.node, "backward/div");
 }
 
 TEST_F(IncidentsTest, RepeatsOfSuccessiveStepsAreOneRange) {

@@ -43,11 +43,18 @@ Cause BadData(absl::string_view name, const model::Statistics& values) {
   cause.text =
       absl::StrCat("In ", name, ", ", Of(NonFiniteCount(values), values.count),
                    NonFiniteCount(values) == 1 ? " is " : " are ",
-                   KindOf(values), " before the first op reads it.");
+                   KindOf(values), " before an op has computed with it.");
   cause.next = {
       "Look at the samples of this batch, and at the steps that "
       "prepare them: division by a range of 0, missing values."};
   return cause;
+}
+
+// Whether a weight that is bad in this step has never been updated. Weights are
+// looked at when a step has ended; step 0 ends before the first update.
+bool BeforeFirstUpdate(const Facts& facts) {
+  return facts.hit.step == 0 ||
+         (facts.hit.step == 1 && facts.node.kind == NodeKind::kOp);
 }
 
 Cause BadParameter(const Facts& facts, absl::string_view name,
@@ -59,7 +66,7 @@ Cause BadParameter(const Facts& facts, absl::string_view name,
   cause.text = absl::StrCat(
       "In ", name, ", ", Of(NonFiniteCount(values), values.count),
       NonFiniteCount(values) == 1 ? " is " : " are ", KindOf(values));
-  if (facts.hit.step <= 1) {
+  if (BeforeFirstUpdate(facts)) {
     absl::StrAppend(&cause.text,
                     " before the first update: the initialization or the "
                     "checkpoint has put it there.");
@@ -82,11 +89,14 @@ Cause BadParameter(const Facts& facts, absl::string_view name,
 Found KeptTensor(const Facts& facts) {
   const model::Hit& hit = facts.hit;
   const model::Statistics& values = hit.statistics;
+  const bool buffer = facts.node.kind == NodeKind::kBuffer;
+  if (BeforeFirstUpdate(facts)) {
+    return BadParameter(facts, hit.node, values, buffer);
+  }
   Cause cause;
   cause.rule = "parameter_not_finite";
   cause.title =
-      absl::StrCat(facts.node.kind == NodeKind::kBuffer ? "Buffer" : "Weight",
-                   " contains ", KindOf(values));
+      absl::StrCat(buffer ? "Buffer" : "Weight", " contains ", KindOf(values));
   cause.text = absl::StrCat(
       "At the end of step ", hit.step, ", ",
       Of(NonFiniteCount(values), values.count),
@@ -99,12 +109,29 @@ Found KeptTensor(const Facts& facts) {
   return cause;
 }
 
+// Whether an op passes on values that no op has made: data from NumPy, a file
+// or another process, or numbers given to torch.tensor.
+bool PassesOnData(const Facts& facts) {
+  const auto is_data = [](const InputFacts& input) {
+    return input.producer.name.empty();
+  };
+  return IsOneOf(facts.node.op,
+                 {"lift_fresh",   "view",    "reshape", "unsqueeze",
+                  "squeeze",      "select",  "slice",   "index",
+                  "index_select", "stack",   "cat",     "transpose",
+                  "permute",      "t",       "alias",   "detach",
+                  "clone",        "to_copy", "copy",    "pin_memory"}) &&
+         !InputsAreFinite(facts) &&
+         std::all_of(facts.inputs.begin(), facts.inputs.end(), is_data);
+}
+
 // The hit's own tensor is data, a weight or a buffer.
 Found OwnTensorIsBad(const Facts& facts) {
   const model::Hit& hit = facts.hit;
   const NodeKind kind = facts.node.kind;
   Found cause;
-  if (kind == NodeKind::kInput) {
+  if (kind == NodeKind::kInput ||
+      (kind == NodeKind::kOp && PassesOnData(facts))) {
     cause = BadData(hit.node, hit.statistics);
   } else if (kind == NodeKind::kParameter || kind == NodeKind::kBuffer) {
     cause = KeptTensor(facts);

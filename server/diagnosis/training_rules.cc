@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -26,10 +29,12 @@ bool IsZero(const model::Statistics& values) {
   return values.count > 0 && values.zero_count == values.count;
 }
 
-std::string Range(const Operand& x) {
-  if (x.min == x.max) return absl::StrCat("are ", Number(x.min));
-  return absl::StrCat("are between ", Number(x.min), " and ", Number(x.max));
+std::string Range(double min, double max) {
+  if (min == max) return absl::StrCat("are ", Number(min));
+  return absl::StrCat("are between ", Number(min), " and ", Number(max));
 }
+
+std::string Range(const Operand& x) { return Range(x.min, x.max); }
 
 // What the program has found itself.
 Found Reported(const Facts& facts) {
@@ -95,26 +100,49 @@ Found DeadReluBlocksGradient(const Facts& facts) {
 // A sigmoid or tanh is flat, and its gradient nearly 0, beyond this input.
 double FlatBeyond(std::string_view op) { return op == "tanh" ? 4 : 8; }
 
+// The largest derivative that outputs of a sigmoid or tanh between these have,
+// y (1 - y) or 1 - y². Absent unless all are at one end of the range.
+std::optional<double> SlopeAtEnd(bool tanh, double min, double max) {
+  const double nearest =
+      std::min(tanh ? std::max(-max, min) : std::max(min, 1 - max), 1.0);
+  if (nearest < (tanh ? 0.99 : 0.98)) return std::nullopt;
+  return tanh ? 1 - nearest * nearest : nearest * (1 - nearest);
+}
+
+// What shows that a sigmoid or tanh is saturated: its input or, if that was not
+// measured, its output. Empty if nothing does.
+std::string Saturation(const Facts& facts) {
+  const std::string& op = facts.node.op;
+  const model::Statistics* const input = InputStatistics(facts, 0);
+  if (const auto x = InputOf(facts, 0); x && input->abs_mean) {
+    if (*input->abs_mean < FlatBeyond(op)) return "";
+    return absl::StrCat("All ", Count(x->count), " inputs ", Range(*x), ", ",
+                        Number(*input->abs_mean),
+                        " from 0 on average; beyond ±", Number(FlatBeyond(op)),
+                        " ", op, " is flat and passes almost no gradient.");
+  }
+  const model::Statistics& output = facts.hit.statistics;
+  if (!output.min || !output.max) return "";
+  const auto slope = SlopeAtEnd(op == "tanh", *output.min, *output.max);
+  if (!slope) return "";
+  return absl::StrCat("All ", Count(output.count), " outputs ",
+                      Range(*output.min, *output.max),
+                      ", where its derivative is at most ", Number(*slope),
+                      ": it passes almost no gradient.");
+}
+
 Found Saturated(const Facts& facts) {
   const std::string& op = facts.node.op;
   if (!IsOneOf(op, {"sigmoid", "tanh"}) ||
       !IsCondition(facts, {"activation_range", "tensor_range"})) {
     return std::nullopt;
   }
-  const auto x = InputOf(facts, 0);
-  const model::Statistics* const values = InputStatistics(facts, 0);
-  if (!x || !values->abs_mean || *values->abs_mean < FlatBeyond(op)) {
-    return std::nullopt;
-  }
+  std::string text = Saturation(facts);
+  if (text.empty()) return std::nullopt;
   Cause cause;
   cause.rule = "saturated";
   cause.title = absl::StrCat("Saturated ", op);
-  cause.text =
-      absl::StrCat("All ", Count(x->count), " inputs ", Range(*x), ", ",
-                   Number(*values->abs_mean), " from 0 on average; beyond ±",
-                   Number(FlatBeyond(op)), " ", op,
-                   " is flat and passes almost no "
-                   "gradient.");
+  cause.text = std::move(text);
   AddInput(facts, 0, cause);
   AddSibling(facts, cause);
   cause.next = {"Scale the input down, or normalize it before the activation.",
@@ -129,19 +157,16 @@ Found SaturatedGradient(const Facts& facts) {
   const auto gradient = InputOf(facts, 0);
   const auto y = InputOf(facts, 1);
   if (!gradient || !y) return std::nullopt;
-  // The largest derivative that the outputs have: y (1 - y) or 1 - y².
   const bool tanh = op == "tanh_backward";
-  const double inner = std::min(
-      tanh ? std::max(-y->max, y->min) : std::max(y->min, 1 - y->max), 1.0);
-  const double slope = tanh ? 1 - inner * inner : inner * (1 - inner);
-  if (inner < (tanh ? 0.99 : 0.98)) return std::nullopt;
+  const auto slope = SlopeAtEnd(tanh, y->min, y->max);
+  if (!slope) return std::nullopt;
   Cause cause;
   cause.rule = "saturated_gradient";
   cause.title = absl::StrCat("A saturated ", tanh ? "tanh" : "sigmoid",
                              " stops the gradient");
   cause.text =
       absl::StrCat("All ", Count(y->count), " of its outputs ", Range(*y),
-                   ", where its derivative is at most ", Number(slope), ".");
+                   ", where its derivative is at most ", Number(*slope), ".");
   AddInput(facts, 1, cause);
   cause.next = {"Look at the input of the activation in the forward pass."};
   return cause;
@@ -153,6 +178,17 @@ std::optional<size_t> IncomingGradient(const Facts& facts) {
     if (facts.inputs[i].producer.category == Category::kGradient) return i;
   }
   return std::nullopt;
+}
+
+// Whether an op reads tensors of the forward pass only. What the backward pass
+// makes of them, such as a transposed weight, is no gradient.
+bool ReadsForwardOnly(const Facts& facts) {
+  const auto is_forward = [](const InputFacts& input) {
+    return !input.producer.name.empty() &&
+           input.producer.category != Category::kGradient;
+  };
+  return !facts.inputs.empty() &&
+         std::all_of(facts.inputs.begin(), facts.inputs.end(), is_forward);
 }
 
 // What the op makes of the gradient that arrives.
@@ -177,7 +213,10 @@ Found VanishingGradient(const Facts& facts) {
       IsCondition(facts, {"gradient_vanishing"}) ||
       (facts.node.category == Category::kGradient &&
        IsCondition(facts, {"tensor_too_small", "abs_mean_lt", "abs_max_lt"}));
-  if (!small || !mean || IsZero(facts.hit.statistics)) return std::nullopt;
+  if (!small || ReadsForwardOnly(facts) || !mean ||
+      IsZero(facts.hit.statistics)) {
+    return std::nullopt;
+  }
   Cause cause;
   cause.rule = "vanishing_gradient";
   cause.title = "Vanishing gradient";
@@ -216,8 +255,8 @@ Found ZeroGradient(const Facts& facts) {
 
 Found ExplodingGradient(const Facts& facts) {
   const auto& values = facts.hit.statistics;
-  if (facts.node.category != Category::kGradient || !values.abs_mean ||
-      !values.abs_max ||
+  if (facts.node.category != Category::kGradient || ReadsForwardOnly(facts) ||
+      !values.abs_mean || !values.abs_max ||
       !IsCondition(
           facts, {"gradient_too_large", "gradient_exploding",
                   "tensor_too_large", "abs_mean_gt", "abs_max_gt", "max_gt"})) {

@@ -48,6 +48,7 @@ CASES = {
     "division_by_tiny": ("division_by_tiny", "Division by a tiny number", "as small as 1e-39"),
     "infinity_minus_infinity": ("inf_minus_inf", "Infinity minus infinity", "Both inputs have infinities (1 and 1)"),
     "infinity_times_zero": ("inf_times_zero", "Infinity times zero", "one infinity, the other 1 zero"),
+    "bad_constant": ("bad_input", "Inf in the input data", "lift_fresh, 1 of 2 values is Inf"),
     "masked_row": ("masked_row", "Every element of a row is masked", "In 1 row all 2 scores are -Inf"),
     "labels_ignored": ("labels_ignored", "All labels are ignored", "All 8 labels are -100 (ignore_index)"),
     "mean_of_nothing": ("mean_of_nothing", "Mean of an empty tensor", "no elements"),
@@ -59,13 +60,17 @@ CASES = {
     ),
     "scaled_loss": ("loss_scale", "The scaled loss overflows", "The loss is multiplied by 1e35"),
     "dead_relu": ("dead_relu", "Dead ReLU", "All 64 inputs are between -50.5 and -49.5."),
-    "saturated_sigmoid": ("saturated", "Saturated sigmoid", "All 64 inputs are between 20 and 60, 40 from 0"),
-    "vanishing_gradient": ("vanishing_gradient", "Vanishing gradient", "is 1e-12. It arrives with 1"),
-    "exploding_gradient": ("exploding_gradient", "Exploding gradient", "reaches 1,000,000"),
+    "saturated_sigmoid": ("saturated", "Saturated sigmoid", "All 64 outputs are 1, where its derivative"),
+    "vanishing_gradient": (
+        "vanishing_gradient",
+        "Vanishing gradient",
+        "is 1e-12. It arrives with 1 and is made 1e12 times smaller",
+    ),
+    "exploding_gradient": ("exploding_gradient", "Exploding gradient", "reaches 1,000,000. It arrives with 1 "),
     "bad_weight": ("parameter_not_finite", "Weight already contains NaN", "is NaN before the first update"),
-    "bad_input": ("bad_input", "NaN in the input data", "1 of 32 values is NaN"),
+    "bad_input": ("bad_input", "NaN in the input data", "In forward/x, 1 of 4 values is NaN"),
     "frozen": ("frozen", "Frozen parameter", "requires_grad is False"),
-    "rate_of_zero": ("rate_of_zero", "Learning rate of zero", "alpha of optimizer/Constant/"),
+    "rate_of_zero": ("rate_of_zero", "Learning rate of zero", "alpha of optimizer/rate_of_zero/"),
     "not_optimized": ("not_optimized", "No optimizer updates this parameter", "but no op of an optimizer does"),
     "unexplained": (None, None, None),
 }
@@ -100,16 +105,18 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
 def test_names_the_cause_with_its_numbers(result: Result, case: str) -> None:
     rule, title, text = CASES[case]
     found = [each["diagnosis"] for each in result["incidents"] if _case_of(each) == case]
-    rules = {(each["rule"], each["title"]): each for each in found}
-    assert (rule, title) in rules, found
-    cause = rules[rule, title]
-    assert cause["text"] is None if text is None else text in cause["text"]
-    assert cause["next"]
+    causes = [each for each in found if (each["rule"], each["title"]) == (rule, title)]
+    assert causes, found
+    # What the backward pass makes of the same fault comes later.
+    assert causes[0]["text"] is None if text is None else text in causes[0]["text"]
+    assert causes[0]["next"]
 
 
 def test_of_a_fault_that_no_rule_explains_there_is_advice_only(result: Result) -> None:
     (cause,) = (
-        each["diagnosis"] for each in result["incidents"] if each["origin"]["node"].startswith("forward/unexplained/")
+        each["diagnosis"]
+        for each in result["incidents"]
+        if each["origin"]["node"].startswith("forward/unexplained/") and each["origin"]["condition"] == "nan"
     )
     assert cause["evidence"] == []
     assert cause["causes"] and cause["next"]
@@ -118,6 +125,8 @@ def test_of_a_fault_that_no_rule_explains_there_is_advice_only(result: Result) -
 def test_the_incidents_of_a_run_are_told_apart(result: Result) -> None:
     spreading = [each for each in result["incidents"] if each["diagnosis"]["rule"] == "log_of_zero"]
     assert [each["origin"]["node"].split("/")[1] for each in spreading] == ["softmax_then_log", "log_of_zero"]
+    # The derivative of the logarithm divides by the same zeros.
+    assert not [each for each in result["incidents"] if each["origin"]["node"].startswith("backward/log_of_zero/")]
     first = spreading[0]
     assert first["steps"][0]["first"] == first["origin"]["step"]
     assert first["hit_count"] > first["reached_count"] > 0

@@ -7,6 +7,7 @@ The method of a case is the forward pass of one training step. Its ops are in th
 import warnings
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -24,9 +25,14 @@ def filled(*values: float, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.tensor(values, dtype=dtype)
 
 
+def with_infinity(w: torch.Tensor) -> torch.Tensor:
+    """An infinity that the program has asked for, which is no fault by itself."""
+    return (torch.ones(2) * w).masked_fill(torch.tensor([True, False]), torch.inf)
+
+
 @case
 def softmax_then_log(w):
-    return torch.softmax(filled(0, 200, 300) * w, 0).log()
+    return torch.softmax(filled(0, 200, 400) * w, 0).log()
 
 
 @case
@@ -140,12 +146,17 @@ def division_by_tiny(w):
 
 @case
 def infinity_minus_infinity(w):
-    return (filled(torch.inf, 1) - filled(torch.inf, 1)) * w
+    return with_infinity(w) - with_infinity(w)
 
 
 @case
 def infinity_times_zero(w):
-    return filled(torch.inf, 1) * (filled(0, 1) * w)
+    return with_infinity(w) * (filled(0, 1) * w)
+
+
+@case
+def bad_constant(w):
+    return filled(torch.inf, 1) * w
 
 
 @case
@@ -191,12 +202,12 @@ def saturated_sigmoid(w):
 
 @case
 def vanishing_gradient(w):
-    return torch.mm(torch.full((1, 2), 1e-12), torch.full((2, 2), 1.0) * w)
+    return torch.ones(2) * w * 1e-12
 
 
 @case
 def exploding_gradient(w):
-    return torch.mm(torch.full((1, 2), 1e6), torch.full((2, 2), 1.0) * w)
+    return torch.ones(2) * w * 1e6
 
 
 def bad_weight(w):
@@ -221,10 +232,6 @@ def not_optimized(w):
 @case
 def unexplained(w):
     return Opaque.apply(w)
-
-
-class Constant(torch.optim.SGD):
-    """An optimizer whose ops have a scope of their own."""
 
 
 class Opaque(torch.autograd.Function):
@@ -272,6 +279,14 @@ class Cases(nn.Module):
         return self.get_submodule(name)(x)
 
 
+def batch(bad: bool) -> torch.Tensor:
+    """A sample that no op has made."""
+    sample = np.ones(4, np.float32)
+    if bad:
+        sample[1] = np.nan
+    return torch.frombuffer(sample, dtype=torch.float32)
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
@@ -283,11 +298,9 @@ def main() -> None:
         parameters = [p for p in model.get_submodule(name).parameters() if p.requires_grad]
         if name == "not_optimized":
             parameters = [nn.Parameter(torch.ones(1))]
-        optimizer = Constant(parameters, lr=0.0) if name == "rate_of_zero" else torch.optim.SGD(parameters, lr=0.01)
-        x = torch.ones(8, 4)
-        if name == "bad_input":
-            x[2, 1] = torch.nan
-        loss = model(name, x).float().sum()
+        # The ops of an optimizer are in a scope with the name of its class.
+        optimizer = type(name, (torch.optim.SGD,), {})(parameters, lr=0.0 if name == "rate_of_zero" else 0.01)
+        loss = model(name, batch(bad=name == "bad_input")).float().sum()
         if name == "scaled_loss":
             scaler.scale(loss).backward()
             scaler.step(optimizer)
