@@ -209,7 +209,7 @@ def test_a_bundle_is_downloaded_while_the_job_is_paused(
     job.watch("nan", pause="node")
     job.continue_()
     server.wait_for_state("bugs", "paused", pause_reason="watchpoint")
-    hit = job.hits()[0]
+    hit = next(job.hits())
     path = f"/jobs/bugs/hits/{hit.id}/bundle"
     file = tmp_path / "a.graphdbg"
     file.write_bytes(server.client.download(path))
