@@ -1340,6 +1340,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, over all steps. */
+        get: operations["getRunOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/overview/module": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, over all steps. */
+        get: operations["getRunOverviewModule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/overview/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, over all steps. */
+        get: operations["getRunOverviewValues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/rules": {
         parameters: {
             query?: never;
@@ -4931,6 +4991,102 @@ export interface operations {
                         /** @description How many there are; the list may have fewer. */
                         total: number;
                     };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunOverview: {
+        parameters: {
+            query?: {
+                /** @description Only steps behind this one. */
+                after?: components["parameters"]["after"];
+                rank?: components["parameters"]["rank"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The modules in order of execution, and the steps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunOverviewModule: {
+        parameters: {
+            query?: {
+                /** @description As the overview lists it. */
+                module?: string;
+                rank?: components["parameters"]["rank"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps, ascending. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewModule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunOverviewValues: {
+        parameters: {
+            query: {
+                /** @description Only steps behind this one. */
+                after?: components["parameters"]["after"];
+                measure: "activation" | "zeros" | "non_finite" | "gradient" | "update";
+                rank?: components["parameters"]["rank"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description float32, little-endian, by step, then module; NaN: not measured. */
+            200: {
+                headers: {
+                    "X-Graphdbg-Dtype"?: string;
+                    /** @description Steps and modules. */
+                    "X-Graphdbg-Shape"?: string;
+                    /** @description The last step; 0 if there is none. */
+                    "X-Graphdbg-Step"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             default: components["responses"]["Problem"];
