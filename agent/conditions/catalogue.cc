@@ -93,7 +93,7 @@ Condition NonFinite(const char* id, const char* title, const char* help,
                     const char* target, int wire_condition) {
   Parameter propagated;
   propagated.name = "propagated";
-  propagated.title = "tensors that pass it on";
+  propagated.title = "propagated values";
   propagated.type = "choice";
   propagated.choices = {"list", "stop"};
   propagated.advanced = true;

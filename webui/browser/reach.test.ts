@@ -35,7 +35,7 @@ describe('by keys', () => {
     await open();
     await ready();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Next or previous hit').waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Next or previous incident or hit').waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('keys-dark');
     await page.keyboard.press('Escape');

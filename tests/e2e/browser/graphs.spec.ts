@@ -18,7 +18,7 @@ test("every graph of a job can be looked at", async ({ page, debug }) => {
   await chooser(page).selectOption("decoder");
   await expect(tree(page).getByRole("treeitem", { name: /^decoder/ })).toBeVisible();
   await expect(tree(page).getByRole("treeitem", { name: /^encoder/ })).toHaveCount(0);
-  await expect(page.getByRole("img", { name: /^Graph: 4 nodes/ })).toBeVisible();
+  await expect(page.getByRole("img", { name: /^Graph: \d+ nodes?/ })).toBeVisible();
   expect(page.url()).toContain("graph=decoder");
   await page.screenshot({ path: screenshot("graphs-1-the-second-of-two") });
 
