@@ -53,39 +53,45 @@ def script(tmp_path: Path) -> list[str]:
 
 
 def check(server: Server, path: str) -> Json:
-    """Checks what does not depend on which part of a tensor is measured."""
+    """Checks what does not depend on which part of a tensor is measured, nor on which steps are left out."""
     overview: Json = server.client.get(f"{path}/overview")
     assert overview["modules"] == MODULES
     assert overview["ranks"] == [0]
-    steps = overview["steps"]
-    assert [each["step"] for each in steps] == list(range(1, 9))
-    assert all(each["mode"] == "train" and each["duration_ms"] > 0 for each in steps)
-    assert all(each["loss"] > 0 for each in steps if each["step"] != 3)
-    non_finite = matrix(server, path, "non_finite")
-    assert non_finite[2][0] > 0 and non_finite[1] == [0, 0, 0]
-    activation, zeros = matrix(server, path, "activation"), matrix(server, path, "zeros")
-    assert all(0 < value < 10 for value in activation[0])
+    steps = [each["step"] for each in overview["steps"]]
+    assert steps[0] == 1 and steps == sorted(set(steps)) and steps[-1] <= 8
+    assert all(each["mode"] == "train" and each["duration_ms"] > 0 for each in overview["steps"])
+    assert all(each["loss"] > 0 for each in overview["steps"] if each["step"] != 3)
+
+    def rows(measure: str) -> dict[int, list[float]]:
+        return dict(zip(steps, matrix(server, path, measure), strict=True))
+
+    for step, counts in rows("non_finite").items():
+        assert counts[0] > 0 if step == 3 else counts == [0, 0, 0]
+    activation, zeros = rows("activation")[1], rows("zeros")[1]
+    assert all(0 < value < 10 for value in activation)
     # About half of the results of a ReLU are zero, and none of a linear layer's.
-    assert 0.3 < zeros[0][1] < 0.7 and zeros[0][0] == 0
-    gradient, update = matrix(server, path, "gradient"), matrix(server, path, "update")
-    assert gradient[0][0] > 0 and math.isnan(gradient[0][1])
+    assert 0.3 < zeros[1] < 0.7 and zeros[0] == 0
+    gradient, update = rows("gradient")[1], rows("update")
+    assert gradient[0] > 0 and math.isnan(gradient[1])
     # There is nothing to compare the first step with.
-    assert math.isnan(update[0][0]) and 0 < update[1][2] < 0.1
+    assert math.isnan(update[1][0])
+    assert all(0 < update[step][2] < 0.1 for step in steps[1:] if step != 3)
     return overview
 
 
 def test_a_live_job_has_an_overview(server: Server, start_job: Any, script: list[str], tmp_path: Path) -> None:
     start_job(script, server.job_environment(GRAPHDBG_JOB="train", GRAPHDBG_WAIT="0"))
     path = "/jobs/train"
-    # A step ends when the next one begins.
-    wait_until("steps", lambda: server.job("train") and len(server.client.get(f"{path}/overview")["steps"]) >= 7)
+    # While it runs. On a busy machine, steps are left out.
+    wait_until("a step", lambda: server.job("train") and server.client.get(f"{path}/overview")["steps"])
     (tmp_path / "end").touch()
     server.wait_for_state("train", "finished")
     # It outlives the job.
     overview = check(server, path)
     # Only what is new.
-    later = server.client.get(f"{path}/overview", after=6)
-    assert [each["step"] for each in later["steps"]] == [7, 8]
+    last = overview["steps"][-1]["step"]
+    later = server.client.get(f"{path}/overview", after=last - 1)
+    assert [each["step"] for each in later["steps"]] == [last]
     assert sum(each["measuring_ms"] for each in overview["steps"]) > 0
     module = server.client.get(f"{path}/overview/module", module="1")
     low, *_, high = module["points"][0]["quantiles"]
@@ -101,7 +107,8 @@ def test_a_recorded_run_has_the_same_overview(script: list[str], tmp_path: Path)
     (run,) = (tmp_path / "runs").iterdir()
     server = Server(tmp_path / "data", "--runs", str(tmp_path / "runs"))
     try:
-        check(server, f"/runs/{run.name}")
+        overview = check(server, f"/runs/{run.name}")
+        assert len(overview["steps"]) == 8
     finally:
         server.stop()
 

@@ -118,6 +118,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     await page.getByRole('combobox').first().waitFor();
     await check('palette');
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await check('keys');
