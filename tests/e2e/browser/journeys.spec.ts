@@ -238,7 +238,7 @@ test("all of it by keys alone", async ({ page, server }) => {
   await expect(grid).toBeVisible(STOP);
   await grid.focus();
   await keyboard.press("ArrowDown");
-  await expect(values(page)).toContainText("[1, 0] =");
+  await expect(values(page)).toContainText("[3, 0] =");
 
   // Compares it with its input, by the palette and the tabs.
   await command("show comparison");
