@@ -115,11 +115,11 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     await check('menu');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').first().waitFor();
+    await page.getByRole('dialog').getByRole('combobox').waitFor();
     await check('palette');
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Keyboard shortcuts' }).first().click();
+    await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await check('keys');
   });
