@@ -1,4 +1,4 @@
-// What the agent reports for the overview of a job.
+// The steps that the agent reports for the overview, and how it measures them.
 #include <gmock/gmock.h>
 
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace graphdbg::agent {
 
-// What a bundle is about.
+// The execution that a bundle captures, and why.
 struct BundleSubject {
   uint32_t node = 0;
   uint32_t slot = 0;

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Failures of which the user is told.
+// After so many failures, further ones are no longer logged.
 constexpr uint32_t kMaxReportedFailures = 3;
 constexpr size_t kMaxDue = 16;
 constexpr size_t kMaxNameBytes = 120;

@@ -160,7 +160,7 @@ class Checker {
   // Whether a hit only passes on what another hit has begun: for NaN and
   // infinities, one of the watchpoint in this step or the previous one.
   static bool Continues(const Watchpoint& watchpoint, const v1::Hit& hit);
-  // What a hit does.
+  // When a hit stops the program, if at all.
   static v1::PauseMode PauseFor(const Watchpoint& watchpoint, bool continues);
   // Adds what the op has read to a hit.
   static void AddInputs(const Execution& execution, uint64_t step,

@@ -20,8 +20,8 @@ inline constexpr size_t kQuantiles = 5;
 // The quantiles 0.05, 0.25, 0.5, 0.75 and 0.95.
 using Quantiles = std::array<float, kQuantiles>;
 
-// Of the finite ones of 256 elements that are evenly spread over the tensor.
-// Absent if there are none, or the values are not in host memory.
+// Looks at 256 elements, evenly spread over the tensor, and of these at the
+// finite ones. Absent if there are none, or the values are not in host memory.
 std::optional<Quantiles> QuantilesOf(const graphdbg_tensor& tensor);
 
 // Any thread.
@@ -34,7 +34,7 @@ class Overview {
     v1::OverviewRole role = v1::OVERVIEW_ROLE_UNSPECIFIED;
     // Elements of the whole tensor.
     uint64_t count = 0;
-    // Of the elements that were measured, as are the others.
+    // These cover only the elements that were measured.
     Statistics statistics;
     std::optional<RecordedChange> change;
     std::optional<Quantiles> quantiles;

@@ -57,7 +57,7 @@ std::chrono::nanoseconds RecordSchedule::EndStep(const EndedStep& step,
                                                  Clock::time_point now) {
   if (settings_->overhead <= 0) return step.measuring;
   const bool recorded = step.reason == runs::EndReason::kNone;
-  cost_.EndStep(recorded, IsUsual(step.number), now);
+  if (IsUsual(step.number)) cost_.AddStep(recorded, step.duration);
   const std::chrono::nanoseconds cost =
       recorded ? cost_.Of(step.measuring, step.ops) : step.measuring;
   next_to_measure_ =

@@ -44,11 +44,13 @@ class RecordSchedule {
 
   struct EndedStep {
     uint64_t number = 0;
-    // Of its plan.
+    // The reason that its plan had.
     runs::EndReason reason = runs::EndReason::kNone;
     std::chrono::nanoseconds measuring{0};
     // The number of ops that were followed.
     uint64_t ops = 0;
+    // Without the stop at the end of the step before.
+    std::chrono::nanoseconds duration{0};
   };
   // Returns what recording the step has cost; see StepCost.
   std::chrono::nanoseconds EndStep(const EndedStep& step,

@@ -68,7 +68,8 @@ TEST(RecordSchedule, SaysWhyNothingIsRecorded) {
   EXPECT_EQ(schedule.For(Mode::kTrain, 1, 1).reason, EndReason::kNotDue);
   EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).reason, EndReason::kNone);
   const RecordSchedule::Clock::time_point now{std::chrono::hours(1)};
-  schedule.EndStep({2, EndReason::kNone, milliseconds(100), 0}, now);
+  schedule.EndStep(
+      {2, EndReason::kNone, milliseconds(100), 0, milliseconds(100)}, now);
   EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).reason, EndReason::kOverhead);
   EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).due, 0u);
 }
@@ -83,7 +84,8 @@ TEST(RecordSchedule, BoostsAreDueWhateverTheyCost) {
   EXPECT_EQ(schedule.For(Mode::kTrain, 1, 1).due, kBoosted | kBoosted << 1);
   EXPECT_EQ(schedule.For(Mode::kTrain, 1, 1).reason, EndReason::kNone);
   const RecordSchedule::Clock::time_point now{std::chrono::hours(1)};
-  schedule.EndStep({2, EndReason::kNone, milliseconds(100), 0}, now);
+  schedule.EndStep(
+      {2, EndReason::kNone, milliseconds(100), 0, milliseconds(100)}, now);
   EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).due, kBoosted);
   EXPECT_EQ(schedule.For(Mode::kTrain, 2, 3).boosted, kBoosted);
   EXPECT_EQ(schedule.For(Mode::kTrain, 4, 4).boosted, 0u);
@@ -101,11 +103,12 @@ double ShareOf(milliseconds cost, milliseconds measuring) {
   for (uint64_t step = 1; step <= kSteps; ++step) {
     const auto plan = schedule.For(Mode::kTrain, step, step);
     const bool due = plan.due != 0;
-    now += milliseconds(50);
-    if (due) now += cost;
+    const milliseconds duration =
+        milliseconds(50) + (due ? cost : milliseconds(0));
+    now += duration;
     if (due) spent += cost;
     schedule.EndStep({step, plan.reason, due ? measuring : milliseconds(0),
-                      due ? uint64_t{1000} : 0},
+                      due ? uint64_t{1000} : 0, duration},
                      now);
   }
   return static_cast<double>(spent.count()) / (kSteps * 50.0);
@@ -126,8 +129,9 @@ TEST(RecordSchedule, CountsWhatRecordingCostsBesidesMeasuring) {
 TEST(RecordSchedule, WithoutALimitLeavesNothingOut) {
   RecordSettings settings = SettingsOf(R"({"record": {"overhead": 0}})");
   RecordSchedule schedule(&settings);
-  schedule.EndStep({1, EndReason::kNone, std::chrono::hours(1), 0},
-                   RecordSchedule::Clock::now());
+  schedule.EndStep(
+      {1, EndReason::kNone, std::chrono::hours(1), 0, std::chrono::hours(1)},
+      RecordSchedule::Clock::now());
   EXPECT_NE(schedule.For(Mode::kTrain, 1, 1).due, 0u);
 }
 

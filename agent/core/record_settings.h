@@ -143,7 +143,8 @@ RecordSettings ReadRecordSettings(
     const std::function<const char*(const char*)>& environment,
     std::vector<std::string>* problems);
 
-// What is measured for the overview of a job that is not recorded.
+// The settings by which a job that is not recorded is measured for its
+// overview.
 RecordSettings OverviewSettings();
 
 // The settings as rank.json has them, with defaults filled in: a JSON object.

@@ -398,10 +398,11 @@ void Recorder::EndStep(uint64_t step) {
   MutexLock lock(&mu_);
   End(step_phase_);
   const Clock::time_point now = Clock::now();
-  const nanoseconds cost = schedule_.EndStep(
-      {step, step_phase_.reason,
-       nanoseconds(measuring_ns_ - step_phase_.measuring_ns), ops},
-      now);
+  const nanoseconds cost =
+      schedule_.EndStep({step, step_phase_.reason,
+                         nanoseconds(measuring_ns_ - step_phase_.measuring_ns),
+                         ops, now - step_since_},
+                        now);
   if (parts_.overview != nullptr) {
     parts_.overview->EndStep({step, step_phase_.mode, step_since_unix_ns_,
                               Nanoseconds(now) - Nanoseconds(step_since_),

@@ -7,22 +7,23 @@ namespace {
 
 // What following an op costs at least, by measurements of small PyTorch ops.
 constexpr StepCost::Nanoseconds kCostOfOp(2'000);
+// And at most, by far.
+constexpr StepCost::Nanoseconds kMostOfOp(20'000);
 constexpr size_t kStepsToCompare = 8;
 
 }  // namespace
 
-void StepCost::EndStep(bool recorded, bool usual, Clock::time_point now) {
-  if (last_end_ && usual) {
-    (recorded ? recorded_ : others_).Add(now - *last_end_);
-  }
-  last_end_ = now;
+void StepCost::AddStep(bool recorded, Nanoseconds duration) {
+  (recorded ? recorded_ : others_).Add(duration);
 }
 
 StepCost::Nanoseconds StepCost::Of(Nanoseconds measuring, uint64_t ops) const {
   const auto recorded = recorded_.Typical();
   const auto other = others_.Typical();
-  if (recorded && other) return std::max(measuring, *recorded - *other);
-  return measuring + kCostOfOp * static_cast<int64_t>(ops);
+  const auto count = static_cast<int64_t>(ops);
+  if (!recorded || !other) return measuring + kCostOfOp * count;
+  return std::clamp(*recorded - *other, measuring,
+                    measuring + kMostOfOp * count);
 }
 
 void StepCost::Durations::Add(Nanoseconds duration) {

@@ -19,14 +19,15 @@ namespace graphdbg::agent {
 // Not thread-safe.
 class StepCost {
  public:
-  using Clock = std::chrono::steady_clock;
   using Nanoseconds = std::chrono::nanoseconds;
 
-  // A step ended. Steps that are to be compared with others are usual ones.
-  void EndStep(bool recorded, bool usual, Clock::time_point now);
+  // A step ended that took this long, without the stop at the end of the one
+  // before. Must be called for steps only that can be compared with others.
+  void AddStep(bool recorded, Nanoseconds duration);
 
   // The cost of a recorded step with this many ops, in which measuring took
-  // this long; never less than that.
+  // this long; never less than that. Bounded by the number of ops, because
+  // stops within steps make some of them longer at random.
   Nanoseconds Of(Nanoseconds measuring, uint64_t ops) const;
 
  private:
@@ -46,7 +47,6 @@ class StepCost {
 
   Durations recorded_;
   Durations others_;
-  std::optional<Clock::time_point> last_end_;
 };
 
 }  // namespace graphdbg::agent

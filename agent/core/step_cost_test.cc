@@ -10,16 +10,11 @@ using std::chrono::milliseconds;
 
 class StepCostTest : public testing::Test {
  protected:
-  void Steps(int count, bool recorded, milliseconds duration,
-             bool usual = true) {
-    for (int i = 0; i < count; ++i) {
-      now_ += duration;
-      cost_.EndStep(recorded, usual, now_);
-    }
+  void Steps(int count, bool recorded, milliseconds duration) {
+    for (int i = 0; i < count; ++i) cost_.AddStep(recorded, duration);
   }
 
   StepCost cost_;
-  StepCost::Clock::time_point now_{std::chrono::hours(1)};
 };
 
 TEST_F(StepCostTest, IsEstimatedFromOpsAtFirst) {
@@ -41,15 +36,20 @@ TEST_F(StepCostTest, FollowsAProgramThatGetsSlower) {
   Steps(20, false, milliseconds(10));
   Steps(40, true, milliseconds(27));
   Steps(40, false, milliseconds(20));
-  EXPECT_EQ(cost_.Of(milliseconds(1), 100), milliseconds(7));
+  EXPECT_EQ(cost_.Of(milliseconds(1), 1000), milliseconds(7));
 }
 
-TEST_F(StepCostTest, IsNotMisledByPausesAndUnusualSteps) {
+TEST_F(StepCostTest, IsNotMisledByRareStops) {
   Steps(20, true, milliseconds(13));
-  Steps(20, true, milliseconds(500), /*usual=*/false);
   Steps(2, true, milliseconds(60'000));
   Steps(20, false, milliseconds(10));
   Steps(2, false, milliseconds(60'000));
+  EXPECT_EQ(cost_.Of(milliseconds(1), 100), milliseconds(3));
+}
+
+TEST_F(StepCostTest, IsBoundedIfAUserStopsInMostRecordedSteps) {
+  Steps(20, true, milliseconds(60'000));
+  Steps(20, false, milliseconds(10));
   EXPECT_EQ(cost_.Of(milliseconds(1), 100), milliseconds(3));
 }
 
