@@ -42,7 +42,9 @@ int NodeInterest::Update() {
   if (records) flags |= kRecorded;
   if (records && recorder->everything()) flags |= kAnyNode;
 
-  uint8_t required = kWatched | kAwaited | kRequested | kRecorded;
+  uint8_t required = kWatched | kAwaited | kRequested;
+  // The overview measures what runs anyway: it splits no loop into its ops.
+  if (records && recorder->has_files()) required |= kRecorded;
   const bool stepping = needs.tensors && demand.mode == Mode::kEverything;
   if (needs.every_node || stepping) required |= kAnyNode;
 
