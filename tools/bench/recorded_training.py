@@ -21,6 +21,7 @@ WORKER = Path(__file__).parent / "worker.py"
 COLLECTIONS = ("losses", "weights", "gradients", "layers")
 # The part of the job's time that recording may take.
 OVERHEAD = 0.05
+STEPS_BESIDE_ATTACHED = 2_000
 # As in a recorded job, the C library keeps freed memory, which by itself makes a step with large tensors faster.
 KEPT_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
 
@@ -66,32 +67,49 @@ def recorded(place: Path, collections: tuple[str, ...]) -> dict[str, str]:
     return {"GRAPHDBG_ENABLE": "1", "GRAPHDBG_RECORD": str(place), "GRAPHDBG_CONFIG": str(configuration)}
 
 
-def ratios(
-    workload: str, place: Path, rounds: int, collections: tuple[str, ...] = COLLECTIONS
-) -> tuple[float, dict[str, float]]:
+def ratios(workload: str, place: Path, rounds: int) -> tuple[float, dict[str, float]]:
     """CPU milliseconds of a plain step, and by mode how many times as much a step takes."""
     workers = {
         "plain": Worker(workload, "", {}),
         "again": Worker(workload, "", {}),
         "kept": Worker(workload, "", KEPT_MEMORY),
-        "recorded": Worker(workload, "", recorded(place, collections)),
+        "recorded": Worker(workload, "", recorded(place, COLLECTIONS)),
         "hooks": Worker(workload, "hooks", {}),
     }
-    steps = WORKLOADS[workload][1]
+    times = _times_in_turn(workers, WORKLOADS[workload][1], rounds)
+    plain = times.pop("plain")
+    return statistics.median(plain) * 1e3, {name: _ratio(each, plain) for name, each in times.items()}
+
+
+def beside_attached(workload: str, place: Path, rounds: int) -> float:
+    """How many times the CPU time a job takes that measures every output as often as it may.
+
+    Beside a job that is attached. Rounds are long because a job that has waited for its turn has saved a part of its
+    limit, which it uses up at the beginning.
+    """
+    workers = {
+        "attached": Worker(workload, "", {"GRAPHDBG_ENABLE": "1", "GRAPHDBG_WAIT": "0", **KEPT_MEMORY}),
+        "recorded": Worker(workload, "", recorded(place, ("all",))),
+    }
+    times = _times_in_turn(workers, STEPS_BESIDE_ATTACHED, rounds)
+    return _ratio(times["recorded"], times["attached"])
+
+
+def _times_in_turn(workers: dict[str, Worker], steps: int, rounds: int) -> dict[str, list[float]]:
+    """The CPU seconds of a step in each round but the first. Ends the workers."""
     times: dict[str, list[float]] = {name: [] for name in workers}
     for number in range(rounds + 1):
         for name in random.sample(list(workers), len(workers)):
-            seconds = workers[name].run(steps)
+            seconds = workers[name].run(steps) / steps
             if number:
                 times[name].append(seconds)
     for worker in workers.values():
         worker.stop()
-    plain = times.pop("plain")
-    found = {
-        name: statistics.median(one / base for one, base in zip(each, plain, strict=True))
-        for name, each in times.items()
-    }
-    return statistics.median(plain) / steps * 1e3, found
+    return times
+
+
+def _ratio(times: list[float], bases: list[float]) -> float:
+    return statistics.median(one / base for one, base in zip(times, bases, strict=True))
 
 
 def measured_share(workload: str, place: Path, steps: int) -> float:
