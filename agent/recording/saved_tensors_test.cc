@@ -203,14 +203,17 @@ TEST_F(SavedTensorsTest, OfAllSizesFollowEachOther) {
 TEST_F(SavedTensorsTest, ThatAreLargerThanAllBuffersAreSaved) {
   Open();
   constexpr uint64_t kCount = 20 * kMiB;
-  EXPECT_TRUE(SaveFloats(KeyOf(1), kCount));
-  // One at a time.
+  EXPECT_TRUE(SaveFloats(KeyOf(1, 1), kCount));
+  EXPECT_TRUE(SaveFloats(KeyOf(1, 2), kCount, 7));
   EndStep(1);
   Close();
   std::vector<float> values(kCount);
-  std::iota(values.begin(), values.end(), 0.0f);
-  EXPECT_TRUE(Read("00000001.safetensors").Bytes(name_ + ":0") ==
-              BytesOf(values));
+  std::iota(values.begin(), values.end(), 7.0f);
+  const std::vector<runs::Record> saved = SavedRecords();
+  ASSERT_EQ(saved.size(), 2u);
+  EXPECT_TRUE(
+      Read("00000001.safetensors").data.substr(saved[1].tensor.offset) ==
+      BytesOf(values));
 }
 
 TEST_F(SavedTensorsTest, ThatAreComplex128ArePairs) {

@@ -31,13 +31,11 @@ StagingBuffers::~StagingBuffers() {
 }
 
 bool StagingBuffers::MapExtra(uint64_t count) {
-  if (count > kMaxExtra || extra_in_use_.load(std::memory_order_acquire) > 0) {
-    return false;
-  }
+  if (count > free_extra()) return false;
   extra_ = MapMemory(count * StagingBuffer::kBytes);
   if (extra_ == nullptr) return false;
   extra_left_ = count;
-  extra_in_use_.store(count, std::memory_order_relaxed);
+  extra_in_use_.fetch_add(count, std::memory_order_relaxed);
   return true;
 }
 

@@ -23,7 +23,7 @@ struct StagingBuffer {
   uint64_t offset = 0;
   uint64_t bytes = 0;
   bool ends_file = false;
-  // Mapped for one tensor that is larger than all buffers.
+  // Mapped for a tensor that is larger than all buffers.
   bool extra = false;
   // Threads that copy into it.
   std::atomic<uint32_t> copying{0};
@@ -48,7 +48,7 @@ struct StagingRun {
 class StagingBuffers {
  public:
   static constexpr uint64_t kCount = 64;
-  // The most that is mapped for one tensor besides.
+  // The most that is mapped besides, for tensors that are larger than these.
   static constexpr uint64_t kMaxExtra = 1'024;
   // Of a run: large writes are faster, and the room of a run that is being
   // written is missed by the training threads.
@@ -67,8 +67,12 @@ class StagingBuffers {
   uint64_t free() const {
     return kCount - (opened_ - released_.load(std::memory_order_acquire));
   }
+  // How many extra ones can be mapped now.
+  uint64_t free_extra() const {
+    return kMaxExtra - extra_in_use_.load(std::memory_order_acquire);
+  }
   // Maps so many extra buffers, which are opened first. False if there is no
-  // memory, or extra ones are in use already.
+  // memory, or too many are in use.
   bool MapExtra(uint64_t count);
   // The next buffer, which is empty. One must be free, or extra ones mapped.
   StagingBuffer* Open();

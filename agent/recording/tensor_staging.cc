@@ -27,6 +27,12 @@ uint64_t BuffersFor(uint64_t bytes) {
   return (bytes + StagingBuffer::kBytes - 1) / StagingBuffer::kBytes;
 }
 
+// Whether a tensor needs memory of its own. One of the other buffers may be
+// open already, and is not written before it is full.
+bool IsLarge(uint64_t bytes) {
+  return BuffersFor(bytes) + 1 >= StagingBuffers::kCount;
+}
+
 // Fills consecutive buffers.
 class Filler {
  public:
@@ -113,7 +119,7 @@ bool TensorStaging::Reserve(const agent::TensorToSave& tensor,
   if (begins) needed = std::max<uint64_t>(needed, 1);
   StagedFile* const file = begins ? FreeFile() : file_;
   if (!IsWithinLimits(bytes, tensor.share) || file == nullptr ||
-      !ProvideBuffers(needed, tensor.share)) {
+      !ProvideBuffers(needed, IsLarge(bytes), tensor.share)) {
     return false;
   }
   if (rate_ > 0) unused_bytes_ -= static_cast<double>(bytes);
@@ -174,11 +180,10 @@ bool TensorStaging::IsWithinLimits(uint64_t bytes, double share) {
   return unused_bytes_ > most * (1 - share);
 }
 
-bool TensorStaging::ProvideBuffers(uint64_t needed, double share) {
+bool TensorStaging::ProvideBuffers(uint64_t needed, bool extra, double share) {
   if (needed == 0) return true;
   if (!buffers_.Map()) return false;
-  // One may be open already, which is not written before it is full.
-  if (needed >= StagingBuffers::kCount) return buffers_.MapExtra(needed);
+  if (extra) return buffers_.MapExtra(needed);
   const auto left = static_cast<uint64_t>(
       static_cast<double>(StagingBuffers::kCount) * (1 - share));
   return needed + left <= buffers_.free();
@@ -239,10 +244,20 @@ void TensorStaging::EndStep() {
 }
 
 bool TensorStaging::HasRoom(uint64_t bytes) {
-  MutexLock lock(&mu_);
-  const uint64_t needed = BuffersFor(bytes) + 1;
-  return paused_.load() || reached_limit() ||
-         needed >= StagingBuffers::kCount || needed <= buffers_.free();
+  const uint64_t needed = BuffersFor(bytes);
+  {
+    MutexLock lock(&mu_);
+    if (paused_.load() || reached_limit()) return true;
+    if (!IsLarge(bytes)) return needed + 1 <= buffers_.free();
+    if (needed > StagingBuffers::kMaxExtra || needed <= buffers_.free_extra()) {
+      return true;
+    }
+    // The memory of a file's last buffer becomes free with the end of the file.
+    if (buffer_ == nullptr || !buffer_->extra) return false;
+    EndFile();
+  }
+  sealed_();
+  return false;
 }
 
 uint32_t TensorStaging::Copy(const TensorView& view, const Range& range) {

@@ -79,6 +79,7 @@ class TensorStaging {
   bool Save(const agent::TensorToSave& tensor, runs::Record* record)
       GRAPHDBG_EXCLUDES(mu_);
   // Whether a tensor of this size would find room, or waiting does not help.
+  // May end the open file so that the writing thread makes room.
   bool HasRoom(uint64_t bytes) GRAPHDBG_EXCLUDES(mu_);
   // No more tensors of this step follow.
   void EndStep() GRAPHDBG_EXCLUDES(mu_);
@@ -115,9 +116,10 @@ class TensorStaging {
   bool NeedsNewFile(const runs::Record& record, uint64_t entry_bytes) const
       GRAPHDBG_REQUIRES(mu_);
   bool IsWithinLimits(uint64_t bytes, double share) GRAPHDBG_REQUIRES(mu_);
-  // Makes sure that so many buffers can be opened, and leaves those that are
-  // beyond the share.
-  bool ProvideBuffers(uint64_t needed, double share) GRAPHDBG_REQUIRES(mu_);
+  // Makes sure that so many buffers can be opened, or so many extra ones, and
+  // leaves those that are beyond the share.
+  bool ProvideBuffers(uint64_t needed, bool extra, double share)
+      GRAPHDBG_REQUIRES(mu_);
   void BeginFile(StagedFile* file, const runs::Record& record,
                  uint64_t entry_bytes) GRAPHDBG_REQUIRES(mu_);
   void OpenBuffer() GRAPHDBG_REQUIRES(mu_);
