@@ -48,28 +48,29 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                }),
       watch_(&nodes_, identity_.reports),
       requested_(&nodes_),
-      recordings_({{&host_, &devices_, &nodes_, &bindings_, &counter_,
-                    config_.tensor_budget_bytes, &overview_,
-                    [this](const std::string& line) {
-                      LogToStderr(line);
-                      outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
-                    }},
-                   &outbox_,
-                   config_.record,
-                   std::move(open_recording),
-                   [this] {
-                     return MakeHello(config_, identity_, incarnation_,
-                                      devices_.first(),
-                                      /*waits_at_start=*/false);
-                   },
-                   [this] { return config_.program; },
-                   [this] {
-                     // Ranks have to agree on a name; a single process gets one
-                     // of its own.
-                     return config_.world_size > 1 ? config_.job : "";
-                   },
-                   [this] { UpdateInterest(); },
-                   [this] { worker_.Wake(); }}),
+      recordings_(
+          {{&host_, &devices_, &nodes_, &bindings_, &counter_,
+            config_.tensor_budget_bytes, &overview_, config_.source_files,
+            [this](const std::string& line) {
+              LogToStderr(line);
+              outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
+            }},
+           &outbox_,
+           config_.record,
+           std::move(open_recording),
+           [this] {
+             return MakeHello(config_, identity_, incarnation_,
+                              devices_.first(),
+                              /*waits_at_start=*/false);
+           },
+           [this] { return config_.program; },
+           [this] {
+             // Ranks have to agree on a name; a single process gets one
+             // of its own.
+             return config_.world_size > 1 ? config_.job : "";
+           },
+           [this] { UpdateInterest(); },
+           [this] { worker_.Wake(); }}),
       bundle_writer_({&host_, &devices_, &nodes_}),
       captures_({&config_, &host_, &nodes_, &bundle_writer_,
                  [this](const std::string& line) { Notify(line); }}),

@@ -443,6 +443,8 @@ Config ReadConfig(const Environment& environment,
   reader.Read({"GRAPHDBG_TENSOR_BUDGET"}, "a size in bytes, such as 2GiB",
               ParseBytes, &config.tensor_budget_bytes);
   reader.Read({"GRAPHDBG_OVERVIEW"}, "0 or 1", ParseBool, &config.overview);
+  reader.Read({"GRAPHDBG_SOURCE_FILES"}, "0 or 1", ParseBool,
+              &config.source_files);
   reader.Read({"GRAPHDBG_CAPTURE_TO"}, "a directory", text,
               &config.bundles.directory);
   reader.Read({"GRAPHDBG_CAPTURE_KEEP"}, "a number of bundles", ParseSmallCount,

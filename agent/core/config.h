@@ -51,6 +51,9 @@ struct Config {
   RecordSettings record;
   // The server gets the overview of the job.
   bool overview = true;
+  // Source files are sent and recorded whole, otherwise only the lines of
+  // stacks.
+  bool source_files = true;
   BundleSettings bundles;
   // There is no server: the job is only recorded.
   bool serverless = false;

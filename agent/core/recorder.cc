@@ -114,16 +114,13 @@ absl::Status Recorder::Open(const OpenRecordingFunction& open,
   callbacks.log = parts_.log;
   callbacks.take_graph_update =
       [nodes = parts_.nodes,
-       text = std::make_shared<SourceText>()](v1::GraphUpdate* update) {
+       text = std::make_shared<SourceText>(parts_.source_files)](
+          v1::GraphUpdate* update) {
         if (!nodes->TakeUpdate(wire::kGraphUpdateBytes, update,
                                NodeTable::kRecording)) {
           return false;
         }
-        for (v1::Node& node : *update->mutable_nodes()) {
-          for (v1::SourceFrame& frame : *node.mutable_stack()) {
-            text->Fill(&frame);
-          }
-        }
+        text->Fill(update);
         return true;
       };
   ASSIGN_OR_RETURN(recording_, open(options, hello, std::move(callbacks)));

@@ -51,6 +51,8 @@ class Recorder {
     int64_t budget_bytes;
     // Receives what is measured; may be null.
     Overview* overview;
+    // Whether source files are recorded whole.
+    bool source_files;
     // A line for the user. Any thread.
     std::function<void(const std::string&)> log;
   };

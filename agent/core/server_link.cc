@@ -23,6 +23,7 @@ constexpr uint32_t kOverviewRanks = 8;
 
 v1::AgentMessage ServerLink::OpenStream() {
   parts_.outbox->OpenStream();
+  source_text_.SendFilesAgain();
   v1::AgentMessage message;
   *message.mutable_hello() = callbacks_.make_hello();
   return message;
@@ -34,11 +35,7 @@ bool ServerLink::TakeGraphUpdate(v1::AgentMessage* message) {
                                 message->mutable_graph())) {
     return false;
   }
-  for (v1::Node& node : *message->mutable_graph()->mutable_nodes()) {
-    for (v1::SourceFrame& frame : *node.mutable_stack()) {
-      source_text_.Fill(&frame);
-    }
-  }
+  source_text_.Fill(message->mutable_graph());
   return true;
 }
 

@@ -59,7 +59,9 @@ class ServerLink final : public Link {
     std::function<void(const std::string& line)> detach;
   };
   ServerLink(const Parts& parts, Callbacks callbacks)
-      : parts_(parts), callbacks_(std::move(callbacks)) {}
+      : parts_(parts),
+        callbacks_(std::move(callbacks)),
+        source_text_(parts.config->source_files) {}
 
   v1::AgentMessage OpenStream() override;
   bool Next(v1::AgentMessage* message, bool* graceful) override;

@@ -1,11 +1,14 @@
-// The text of source lines, to show with nodes and hits.
+// The text of the user's source files, to show with nodes and hits.
 #ifndef AGENT_CORE_SOURCE_TEXT_H_
 #define AGENT_CORE_SOURCE_TEXT_H_
 
+#include <cstddef>
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "proto/graphdbg/v1/graph.pb.h"
 
 namespace graphdbg::agent {
@@ -15,14 +18,33 @@ namespace graphdbg::agent {
 // disk.
 class SourceText {
  public:
+  // Without `whole_files`, only lines are sent.
+  explicit SourceText(bool whole_files) : whole_files_(whole_files) {}
+
   // Fills in the frame's text if the frame is in the user's code and its file
   // can be read.
   void Fill(v1::SourceFrame* frame);
+  // The same for the stacks of all nodes. Adds the files that they are the
+  // first to refer to.
+  void Fill(v1::GraphUpdate* update);
+  // The next updates have another receiver, which knows no files yet.
+  void SendFilesAgain();
 
  private:
-  const std::vector<std::string>& LinesOf(const std::string& file);
+  struct File {
+    std::string text;
+    // Where lines begin in the text.
+    std::vector<size_t> lines;
 
-  std::unordered_map<std::string, std::vector<std::string>> files_;
+    absl::string_view Line(uint32_t number) const;
+  };
+  const File& Read(const std::string& path);
+  void AddFiles(v1::GraphUpdate* update);
+
+  const bool whole_files_;
+  std::unordered_map<std::string, File> files_;
+  // Those that are to be sent.
+  std::deque<const decltype(files_)::value_type*> unsent_;
 };
 
 }  // namespace graphdbg::agent

@@ -21,6 +21,9 @@ constexpr size_t kMaxNameBytes = 4096;
 // Log and error messages, source lines, tracebacks, attribute values.
 constexpr size_t kMaxTextBytes = 64 << 10;
 constexpr size_t kMaxStackFrames = 64;
+// Of one file of the user's code.
+constexpr size_t kMaxSourceFileBytes = 1 << 20;
+constexpr int kMaxSourceFiles = 1000;
 // Inputs, outputs or attributes of one node.
 constexpr int kMaxNodeEdges = 10000;
 constexpr int kMaxDimensions = 64;

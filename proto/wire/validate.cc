@@ -135,6 +135,13 @@ absl::Status Check(const v1::GraphUpdate& graph) {
                Each("graph.seen", graph.seen(), kMaxNodes, seen),
                Each("graph.nodes", graph.nodes(), kMaxNodes,
                     [](const v1::Node& node) { return Check(node); }),
+               Each("graph.files", graph.files(), kMaxSourceFiles,
+                    [](const v1::SourceFile& file) {
+                      return First(
+                          Required("file", file.file()),
+                          AtMost("length of file.text", file.text().size(),
+                                 kMaxSourceFileBytes));
+                    }),
                Each("graph.scope_types", graph.scope_types(), kMaxNodes,
                     [](const auto& entry) {
                       return First(Required("scope", entry.first),

@@ -75,4 +75,14 @@ Answer SearchNodes(const Services&, const http::Request& request,
   co_return JsonResponse(Encode(result));
 }
 
+Answer GetSource(const Services&, const http::Request& request,
+                 const JobPtr& job) {
+  Arguments arguments(request);
+  std::string file = arguments.RequiredText("file");
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(const model::SourceFile source,
+                      co_await job->Source(std::move(file)));
+  co_return JsonResponse(Json{{"file", source.file}, {"text", source.text}});
+}
+
 }  // namespace graphdbg::api

@@ -214,6 +214,14 @@ TEST_F(GraphHandlersTest, SearchTellsTheFrameThatMatched) {
   EXPECT_EQ(nodes[1]["match"]["text"], "return f(x)");
 }
 
+TEST_F(GraphHandlersTest, ASourceFileIsReturnedWhole) {
+  const Json source = BodyOf(Get("/jobs/train/graph/source?file=/w/train.py"));
+  EXPECT_EQ(source,
+            (Json{{"file", "/w/train.py"}, {"text", "import torch\n"}}));
+  ExpectProblem(Get("/jobs/train/graph/source"), 400, "invalid_parameter",
+                "file");
+}
+
 TEST_F(GraphHandlersTest, TheLastPageHasNoCursor) {
   EXPECT_TRUE(BodyOf(Get("/jobs/train/graph/search"))["next_cursor"].is_null());
   EXPECT_EQ(job_->asked_search->limit, 100u);

@@ -67,6 +67,7 @@ Answer GetGraphIndex(const Services&, const http::Request&, const JobPtr&);
 Answer GetScope(const Services&, const http::Request&, const JobPtr&);
 Answer GetNode(const Services&, const http::Request&, const JobPtr&);
 Answer SearchNodes(const Services&, const http::Request&, const JobPtr&);
+Answer GetSource(const Services&, const http::Request&, const JobPtr&);
 Answer ExportGraph(const Services&, const http::Request&, const JobPtr&);
 Answer GetNeighbours(const Services&, const http::Request&, const JobPtr&);
 

@@ -148,6 +148,7 @@ std::vector<Route> MakeRoutes() {
        {"q", "in", "category", "kind", "op_type", "source", "watchpoint",
         "limit", "cursor"},
        SearchNodes},
+      {"GET", kJob + "/graph/source", kView, {"file"}, GetSource},
       {"GET", kJob + "/graph/export", kView, {"format", "graph"}, ExportGraph},
       {"GET",
        kJob + "/graph/neighbours",

@@ -83,6 +83,7 @@ absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids,
 
 absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
                                  AgentIds& ids, GraphChanges& changes) {
+  AddFiles(patch.files, changes);
   for (const auto& [name, type] : patch.scope_types) {
     RETURN_IF_ERROR(CheckName(name, limits_));
     RETURN_IF_ERROR(CheckSize(name, type.size()));
@@ -122,6 +123,31 @@ absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
     }
   }
   return absl::OkStatus();
+}
+
+void GraphStore::AddFiles(const std::vector<model::SourceFile>& files,
+                          GraphChanges& changes) {
+  for (const auto& [file, text] : files) {
+    const auto known = files_.find(file);
+    const uint64_t before = known == files_.end() ? 0 : known->second.size();
+    // Ranks of one job have the same files.
+    if (known != files_.end() && known->second == text) continue;
+    const bool too_many =
+        known == files_.end() && files_.size() >= limits_.max_files;
+    if (too_many ||
+        file_bytes_ - before + text.size() > limits_.max_file_bytes) {
+      continue;
+    }
+    file_bytes_ = file_bytes_ - before + text.size();
+    bytes_ = bytes_ - before + text.size();
+    files_[file] = text;
+    changes.files.push_back(file);
+  }
+}
+
+const std::string* GraphStore::FileText(std::string_view file) const {
+  const auto it = files_.find(file);
+  return it == files_.end() ? nullptr : &it->second;
 }
 
 size_t GraphStore::CountFitting(uint32_t graph, const GraphPatch& patch,

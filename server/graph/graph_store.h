@@ -143,6 +143,9 @@ struct GraphLimits {
   uint32_t max_depth = 64;
   uint32_t max_name_bytes = 4'096;
   uint32_t max_attribute_bytes = 64 << 10;
+  // Of the source files of all ranks together.
+  uint32_t max_files = 1'000;
+  uint32_t max_file_bytes = 32 << 20;
   uint64_t max_bytes = uint64_t{2} << 30;
 };
 
@@ -152,6 +155,8 @@ struct GraphChanges {
   std::vector<NodeIndex> nodes;
   // Scopes whose type changed.
   std::vector<ScopeIndex> scopes;
+  // Names of source files that are new or changed.
+  std::vector<std::string> files;
   // The sender's ids that are new, with their nodes.
   std::vector<std::pair<uint32_t, NodeIndex>> ids;
 };
@@ -197,6 +202,8 @@ class GraphStore {
   const model::SourceLine& frame(FrameIndex i) const {
     return frames_.frame(i);
   }
+  // The text of a source file; null if it is unknown.
+  const std::string* FileText(std::string_view file) const;
   // Length of the names of all nodes.
   uint64_t name_bytes() const { return name_bytes_; }
   // Approximate memory that the store uses.
@@ -211,6 +218,9 @@ class GraphStore {
  private:
   absl::StatusOr<uint32_t> EnsureGraph(const std::string& id);
   absl::StatusOr<ScopeIndex> EnsureScope(uint32_t graph, std::string_view name);
+  // Files that would exceed the limits are left out.
+  void AddFiles(const std::vector<model::SourceFile>& files,
+                GraphChanges& changes);
   absl::Status ApplyTo(uint32_t graph, const GraphPatch& patch, AgentIds& ids,
                        GraphChanges& changes);
   absl::StatusOr<NodeIndex> EnsureNode(uint32_t graph, const NodeRecord& record,
@@ -249,9 +259,11 @@ class GraphStore {
   std::deque<Node> nodes_;
   absl::flat_hash_map<std::string_view, NodeIndex> by_name_;
   SourcePool frames_;
+  absl::flat_hash_map<std::string, std::string> files_;
   uint64_t version_ = 0;
   uint64_t bytes_ = 0;
   uint64_t name_bytes_ = 0;
+  uint64_t file_bytes_ = 0;
   uint64_t edge_count_ = 0;
 };
 

@@ -496,5 +496,49 @@ TEST(GraphLimitsTest, RestoresATenthMoreThanItAccepts) {
   EXPECT_FALSE(GraphStore(limits).RestorePatches(patches).ok());
 }
 
+TEST(SourceFilesTest, TheNewestTextIsKept) {
+  GraphStore store;
+  AgentIds ids;
+  GraphChanges changes;
+  GraphPatch patch;
+  patch.files = {{"a.py", "one"}, {"b.py", ""}};
+  EXPECT_TRUE(patch.changes_graph());
+  ASSERT_TRUE(store.Apply(patch, ids, &changes).ok());
+  EXPECT_EQ(changes.files, (std::vector<std::string>{"a.py", "b.py"}));
+  // Another rank, or the same process after a reconnection.
+  GraphChanges again;
+  ASSERT_TRUE(store.Apply(patch, ids, &again).ok());
+  EXPECT_TRUE(again.files.empty());
+  // A later process of the job.
+  const uint64_t bytes = store.bytes();
+  patch.files = {{"a.py", "longer"}};
+  ASSERT_TRUE(store.Apply(patch, ids, &again).ok());
+  EXPECT_EQ(again.files, std::vector<std::string>{"a.py"});
+  EXPECT_EQ(*store.FileText("a.py"), "longer");
+  EXPECT_EQ(*store.FileText("b.py"), "");
+  EXPECT_EQ(store.FileText("c.py"), nullptr);
+  EXPECT_EQ(store.bytes(), bytes + 3);
+}
+
+TEST(SourceFilesTest, ThoseBeyondTheLimitAreLeftOut) {
+  GraphLimits limits;
+  limits.max_files = 2;
+  limits.max_file_bytes = 10;
+  GraphStore store(limits);
+  AgentIds ids;
+  GraphPatch patch;
+  patch.files = {{"a", "12345678"}, {"b", "123"}, {"c", "12"}, {"d", ""}};
+  EXPECT_TRUE(store.Apply(patch, ids).ok());
+  EXPECT_NE(store.FileText("a"), nullptr);
+  EXPECT_EQ(store.FileText("b"), nullptr);
+  EXPECT_NE(store.FileText("c"), nullptr);
+  EXPECT_EQ(store.FileText("d"), nullptr);
+  // Those that are there may change within the limits.
+  patch.files = {{"a", "1234"}, {"c", "123456"}};
+  EXPECT_TRUE(store.Apply(patch, ids).ok());
+  EXPECT_EQ(*store.FileText("a"), "1234");
+  EXPECT_EQ(*store.FileText("c"), "123456");
+}
+
 }  // namespace
 }  // namespace graphdbg::graph

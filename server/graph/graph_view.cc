@@ -116,6 +116,14 @@ std::vector<model::Edge> GraphView::EdgesOf(
   return edges;
 }
 
+absl::StatusOr<model::SourceFile> GraphView::Source(
+    std::string_view file) const {
+  const std::string* text = store_.FileText(file);
+  if (text != nullptr) return model::SourceFile{std::string(file), *text};
+  return Error(absl::StatusCode::kNotFound, "unknown_file",
+               absl::StrCat("the job has sent no file \"", file, "\""));
+}
+
 absl::StatusOr<model::NodeDetail> GraphView::Detail(
     std::string_view name) const {
   model::NodeDetail detail;

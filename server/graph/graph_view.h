@@ -36,6 +36,8 @@ class GraphView {
   // Describes the node, or the scope if no node has this name. NOT_FOUND
   // "unknown_node".
   absl::StatusOr<model::NodeDetail> Detail(std::string_view name) const;
+  // NOT_FOUND "unknown_file".
+  absl::StatusOr<model::SourceFile> Source(std::string_view file) const;
 
   // A page of the graph's nodes, starting at index `from`. NOT_FOUND
   // "unknown_graph".

@@ -51,9 +51,12 @@ struct GraphPatch {
   // Ids of nodes that were reported before, by the step in which they last
   // executed.
   std::map<uint64_t, std::vector<uint32_t>> seen;
+  std::vector<model::SourceFile> files;
 
   // False if the patch contains only `seen`.
-  bool changes_graph() const { return !nodes.empty() || !scope_types.empty(); }
+  bool changes_graph() const {
+    return !nodes.empty() || !scope_types.empty() || !files.empty();
+  }
 };
 
 }  // namespace graphdbg::graph

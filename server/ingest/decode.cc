@@ -74,6 +74,10 @@ AgentReport Decode(v1::GraphUpdate& update) {
   }
   patch.scope_types.insert(update.scope_types().begin(),
                            update.scope_types().end());
+  for (v1::SourceFile& file : *update.mutable_files()) {
+    patch.files.push_back(
+        {std::move(*file.mutable_file()), std::move(*file.mutable_text())});
+  }
   for (const v1::SeenNodes& seen : update.seen()) {
     std::vector<uint32_t>& ids = patch.seen[seen.step()];
     ids.insert(ids.end(), seen.node_ids().begin(), seen.node_ids().end());

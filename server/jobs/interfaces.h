@@ -73,6 +73,9 @@ class Job {
       std::optional<uint32_t> aggregate_above) = 0;
   virtual Task<model::NodeDetail> Node(std::string name) = 0;
   virtual Task<model::SearchResult> Search(model::SearchQuery query) = 0;
+  // A file that stacks of nodes refer to. NOT_FOUND "unknown_file" if the job
+  // has not sent it.
+  virtual Task<model::SourceFile> Source(std::string file) = 0;
   // NOT_FOUND "unknown_node" or "unknown_slot".
   virtual Task<model::Neighbours> Around(model::NeighbourQuery query) = 0;
 

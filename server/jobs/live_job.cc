@@ -186,6 +186,13 @@ Task<model::SearchResult> LiveJob::Search(model::SearchQuery query) {
       });
 }
 
+Task<model::SourceFile> LiveJob::Source(std::string file) {
+  return OnStrand<absl::StatusOr<model::SourceFile>>(
+      [this, file = std::move(file)] {
+        return graph::GraphView(graph_, *this).Source(file);
+      });
+}
+
 Task<model::Neighbours> LiveJob::Around(model::NeighbourQuery query) {
   return OnStrand<absl::StatusOr<model::Neighbours>>(
       [this, query = std::move(query)] {

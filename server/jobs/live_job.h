@@ -89,6 +89,7 @@ class LiveJob final : public Job,
       std::optional<uint32_t> aggregate_above) override;
   Task<model::NodeDetail> Node(std::string name) override;
   Task<model::SearchResult> Search(model::SearchQuery query) override;
+  Task<model::SourceFile> Source(std::string file) override;
   Task<model::Neighbours> Around(model::NeighbourQuery query) override;
   Task<std::vector<model::Watchpoint>> Watchpoints() override;
   Task<model::Watchpoint> GetWatchpoint(uint32_t id) override;

@@ -25,6 +25,12 @@ struct SourceLine {
   bool operator==(const SourceLine&) const = default;
 };
 
+// A file of the user's code, as it was when the job read it.
+struct SourceFile {
+  std::string file;
+  std::string text;
+};
+
 // The kinds of Node in the HTTP API.
 enum class NodeKind {
   kScope,

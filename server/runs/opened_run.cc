@@ -149,6 +149,12 @@ class OpenedRun::View final : public jobs::Job {
           return graph::Search(source.graph(), source.annotations(), query);
         });
   }
+  jobs::Task<model::SourceFile> Source(std::string file) override {
+    return run_->OnStrand<absl::StatusOr<model::SourceFile>>(
+        [file = std::move(file)](RunSource& source) {
+          return ViewOf(source).Source(file);
+        });
+  }
   jobs::Task<model::Neighbours> Around(model::NeighbourQuery query) override {
     return run_->OnStrand<absl::StatusOr<model::Neighbours>>(
         [query = std::move(query), step = step_](RunSource& source) {

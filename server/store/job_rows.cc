@@ -155,6 +155,7 @@ void JobRows::RecordGraph(uint32_t rank, const graph::GraphStore& graph,
   PutFrames(graph);
   PutNodes(graph, changes.nodes);
   PutScopes(graph, changes.scopes);
+  PutFiles(graph, changes.files);
   if (changes.ids.empty()) return;
   Put(
       [job = key_, rank, ids = changes.ids](Statements& db) {
@@ -218,6 +219,22 @@ void JobRows::PutScopes(const graph::GraphStore& graph,
         return absl::OkStatus();
       },
       bytes);
+}
+
+void JobRows::PutFiles(const graph::GraphStore& graph,
+                       const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    const std::string& text = *graph.FileText(file);
+    Put(
+        [job = key_, file, text](Statements& db) {
+          return db["INSERT OR REPLACE INTO source_file VALUES (?, ?, ?)"]
+              .Bind(1, job)
+              .Bind(2, std::string_view(file))
+              .Bind(3, std::string_view(text))
+              .Run();
+        },
+        file.size() + text.size());
+  }
 }
 
 void JobRows::RecordLastSteps(const graph::GraphStore& graph) {

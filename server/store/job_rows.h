@@ -66,6 +66,8 @@ class JobRows final : public jobs::JobJournal {
                 const std::vector<graph::NodeIndex>& nodes);
   void PutScopes(const graph::GraphStore& graph,
                  const std::vector<graph::ScopeIndex>& scopes);
+  void PutFiles(const graph::GraphStore& graph,
+                const std::vector<std::string>& files);
 
   const std::shared_ptr<Writer> writer_;
   const int64_t key_;

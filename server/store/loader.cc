@@ -22,11 +22,12 @@ class JobLoader {
       : db_(db), key_(key), job_(job) {}
 
   void Load() {
-    for (auto part : {&JobLoader::LoadRanks, &JobLoader::LoadAgentNodes,
-                      &JobLoader::LoadFrames, &JobLoader::LoadNodes,
-                      &JobLoader::LoadScopes, &JobLoader::LoadWatchpoints,
-                      &JobLoader::LoadHits, &JobLoader::LoadStatistics,
-                      &JobLoader::LoadRules, &JobLoader::LoadOrigins}) {
+    for (auto part :
+         {&JobLoader::LoadRanks, &JobLoader::LoadAgentNodes,
+          &JobLoader::LoadFrames, &JobLoader::LoadNodes, &JobLoader::LoadScopes,
+          &JobLoader::LoadFiles, &JobLoader::LoadWatchpoints,
+          &JobLoader::LoadHits, &JobLoader::LoadStatistics,
+          &JobLoader::LoadRules, &JobLoader::LoadOrigins}) {
       const absl::Status loaded = (this->*part)();
       if (!loaded.ok() && job_.damage.empty()) {
         job_.damage = std::string(loaded.message());
@@ -40,6 +41,7 @@ class JobLoader {
   absl::Status LoadFrames();
   absl::Status LoadNodes();
   absl::Status LoadScopes();
+  absl::Status LoadFiles();
   absl::Status LoadWatchpoints();
   absl::Status LoadHits();
   absl::Status LoadStatistics();
@@ -155,6 +157,16 @@ absl::Status JobLoader::LoadScopes() {
         job_.patches.back().scope_types.emplace(row.Bytes(1), row.Bytes(2));
         return true;
       });
+}
+
+absl::Status JobLoader::LoadFiles() {
+  return ForEach("SELECT file, text FROM source_file WHERE job = ?",
+                 "source_file", [this](const Statement& row) {
+                   if (job_.patches.empty()) job_.patches.emplace_back();
+                   job_.patches.back().files.push_back(
+                       {std::string(row.Bytes(0)), std::string(row.Bytes(1))});
+                   return true;
+                 });
 }
 
 absl::Status JobLoader::LoadWatchpoints() {

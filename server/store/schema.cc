@@ -124,6 +124,15 @@ CREATE TABLE origin (
   PRIMARY KEY (job, step, rank)
 ) STRICT, WITHOUT ROWID;
 )sql",
+    R"sql(
+-- The user's source files.
+CREATE TABLE source_file (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  file TEXT NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (job, file)
+) STRICT;
+)sql",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
 

@@ -76,6 +76,11 @@ TEST_F(StoreTest, KeepsAGraphWithTheSameIndices) {
       ASSERT_TRUE(graph.Apply(patch, sender, &changes).ok());
       job->RecordGraph(0, graph, changes);
     }
+    graph::GraphPatch source;
+    source.files = {{"train.py", "import torch\n"}};
+    graph::GraphChanges changes;
+    ASSERT_TRUE(graph.Apply(source, ids, &changes).ok());
+    job->RecordGraph(0, graph, changes);
     job->RecordLastSteps(graph);
     EXPECT_TRUE(Kept(*job).ok());
   }
@@ -106,6 +111,8 @@ TEST_F(StoreTest, KeepsAGraphWithTheSameIndices) {
     EXPECT_EQ(again.node(i).last_step, graph.node(i).last_step);
   }
   EXPECT_EQ(again.scope(*again.FindScope("other", "two")).type, "ReLU");
+  ASSERT_NE(again.FileText("train.py"), nullptr);
+  EXPECT_EQ(*again.FileText("train.py"), "import torch\n");
 }
 
 TEST_F(StoreTest, ANodeThatComesAgainUnchangedIsNotWrittenAgain) {

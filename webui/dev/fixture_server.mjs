@@ -224,6 +224,7 @@ function jobRoute(job, method, rest, query, body, headers) {
     case 'GET graph/scope': return { body: scopeView(job, query.get('name') ?? '') };
     case 'GET graph/node': return { body: nodeDetail(job, query.get('name') ?? '') };
     case 'GET graph/export': return { body: { nodes: job.graph.nodes } };
+    case 'GET graph/source': throw new Refusal(404, 'unknown_file', 'This job has sent no files.');
     case 'GET graph/search': return { body: search(job, query) };
     case 'GET watchpoints': return { body: { watchpoints: [...job.watchpoints.values()] } };
     case 'POST watchpoints':

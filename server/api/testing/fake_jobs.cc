@@ -90,6 +90,11 @@ jobs::Task<model::SearchResult> FakeJob::Search(model::SearchQuery query) {
   co_return found;
 }
 
+jobs::Task<model::SourceFile> FakeJob::Source(std::string file) {
+  if (!error.ok()) co_return error;
+  co_return model::SourceFile{std::move(file), "import torch\n"};
+}
+
 jobs::Task<model::Neighbours> FakeJob::Around(model::NeighbourQuery query) {
   asked_neighbours = std::move(query);
   if (!error.ok()) co_return error;

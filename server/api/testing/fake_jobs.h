@@ -38,6 +38,7 @@ class FakeJob : public jobs::Job {
       std::optional<uint32_t> aggregate_above) override;
   jobs::Task<model::NodeDetail> Node(std::string name) override;
   jobs::Task<model::SearchResult> Search(model::SearchQuery query) override;
+  jobs::Task<model::SourceFile> Source(std::string file) override;
   jobs::Task<model::Neighbours> Around(model::NeighbourQuery query) override;
   jobs::Task<std::vector<model::Watchpoint>> Watchpoints() override;
   jobs::Task<model::Watchpoint> GetWatchpoint(uint32_t id) override;

@@ -119,6 +119,8 @@ export const api = {
     http.json<SearchPage>(job(id, '/graph/search'), { query: { source, limit: 1000 }, signal }),
   search: (id: string, query: SearchQuery, signal?: AbortSignal) =>
     http.json<SearchPage>(job(id, '/graph/search'), { query: { ...query }, signal }),
+  sourceFile: (id: string, file: string, signal?: AbortSignal) =>
+    http.json<{ file: string; text: string }>(job(id, '/graph/source'), { query: { file }, signal }),
 
   conditions: (signal?: AbortSignal) =>
     http.json<Conditions>('/conditions', { signal }),

@@ -1,4 +1,4 @@
-// The lines of a source file as far as they are known: agents send only the lines of stack frames.
+// The lines of a source file as far as they are known: some jobs send only the lines of stack frames.
 
 import { linesWithNodes } from './source_views';
 import type { GraphIndex } from './graph_index';
@@ -21,12 +21,16 @@ export type FileRow = FileLine | Gap;
 
 export const isGap = (row: FileRow): row is Gap => 'from' in row;
 
-// The known lines in order, and the gaps between them. `texts`: by line; `hits`: by node.
+// As many lines before and after the current one are shown.
+const AROUND = 1500;
+
+// The known lines around the current one in order, and the gaps between them. `texts`: by line; `hits`: by node.
 export function fileRows(
   index: GraphIndex,
   file: string,
   texts: ReadonlyMap<number, string>,
   hits: ReadonlyMap<string, number>,
+  current: number,
 ): FileRow[] {
   const lines = new Map<number, FileLine>();
   for (const [line, text] of texts) lines.set(line, { line, text, ops: 0, hits: 0 });
@@ -36,7 +40,8 @@ export function fileRows(
   }
   const rows: FileRow[] = [];
   let next = 1;
-  for (const row of [...lines.values()].sort((a, b) => a.line - b.line)) {
+  const near = [...lines.values()].filter(({ line }) => Math.abs(line - current) <= AROUND);
+  for (const row of near.sort((a, b) => a.line - b.line)) {
     if (row.line > next) rows.push({ from: next, to: row.line - 1 });
     rows.push(row);
     next = row.line + 1;

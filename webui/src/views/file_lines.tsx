@@ -20,8 +20,29 @@ interface RowProps {
   onChoose: () => void;
 }
 
+function Columns({ line, text, ops, hits }: FileLine) {
+  return (
+    <>
+      <span className="file-hits" aria-hidden>{hits > 0 && `▲ ${compactCount(hits)}`}</span>
+      <span className="file-ops" aria-hidden>{ops > 0 && compactCount(ops)}</span>
+      <span className="source-number" aria-hidden>{line}</span>
+      <code>
+        {pythonPieces(text).map(({ kind, text: piece }, i) => (
+          // Pieces are identified only by their position.
+          // oxlint-disable-next-line react/no-array-index-key
+          <span key={i} className={`code-${kind}`}>
+            {piece}
+          </span>
+        ))}
+      </code>
+    </>
+  );
+}
+
+// A line with ops is a button.
 function Row({ row, current, onChoose }: RowProps) {
-  const { line, text, ops, hits } = row;
+  const { line, ops, hits } = row;
+  if (ops === 0 && !current) return <li className="file-line"><Columns {...row} /></li>;
   const said = [words.lineNumber(line), ops > 0 ? counts.ops(ops) : '', hits > 0 ? counts.hits(hits) : ''];
   return (
     <li>
@@ -33,18 +54,7 @@ function Row({ row, current, onChoose }: RowProps) {
         aria-description={said.filter((part) => part !== '').join(', ')}
         onClick={onChoose}
       >
-        <span className="file-hits" aria-hidden>{hits > 0 && `▲ ${compactCount(hits)}`}</span>
-        <span className="file-ops" aria-hidden>{ops > 0 && compactCount(ops)}</span>
-        <span className="source-number" aria-hidden>{line}</span>
-        <code>
-          {pythonPieces(text).map(({ kind, text: piece }, i) => (
-            // Pieces are identified only by their position.
-            // oxlint-disable-next-line react/no-array-index-key
-            <span key={i} className={`code-${kind}`}>
-              {piece}
-            </span>
-          ))}
-        </code>
+        <Columns {...row} />
       </button>
     </li>
   );
@@ -52,7 +62,7 @@ function Row({ row, current, onChoose }: RowProps) {
 
 // Moves the focus among the lines, of which one is in the tab order.
 function moveFocus(event: KeyboardEvent<HTMLOListElement>): void {
-  const lines = [...event.currentTarget.querySelectorAll<HTMLElement>('.file-line')];
+  const lines = [...event.currentTarget.querySelectorAll<HTMLElement>('button.file-line')];
   const at = lines.indexOf(event.target as HTMLElement);
   const places: Record<string, number> = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: lines.length - 1 };
   const line = lines[places[event.key] ?? -1];
@@ -71,7 +81,7 @@ export function FileLines({ line, onChoose }: { line: SourceLine; onChoose: (lin
   const rows = useMemo(() => {
     const texts = new Map(data);
     if (line.text) texts.set(line.line, texts.get(line.line) ?? line.text);
-    return index === null ? [] : fileRows(index, line.file, texts, hitIndex);
+    return index === null ? [] : fileRows(index, line.file, texts, hitIndex, line.line);
   }, [index, line, data, hitIndex]);
   const ready = rows.length > 0;
   useEffect(() => {
