@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "agent/conditions/training_conditions.h"
+#include "agent/tensor/tensor_view.h"
 
 namespace graphdbg::conditions {
 namespace {
@@ -285,6 +286,25 @@ Condition Comparison(const Compared& compared, bool greater) {
   return condition;
 }
 
+// Unlike those on NaN, infinities and the overflow flag, which one channel
+// matches exactly if the whole tensor does.
+bool ComparesStatistics(const Condition& condition) {
+  for (const Parameter& parameter : condition.params) {
+    if (parameter.type != "choice") return true;
+  }
+  return false;
+}
+
+// Has the condition test each slice along a dimension by itself, if it is given.
+void AddAxis(Condition* condition) {
+  Parameter axis = Number("axis", "for each channel along axis");
+  axis.min = -static_cast<double>(kMaxDimensions);
+  axis.max = static_cast<double>(kMaxDimensions - 1);
+  axis.whole = true;
+  axis.advanced = true;
+  condition->params.push_back(std::move(axis));
+}
+
 std::vector<Condition> MakeCatalogue() {
   std::vector<Condition> rows = {
       NonFinite("nan", "NaN", "At least one element is NaN.", "tensor", 0),
@@ -332,6 +352,9 @@ std::vector<Condition> MakeCatalogue() {
   for (const Compared& compared : kCompared) {
     rows.push_back(Comparison(compared, true));
     rows.push_back(Comparison(compared, false));
+  }
+  for (Condition& condition : rows) {
+    if (ComparesStatistics(condition)) AddAxis(&condition);
   }
   for (Condition& condition : TrainingConditions()) {
     rows.push_back(std::move(condition));

@@ -180,6 +180,9 @@ class Checker {
   void RecordMissingFlag(const Watchpoint& watchpoint,
                          const graphdbg_tensor& tensor,
                          Findings* findings) const;
+  // The condition tests more channels than it may.
+  void RecordTooManyChannels(const Watchpoint& watchpoint, uint32_t node,
+                             Findings* findings) const;
   v1::SourceFrame SourceOf(uint32_t node, const ExecutionPoint& point) const;
 
   const NodeTable* const nodes_;

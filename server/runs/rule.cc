@@ -90,6 +90,10 @@ absl::StatusOr<std::pair<Rule::Aggregate, uint32_t>> Rule::ParseReduction(
       if (measure && !DescribesOnlyStep(*measure)) {
         return std::make_pair(aggregate, *measure);
       }
+      if (const auto* live = conditions::FindMeasure(name);
+          live != nullptr && live->needs_values) {
+        return Invalid("", conditions::NotRecorded(name));
+      }
       return Invalid(
           "", absl::StrCat("unknown statistic \"", name, "\"; expected one of ",
                            absl::StrJoin(RuleMeasureNames(), ", ")));
