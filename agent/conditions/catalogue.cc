@@ -295,7 +295,8 @@ bool ComparesStatistics(const Condition& condition) {
   return false;
 }
 
-// Has the condition test each slice along a dimension by itself, if it is given.
+// Has the condition test each slice along a dimension by itself, if it is
+// given.
 void AddAxis(Condition* condition) {
   Parameter axis = Number("axis", "for each channel along axis");
   axis.min = -static_cast<double>(kMaxDimensions);

@@ -78,8 +78,8 @@ double Quantile(TensorMeasurements* measurements) {
 // `kIndex` is the place in Quantiles::kPercents.
 template <size_t kIndex>
 Measure QuantileMeasure(const char* description) {
-  return {Quantiles::kNames[kIndex], description, false, Quantile<kIndex>,
-          nullptr, /*needs_values=*/true};
+  return {Quantiles::kNames[kIndex], description, false,
+          Quantile<kIndex>,          nullptr,     /*needs_values=*/true};
 }
 
 double Step(TensorMeasurements* measurements) {

@@ -88,9 +88,9 @@ class Predicate {
   bool matches_non_finite() const { return nan_ || inf_; }
 
   // Measure must have succeeded on `measurements`. If the condition matches and
-  // `actual` is not null, it receives the value of each term; for channels, that
-  // of the first one that matches, its index as "channel", and the number of
-  // those that match as "matching_channels".
+  // `actual` is not null, it receives the value of each term; for channels,
+  // that of the first one that matches, its index as "channel", and the number
+  // of those that match as "matching_channels".
   Outcome Test(TensorMeasurements* measurements,
                Actual* actual = nullptr) const;
 

@@ -451,8 +451,9 @@ void Checker::RecordTooManyChannels(const Watchpoint& watchpoint, uint32_t node,
       wire::MakeError(
           absl::StatusCode::kResourceExhausted, "too_many_channels",
           absl::StrCat("cannot check the condition on \"",
-                       nodes_->InfoOf(node).name, "\" because it has more than ",
-                       conditions::kMaxChannels, " channels along the axis")),
+                       nodes_->InfoOf(node).name,
+                       "\" because it has more than ", conditions::kMaxChannels,
+                       " channels along the axis")),
       findings);
 }
 

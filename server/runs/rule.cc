@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "agent/conditions/measure.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/runs/rule_measures.h"

@@ -42,8 +42,8 @@ void ExpectWithinError(const TensorView& view, const std::string& what) {
   const std::optional<Quantiles> expected = reference::ComputeQuantiles(view);
   ASSERT_EQ(actual.has_value(), expected.has_value()) << what;
   if (!actual) return;
-  const double error = IsExact(view.dtype, *view.element_count()) ? 0
-                                                                  : kQuantileError;
+  const double error =
+      IsExact(view.dtype, *view.element_count()) ? 0 : kQuantileError;
   for (size_t i = 0; i < Quantiles::kPercents.size(); ++i) {
     const double a = actual->values[i], e = expected->values[i];
     EXPECT_LE(std::fabs(a - e),
@@ -85,9 +85,9 @@ TEST_P(AnyTypeTest, Views) {
   for (const StridedCase& c : StridedCases()) {
     const char* data = reinterpret_cast<const char*>(words.data()) +
                        c.offset * static_cast<int64_t>(ItemSize(dtype()));
-    ExpectWithinError({dtype(), data, c.shape.size(), c.shape.data(),
-                       c.strides.data()},
-                      "view");
+    ExpectWithinError(
+        {dtype(), data, c.shape.size(), c.shape.data(), c.strides.data()},
+        "view");
   }
 }
 
