@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import graphdbg
 import pytest
 from conftest import GRAPHDBG, Finished, Server, clean_environment
 
 # `outliers` has 2 % of large elements, which the mean and p95 hardly show. Column 2 of `columns` is zero.
+NAMES = ("p01", "p05", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
 TRAIN = """
 import torch
 from torch import nn
@@ -99,17 +99,16 @@ def test_a_wrong_axis_is_refused(watched: Callable[..., Finished]) -> None:
 
 def test_statistics_have_quantiles(server: Server, tmp_path: Path, start_job: Any) -> None:
     (tmp_path / "train.py").write_text(TRAIN)
-    start_job(server, [sys.executable, str(tmp_path / "train.py")], GRAPHDBG_JOB="train", GRAPHDBG_STEPS="1")
+    start_job([sys.executable, str(tmp_path / "train.py")], server.job_environment(GRAPHDBG_JOB="train"))
     server.wait_for_state("train", "paused", pause_reason="start")
-    with graphdbg.connect(server.url, token=server.token) as connection:
-        job = connection.job("train")
-        job.step()
-        server.wait_for_state("train", "paused", pause_reason="step")
-        statistics = job.statistics("forward/mul:0")
-        assert statistics.quantiles == dict.fromkeys(("p01", "p05", "p10", "p25", "p50", "p75", "p90", "p95"), 1.0) | {
-            "p99": 200.0
-        }
-        assert statistics.max == 200
+    server.control("train", "step")
+    server.wait_for_state("train", "paused", pause_reason="step")
+    statistics = server.client.get("/jobs/train/tensor/statistics?name=forward/mul:0")["statistics"]
+    assert statistics["quantiles"] == dict.fromkeys(NAMES, 1) | {"p99": 200}
+    assert statistics["max"] == 200
+    # Nothing is computed that was not asked for.
+    value = server.client.get("/jobs/train/tensor?name=forward/mul:0&slice=[0]&statistics=true")
+    assert "quantiles" not in value["statistics"]
 
 
 def test_recorded_values_have_them_and_are_rechecked(tmp_path: Path, debug_run: Callable[..., Finished]) -> None:

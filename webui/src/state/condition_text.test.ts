@@ -80,6 +80,13 @@ describe('what was measured', () => {
     );
   });
 
+  it('names the channel', () => {
+    const actual = { zero_percentage_ge: 100, channel: 2, matching_channels: 3 };
+    expect(text({ condition: 'tensor_all_zero', params: { axis: 1 }, actual })).toBe(
+      'all values are zero, channel 2, channels that match: 3',
+    );
+  });
+
   it('has the words of its condition', () => {
     expect(text({ condition: 'made_up', actual: { abs_max: 'Infinity' } })).toBe('abs_max +Inf');
     expect(text({ condition: 'tensor_all_zero', actual: { zero_percentage_ge: 100 } })).toBe('all values are zero');

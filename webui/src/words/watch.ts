@@ -75,7 +75,7 @@ export const contextNames: Record<string, string> = {
   micro_step: 'pass',
   grad_scale: 'gradients scaled by',
   channel: 'channel',
-  matching_channels: 'channels in all',
+  matching_channels: 'channels that match:',
 };
 export const perChannel = (axis: string) => `for each channel of axis ${axis}`;
 
