@@ -233,17 +233,19 @@ Condition CustomExpression() {
   expression.title = "expression";
   expression.type = "expression";
   expression.required = true;
-  return Row("expression", "Custom expression",
-             "A custom expression is true, for example \"abs_max > 1e3 && step "
-             "> 100\". It consists of statistics of the tensor, numbers, "
-             "&& || ! < <= > >= == != + - * /, parentheses, and the functions "
-             "abs, log10, sqrt, min and max.",
-             "tensor", {expression},
-             "Statistics are those of the finite elements. A statistic that "
-             "does not exist is unknown, and so is a comparison with it; && "
-             "and || are unknown if the other side does not decide. An unknown "
-             "expression does not match.",
-             std::nullopt);
+  return Row(
+      "expression", "Custom expression",
+      "A custom expression is true, for example \"abs_max > 1e3 && step "
+      "> 100\". It consists of statistics of the tensor, quantiles (p01, "
+      "p05, p10, p25, p50, p75, p90, p95, p99), numbers, "
+      "&& || ! < <= > >= == != + - * /, parentheses, and the functions "
+      "abs, log10, sqrt, min and max.",
+      "tensor", {expression},
+      "Statistics are those of the finite elements. A statistic that "
+      "does not exist is unknown, and so is a comparison with it; && "
+      "and || are unknown if the other side does not decide. An unknown "
+      "expression does not match.",
+      std::nullopt);
 }
 
 // A comparison of one statistic with one value.
