@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "agent/conditions/training_conditions.h"
+#include "agent/tensor/tensor_view.h"
 
 namespace graphdbg::conditions {
 namespace {
@@ -232,17 +233,19 @@ Condition CustomExpression() {
   expression.title = "expression";
   expression.type = "expression";
   expression.required = true;
-  return Row("expression", "Custom expression",
-             "A custom expression is true, for example \"abs_max > 1e3 && step "
-             "> 100\". It consists of statistics of the tensor, numbers, "
-             "&& || ! < <= > >= == != + - * /, parentheses, and the functions "
-             "abs, log10, sqrt, min and max.",
-             "tensor", {expression},
-             "Statistics are those of the finite elements. A statistic that "
-             "does not exist is unknown, and so is a comparison with it; && "
-             "and || are unknown if the other side does not decide. An unknown "
-             "expression does not match.",
-             std::nullopt);
+  return Row(
+      "expression", "Custom expression",
+      "A custom expression is true, for example \"abs_max > 1e3 && step "
+      "> 100\". It consists of statistics of the tensor, quantiles (p01, "
+      "p05, p10, p25, p50, p75, p90, p95, p99), numbers, "
+      "&& || ! < <= > >= == != + - * /, parentheses, and the functions "
+      "abs, log10, sqrt, min and max.",
+      "tensor", {expression},
+      "Statistics are those of the finite elements. A statistic that "
+      "does not exist is unknown, and so is a comparison with it; && "
+      "and || are unknown if the other side does not decide. An unknown "
+      "expression does not match.",
+      std::nullopt);
 }
 
 // A comparison of one statistic with one value.
@@ -283,6 +286,26 @@ Condition Comparison(const Compared& compared, bool greater) {
     condition.wire_condition = *compared.wire_condition + (greater ? 0 : 1);
   }
   return condition;
+}
+
+// Unlike those on NaN, infinities and the overflow flag, which one channel
+// matches exactly if the whole tensor does.
+bool ComparesStatistics(const Condition& condition) {
+  for (const Parameter& parameter : condition.params) {
+    if (parameter.type != "choice") return true;
+  }
+  return false;
+}
+
+// Has the condition test each slice along a dimension by itself, if it is
+// given.
+void AddAxis(Condition* condition) {
+  Parameter axis = Number("axis", "for each channel along axis");
+  axis.min = -static_cast<double>(kMaxDimensions);
+  axis.max = static_cast<double>(kMaxDimensions - 1);
+  axis.whole = true;
+  axis.advanced = true;
+  condition->params.push_back(std::move(axis));
 }
 
 std::vector<Condition> MakeCatalogue() {
@@ -332,6 +355,9 @@ std::vector<Condition> MakeCatalogue() {
   for (const Compared& compared : kCompared) {
     rows.push_back(Comparison(compared, true));
     rows.push_back(Comparison(compared, false));
+  }
+  for (Condition& condition : rows) {
+    if (ComparesStatistics(condition)) AddAxis(&condition);
   }
   for (Condition& condition : TrainingConditions()) {
     rows.push_back(std::move(condition));

@@ -42,6 +42,8 @@ struct Parameter {
   std::optional<double> min, max;
   // The value must be greater than `min`, not equal to it.
   bool above_min = false;
+  // A number without a fraction.
+  bool whole = false;
 };
 
 struct Condition {

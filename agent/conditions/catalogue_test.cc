@@ -180,7 +180,16 @@ INSTANTIATE_TEST_SUITE_P(
         LimitCase{"weight_not_changed", "rtol", -1, 0, "at least 0"},
         LimitCase{"max_gt", "value", std::numeric_limits<double>::quiet_NaN(),
                   -1e300, "a finite number"},
-        LimitCase{"sd_lt", "value", -1, 2, "at least 0"}));
+        LimitCase{"sd_lt", "value", -1, 2, "at least 0"},
+        LimitCase{"tensor_all_zero", "axis", 0.5, -2,
+                  "a whole number, not 0.5"},
+        LimitCase{"weight_initialization", "axis", 64, 63, "at most 63"}));
+
+TEST(CatalogueTest, AnAxisIsNoSubstituteForAThreshold) {
+  EXPECT_EQ(FieldOf(Check("tensor_too_large", {{"axis", 1}})),
+            "condition.params");
+  EXPECT_EQ(FieldOf(Check("nan", {{"axis", 1}})), "condition.params.axis");
+}
 
 }  // namespace
 }  // namespace graphdbg::conditions

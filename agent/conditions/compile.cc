@@ -23,6 +23,7 @@ constexpr char kChoice[] = "choice";
 constexpr char kAbsorbed[] = "absorbed";
 constexpr char kPropagated[] = "propagated";
 constexpr char kStop[] = "stop";
+constexpr char kAxis[] = "axis";
 constexpr char kRangeStart[] = "range_start_inclusive";
 constexpr char kRangeEnd[] = "range_end_inclusive";
 
@@ -58,6 +59,9 @@ absl::Status CheckValue(const Parameter& parameter, double value) {
   }
   if (parameter.type == "bool" && value != 0 && value != 1) {
     return wrong("true or false");
+  }
+  if (parameter.whole && value != std::floor(value)) {
+    return wrong("a whole number");
   }
   if (parameter.min && parameter.above_min && value <= *parameter.min) {
     return wrong("above ", *parameter.min);
@@ -270,13 +274,17 @@ absl::StatusOr<Predicate> Compile(absl::string_view id,
     if (!stops(kPropagated)) predicate.PassOverPropagated();
     return predicate;
   }
-  if (!arguments.texts.empty()) {
-    return Predicate::FromExpression(
-        *Expression::Parse(arguments.texts.at(kExpression)));
-  }
-  Predicate predicate = Predicate::AnyOf(
-      TermsOf(condition, Resolve(condition, arguments.numbers)));
+  Predicate predicate =
+      arguments.texts.empty()
+          ? Predicate::AnyOf(
+                TermsOf(condition, Resolve(condition, arguments.numbers)))
+          : Predicate::FromExpression(
+                *Expression::Parse(arguments.texts.at(kExpression)));
   if (condition.before_first_step) predicate.OnlyBeforeFirstStep();
+  if (const auto axis = arguments.numbers.find(kAxis);
+      axis != arguments.numbers.end()) {
+    predicate.TestChannelsOf(static_cast<int>(axis->second));
+  }
   return predicate;
 }
 

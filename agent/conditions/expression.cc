@@ -31,6 +31,11 @@ bool Expression::needs_previous() const {
                      [](const Measure* m) { return m->compares_steps; });
 }
 
+bool Expression::needs_values() const {
+  return std::any_of(measures_.begin(), measures_.end(),
+                     [](const Measure* m) { return m->needs_values; });
+}
+
 double Expression::Evaluate(TensorMeasurements* measurements) const {
   std::array<double, kMaxStack> stack;
   // The parser ensures that the stack does not overflow.

@@ -57,6 +57,8 @@ class Expression {
   // The measures that occur, once each.
   const std::vector<const Measure*>& measures() const { return measures_; }
   bool needs_previous() const;
+  // Some measure cannot be derived from statistics.
+  bool needs_values() const;
 
  private:
   friend class ExpressionParser;

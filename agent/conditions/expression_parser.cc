@@ -542,6 +542,10 @@ bool ExpressionParser::EmitVariable(absl::string_view name) {
 
 void ExpressionParser::UnknownName(absl::string_view name, bool is_function) {
   if (const char* hint = HintFor(token_)) return Fail(at_, hint);
+  const Measure* const measure = is_function ? nullptr : FindMeasure(name);
+  if (variables_ != nullptr && measure != nullptr && measure->needs_values) {
+    return Fail(at_, NotRecorded(name));
+  }
   std::vector<absl::string_view> names;
   if (is_function) {
     for (const Function& function : kFunctions) names.push_back(function.name);

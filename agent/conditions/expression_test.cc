@@ -1,7 +1,9 @@
 #include "agent/conditions/expression.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "agent/conditions/catalogue.h"
 #include "gtest/gtest.h"
@@ -215,6 +217,59 @@ TEST(ExpressionTest, AsAConditionNamesFieldAndColumn) {
   EXPECT_FALSE(Validate("expression", {}).ok());
   EXPECT_FALSE(Validate("expression", {{{"expression", 1}}, {}}).ok());
   EXPECT_FALSE(Validate("max_gt", {{}, {{"value", "1"}}}).ok());
+}
+
+// 10,000 numbers from 1 to 100, each equally often.
+std::vector<float> Hundred() {
+  std::vector<float> values;
+  for (int i = 0; i < 10'000; ++i) {
+    values.push_back(static_cast<float>(i % 100 + 1));
+  }
+  return values;
+}
+
+Outcome TestOn(const std::vector<float>& values, const std::string& text,
+               Actual* actual = nullptr) {
+  const Predicate predicate =
+      *Compile("expression", {{}, {{"expression", text}}});
+  const auto size = static_cast<int64_t>(values.size());
+  const TensorView view{DType::kFloat32, values.data(), 1, &size, nullptr};
+  TensorMeasurements measurements(&view, nullptr, 7);
+  EXPECT_TRUE(measurements.Measure(predicate.needs()));
+  return predicate.Test(&measurements, actual);
+}
+
+TEST(ExpressionTest, ComparesQuantiles) {
+  const std::vector<float> values = Hundred();
+  Actual actual;
+  EXPECT_EQ(TestOn(values, "p99 == 99 && p50 == 50", &actual),
+            Outcome::kMatched);
+  EXPECT_EQ(actual, (Actual{{"p99", 99}, {"p50", 50}}));
+  for (const char* text :
+       {"p01 == 1", "p05 == 5", "p10 == 10", "p25 == 25", "p75 == 75",
+        "p90 == 90", "p95 == 95", "p95 - p05 == 90", "p99 < max && p01 == min",
+        "max > 100 || p50 < 51"}) {
+    EXPECT_EQ(TestOn(values, text), Outcome::kMatched) << text;
+  }
+  EXPECT_EQ(TestOn(values, "p99 > 99"), Outcome::kNotMatched);
+}
+
+TEST(ExpressionTest, QuantilesIgnoreWhatIsNotFinite) {
+  std::vector<float> values = Hundred();
+  values.resize(20'000, std::nanf(""));
+  values.resize(30'000, std::numeric_limits<float>::infinity());
+  EXPECT_EQ(TestOn(values, "p99 == 99"), Outcome::kMatched);
+  const std::vector<float> none(9000, std::nanf(""));
+  EXPECT_EQ(TestOn(none, "p50 < 1 || p50 >= 1"), Outcome::kNotMatched);
+}
+
+TEST(ExpressionTest, QuantilesCannotBeDerivedFromStatistics) {
+  const Predicate predicate =
+      *Compile("expression", {{}, {{"expression", "p50 > -1e30"}}});
+  EXPECT_TRUE(predicate.needs_values());
+  EXPECT_FALSE(predicate.uses_statistics_only());
+  TensorMeasurements measurements(Sample(), nullptr, 7);
+  EXPECT_EQ(predicate.Test(&measurements), Outcome::kNotMatched);
 }
 
 }  // namespace

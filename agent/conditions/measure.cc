@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "agent/conditions/bounds.h"
 
 namespace graphdbg::conditions {
@@ -66,6 +67,19 @@ double Ratio(TensorMeasurements* measurements, double epsilon) {
 
 double ChangeRatio(TensorMeasurements* measurements) {
   return Ratio(measurements, kEpsilon);
+}
+
+template <size_t kIndex>
+double Quantile(TensorMeasurements* measurements) {
+  const Quantiles* quantiles = measurements->quantiles();
+  return quantiles == nullptr ? kNone : quantiles->values[kIndex];
+}
+
+// `kIndex` is the place in Quantiles::kPercents.
+template <size_t kIndex>
+Measure QuantileMeasure(const char* description) {
+  return {Quantiles::kNames[kIndex], description, false,
+          Quantile<kIndex>,          nullptr,     /*needs_values=*/true};
 }
 
 double Step(TensorMeasurements* measurements) {
@@ -144,6 +158,15 @@ const std::vector<Measure>& Measures() {
        Change<&P::previous_abs_mean>, nullptr},
       {"previous_l2", "L2 norm in the previous step", true,
        Change<&P::previous_l2>, nullptr},
+      QuantileMeasure<0>("1 % of the elements are at most this"),
+      QuantileMeasure<1>("5 % of the elements are at most this"),
+      QuantileMeasure<2>("10 % of the elements are at most this"),
+      QuantileMeasure<3>("25 % of the elements are at most this"),
+      QuantileMeasure<4>("median: 50 % of the elements are at most this"),
+      QuantileMeasure<5>("75 % of the elements are at most this"),
+      QuantileMeasure<6>("90 % of the elements are at most this"),
+      QuantileMeasure<7>("95 % of the elements are at most this"),
+      QuantileMeasure<8>("99 % of the elements are at most this"),
       {"step", "step", false, Step, nullptr},
   };
   return *measures;
@@ -156,9 +179,18 @@ const Measure* FindMeasure(absl::string_view name) {
   return nullptr;
 }
 
+std::string NotRecorded(absl::string_view measure) {
+  return absl::StrCat(measure,
+                      " is not recorded: quantiles are computed from values, "
+                      "by conditions (graphdbg recheck) but not by rules");
+}
+
 Interval BoundsOf(const Measure& measure,
                   const TensorMeasurements& measurements) {
   const Sketch* sketch = measurements.sketch();
+  if (measure.needs_values) {
+    return measurements.range().value_or(bounds::kAnything);
+  }
   if (measure.value == Step) {
     const double step = static_cast<double>(measurements.step());
     return {step, step};
@@ -185,12 +217,15 @@ double ValueOf(const Quantity& quantity, TensorMeasurements* measurements) {
 
 bool IsStatistic(const Quantity& quantity) {
   const auto* measure = std::get_if<const Measure*>(&quantity);
-  return measure != nullptr && !(*measure)->compares_steps;
+  return measure != nullptr && !(*measure)->compares_steps &&
+         !(*measure)->needs_values;
 }
 
 bool NeedsValues(const Quantity& quantity) {
   const auto* changed = std::get_if<ChangedCount>(&quantity);
-  return std::holds_alternative<RangePercentage>(quantity) ||
+  const auto* measure = std::get_if<const Measure*>(&quantity);
+  return (measure != nullptr && (*measure)->needs_values) ||
+         std::holds_alternative<RangePercentage>(quantity) ||
          (changed != nullptr && !(changed->tolerance == Tolerance()));
 }
 

@@ -2,6 +2,7 @@
 #ifndef AGENT_CONDITIONS_MEASURE_H_
 #define AGENT_CONDITIONS_MEASURE_H_
 
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -21,12 +22,17 @@ struct Measure {
   double (*value)(TensorMeasurements* measurements);
   // Its bounds according to a sketch; null if sketches do not bound it.
   Interval (*bounds)(const Sketch& sketch);
+  // Statistics are not sufficient: another pass over the values is needed.
+  bool needs_values = false;
 };
 
 // In display order. Exists until the process ends. Any thread.
 const std::vector<Measure>& Measures();
 // Null if there is none.
 const Measure* FindMeasure(absl::string_view name);
+
+// Why a rule cannot use a measure that needs values.
+std::string NotRecorded(absl::string_view measure);
 
 // Measures with parameters. Each takes another pass over the tensor.
 

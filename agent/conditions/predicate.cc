@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "agent/conditions/channels.h"
+
 namespace graphdbg::conditions {
 namespace {
 
@@ -44,7 +46,9 @@ Predicate Predicate::AnyOf(std::vector<Term> terms) {
 Predicate Predicate::FromExpression(Expression expression) {
   Predicate predicate;
   predicate.needs_ = {true, expression.needs_previous()};
-  predicate.uses_statistics_only_ = !expression.needs_previous();
+  predicate.needs_values_ = expression.needs_values();
+  predicate.uses_statistics_only_ =
+      !expression.needs_previous() && !predicate.needs_values_;
   predicate.expression_ =
       std::make_shared<const Expression>(std::move(expression));
   return predicate;
@@ -55,6 +59,13 @@ Predicate Predicate::OverflowFlag() {
   predicate.uses_statistics_only_ = false;
   predicate.overflow_flag_ = true;
   return predicate;
+}
+
+void Predicate::TestChannelsOf(int axis) {
+  if (terms_.empty() && expression_ == nullptr) return;
+  axis_ = axis;
+  uses_statistics_only_ = false;
+  needs_values_ = true;
 }
 
 bool Predicate::HasNonFinite(TensorMeasurements* measurements) const {
@@ -103,9 +114,38 @@ Outcome Predicate::Test(TensorMeasurements* measurements,
   if (only_before_first_step_ && measurements->step() != 0) {
     return Outcome::kNotMatched;
   }
-  if (measurements->sketch() != nullptr && !MayHold(*measurements)) {
-    return Outcome::kNotMatched;
+  return axis_ ? TestChannels(*measurements, actual)
+               : TestValues(measurements, actual);
+}
+
+Outcome Predicate::TestChannels(const TensorMeasurements& whole,
+                                Actual* actual) const {
+  const std::optional<size_t> axis = Channels::Find(whole, *axis_);
+  if (!axis) return Outcome::kNotMatched;
+  Channels channels(whole, *axis);
+  if (channels.count() > kMaxChannels) return Outcome::kTooManyChannels;
+  Outcome result = Outcome::kNotMatched;
+  double matching = 0;
+  for (int64_t channel = 0; channel < channels.count(); ++channel) {
+    TensorMeasurements* const slice = channels.Measure(channel, needs_);
+    if (slice == nullptr) return Outcome::kNotMatched;
+    const bool first = matching == 0;
+    const Outcome outcome = TestValues(slice, first ? actual : nullptr);
+    if (outcome == Outcome::kNoPrevious) return outcome;
+    if (outcome != Outcome::kMatched) continue;
+    if (actual == nullptr) return outcome;
+    result = outcome;
+    if (first) (*actual)["channel"] = static_cast<double>(channel);
+    ++matching;
   }
+  if (result == Outcome::kMatched) (*actual)["matching_channels"] = matching;
+  return result;
+}
+
+Outcome Predicate::TestValues(TensorMeasurements* measurements,
+                              Actual* actual) const {
+  const bool known = measurements->sketch() != nullptr || needs_values_;
+  if (known && !MayHold(*measurements)) return Outcome::kNotMatched;
   const double truth = Evaluate(measurements);
   if (truth == 1) {
     if (actual != nullptr) Describe(measurements, actual);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ enum class Outcome {
   kNoPrevious,
   // It tests the overflow flag, which the device does not have.
   kNoFlag,
+  // It tests each channel, and there are more than kMaxChannels.
+  kTooManyChannels,
 };
 
 enum class Relation { kGreater, kGreaterEqual, kLess, kLessEqual };
@@ -56,6 +59,11 @@ class Predicate {
   // unless nothing else has matched before.
   void PassOverPropagated() { passes_over_propagated_ = true; }
 
+  // Tests each slice along this dimension by itself; matches if any slice does.
+  // Negative numbers count from the last dimension. Tensors without the
+  // dimension never match. Has no effect on NonFinite and OverflowFlag.
+  void TestChannelsOf(int axis);
+
   // Restricts the predicate to step 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
 
@@ -80,12 +88,16 @@ class Predicate {
   bool matches_non_finite() const { return nan_ || inf_; }
 
   // Measure must have succeeded on `measurements`. If the condition matches and
-  // `actual` is not null, it receives the value of each term.
+  // `actual` is not null, it receives the value of each term; for channels,
+  // that of the first one that matches, its index as "channel", and the number
+  // of those that match as "matching_channels".
   Outcome Test(TensorMeasurements* measurements,
                Actual* actual = nullptr) const;
 
  private:
-  // Returns false if the sketch rules out a match.
+  Outcome TestValues(TensorMeasurements* measurements, Actual* actual) const;
+  Outcome TestChannels(const TensorMeasurements& whole, Actual* actual) const;
+  // Returns false if what is known without another pass rules out a match.
   bool MayHold(const TensorMeasurements& measurements) const;
   bool HasNonFinite(TensorMeasurements* measurements) const;
   double Evaluate(TensorMeasurements* measurements) const;
@@ -101,6 +113,7 @@ class Predicate {
   bool passes_over_propagated_ = false;
   bool only_before_first_step_ = false;
   bool overflow_flag_ = false;
+  std::optional<int> axis_;
   std::vector<Term> terms_;
   std::shared_ptr<const Expression> expression_;
 };

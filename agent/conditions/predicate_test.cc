@@ -276,5 +276,75 @@ TEST(PredicateTest, ChangesThatWereCountedElsewhereAreUsed) {
   }
 }
 
+// A tensor of shape 2 x 3.
+Answer TryOnMatrix(const std::string& id, const Arguments& arguments,
+                   const std::vector<float>& now,
+                   const std::vector<float>& previous = {}) {
+  const absl::StatusOr<Predicate> predicate = Compile(id, arguments);
+  EXPECT_TRUE(predicate.ok()) << predicate.status();
+  const int64_t shape[] = {2, 3};
+  const TensorView view{DType::kFloat32, now.data(), 2, shape, nullptr};
+  TensorView old_view = view;
+  old_view.data = previous.data();
+  TensorMeasurements measurements(&view, previous.empty() ? nullptr : &old_view,
+                                  5);
+  EXPECT_TRUE(measurements.Measure(predicate->needs()));
+  Answer answer;
+  answer.outcome = predicate->Test(&measurements, &answer.actual);
+  EXPECT_EQ(predicate->Test(&measurements), answer.outcome);
+  return answer;
+}
+
+TEST(PredicateTest, AnAxisTestsEachChannelByItself) {
+  const std::vector<float> values = {1, 0, 0,  //
+                                     5, 0, 0};
+  const auto zeros = [&](double axis) {
+    return TryOnMatrix("tensor_all_zero", {{{"axis", axis}}, {}}, values);
+  };
+  EXPECT_EQ(zeros(0).outcome, Outcome::kNotMatched);
+  for (const double columns : {1, -1}) {
+    EXPECT_EQ(zeros(columns).outcome, Outcome::kMatched);
+    EXPECT_EQ(zeros(columns).actual, (Actual{{"zero_percentage_ge", 100},
+                                             {"channel", 1},
+                                             {"matching_channels", 2}}));
+  }
+  // The matrix has no such dimension.
+  EXPECT_EQ(zeros(2).outcome, Outcome::kNotMatched);
+  EXPECT_EQ(zeros(-3).outcome, Outcome::kNotMatched);
+  const Arguments rows{{{"axis", 0}}, {{"expression", "p99 > 4 && mean < 2"}}};
+  EXPECT_EQ(TryOnMatrix("expression", rows, values).actual,
+            (Actual{{"p99", 5},
+                    {"mean", 5.0 / 3},
+                    {"channel", 1},
+                    {"matching_channels", 1}}));
+}
+
+TEST(PredicateTest, ChannelsAreComparedWithTheirPreviousValues) {
+  const Arguments rows{{{"axis", 0}}, {}};
+  const std::vector<float> now = {1, 2, 3, 4, 5, 6},
+                           before = {1, 2, 3, 0, 0, 0};
+  EXPECT_EQ(
+      TryOnMatrix("tensor_not_changed", rows, now, before).actual,
+      (Actual{{"changed_count", 0}, {"channel", 0}, {"matching_channels", 1}}));
+  EXPECT_EQ(TryOnMatrix("tensor_not_changed", rows, now).outcome,
+            Outcome::kNoPrevious);
+}
+
+TEST(PredicateTest, AnAxisHasALimitedNumberOfChannels) {
+  const auto outcome = [](int64_t channels) {
+    const std::vector<float> values(static_cast<size_t>(channels));
+    const TensorView view{DType::kFloat32, values.data(), 1, &channels,
+                          nullptr};
+    TensorMeasurements measurements(&view, nullptr, 5);
+    const Predicate predicate =
+        *Compile("max_gt", {{{"value", 1}, {"axis", 0}}, {}});
+    EXPECT_TRUE(measurements.Measure(predicate.needs()));
+    return predicate.Test(&measurements);
+  };
+  EXPECT_EQ(outcome(65'536), Outcome::kNotMatched);
+  EXPECT_EQ(outcome(65'537), Outcome::kTooManyChannels);
+  EXPECT_EQ(outcome(0), Outcome::kNotMatched);
+}
+
 }  // namespace
 }  // namespace graphdbg::conditions

@@ -131,6 +131,13 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"x > \xC3\xA9", 5, "not \"\xC3\xA9\""},
         ErrorCase{"before(x, 1) > 1", 1, "max_before, held"}));
 
+TEST(SeriesExpressionTest, RulesReferToConditionsForQuantiles) {
+  EXPECT_EQ(
+      SeriesExpression::Parse("x > p99", Names()).status().message(),
+      "column 5: p99 is not recorded: quantiles are computed from values, "
+      "by conditions (graphdbg recheck) but not by rules");
+}
+
 TEST(SeriesExpressionTest, ConditionsReferToRules) {
   const absl::Status status =
       Expression::Parse("mean > 2 * prev(mean, 1)").status();

@@ -2,6 +2,7 @@
 
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/kernels/cpu/pairs.h"
+#include "agent/kernels/cpu/quantiles.h"
 #include "agent/kernels/cpu/sketch.h"
 #include "agent/tensor/complex_parts.h"
 
@@ -17,7 +18,11 @@ struct TensorMeasurements::Parts {
 TensorMeasurements::TensorMeasurements(const TensorView* now,
                                        const TensorView* previous,
                                        uint64_t step)
-    : now_(now), previous_(previous), step_(step) {}
+    : given_now_(now),
+      given_previous_(previous),
+      now_(now),
+      previous_(previous),
+      step_(step) {}
 
 TensorMeasurements::~TensorMeasurements() = default;
 
@@ -76,6 +81,29 @@ bool TensorMeasurements::MeasureStatistics() {
 const Statistics& TensorMeasurements::statistics() {
   if (!measured_) MeasureStatistics();
   return statistics_;
+}
+
+const Quantiles* TensorMeasurements::quantiles() {
+  if (!looked_for_quantiles_ && now_ != nullptr && statistics().has_finite()) {
+    const double min = statistics_.min * scale_, max = statistics_.max * scale_;
+    Quantiles quantiles;
+    if (backend_ != nullptr
+            ? backend_->ComputeQuantiles(*now_, min, max, &quantiles)
+            : cpu::ComputeQuantiles(*now_, min, max, &quantiles)) {
+      quantiles_ = quantiles;
+      if (scale_ != 1) quantiles_->DivideBy(scale_);
+    }
+  }
+  looked_for_quantiles_ = true;
+  return quantiles_ ? &*quantiles_ : nullptr;
+}
+
+std::optional<Interval> TensorMeasurements::range() const {
+  if (measured_ && statistics_.has_finite()) {
+    return Interval{statistics_.min, statistics_.max};
+  }
+  if (sketch_) return Interval{sketch_->min, sketch_->max};
+  return std::nullopt;
 }
 
 const PairStatistics* TensorMeasurements::change() {

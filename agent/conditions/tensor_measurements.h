@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "agent/kernels/quantiles.h"
 #include "agent/kernels/sketch.h"
 #include "agent/kernels/statistics.h"
 #include "agent/kernels/statistics_backend.h"
@@ -35,7 +36,7 @@ struct ScanResult {
 
 // Each property is measured once, when it is first needed. Used by one thread.
 // Allocates nothing, except for complex tensors, whose elements are their real
-// and imaginary parts.
+// and imaginary parts, and for quantiles of large ones.
 class TensorMeasurements {
  public:
   // Measures the current values. `previous` are those of the previous step;
@@ -81,6 +82,13 @@ class TensorMeasurements {
   const Statistics& statistics();
   bool has_previous() const { return previous_ != nullptr || change_; }
 
+  // Null if there is no finite element, or the values are not available. Takes
+  // another pass, on the first call.
+  const Quantiles* quantiles();
+  // The finite elements are within; absent if that takes a pass, or there are
+  // none.
+  std::optional<Interval> range() const;
+
   // Null if there is no previous value of the same dtype and shape.
   const PairStatistics* change();
   // Absent if the values are not available, or there is no comparable previous
@@ -93,12 +101,21 @@ class TensorMeasurements {
   // the device has no such flag.
   std::optional<bool> TakeOverflowFlag();
 
+  // What is measured: null if only statistics are known. For complex tensors,
+  // not their parts.
+  const TensorView* now() const { return given_now_; }
+  const TensorView* previous() const { return given_previous_; }
+  const StatisticsBackend* backend() const { return backend_; }
+  double scale() const { return scale_; }
+
  private:
   struct Parts;
 
   bool MeasureStatistics();
   void UseComplexParts();
 
+  const TensorView* const given_now_ = nullptr;
+  const TensorView* const given_previous_ = nullptr;
   const TensorView* now_ = nullptr;
   const TensorView* previous_ = nullptr;
   const StatisticsBackend* backend_ = nullptr;
@@ -112,6 +129,8 @@ class TensorMeasurements {
   std::optional<bool> overflow_flag_;
   std::optional<Sketch> sketch_;
   Statistics statistics_;
+  bool looked_for_quantiles_ = false;
+  std::optional<Quantiles> quantiles_;
   std::optional<PairStatistics> change_;
   std::unique_ptr<Parts> parts_;
 };

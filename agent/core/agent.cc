@@ -131,6 +131,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
            [this](const std::string& line) { Detach(line); }}),
       transport_(std::move(transport)),
       worker_(kTick, [this] { Work(); }) {
+  nodes_.set_intentional(config_.intentional);
   nodes_.set_on_change([this] {
     outbox_.Wake();
     if (const auto recorder = recordings_.recorders().current()) {

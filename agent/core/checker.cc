@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "agent/conditions/channels.h"
 #include "agent/core/checker_inputs.h"
 #include "agent/core/statistics_recorder.h"
 #include "proto/wire/error.h"
@@ -178,6 +179,9 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
     if (outcome == Outcome::kNoFlag) {
       RecordMissingFlag(*watchpoint, tensor, findings);
     }
+    if (outcome == Outcome::kTooManyChannels) {
+      RecordTooManyChannels(*watchpoint, execution.node, findings);
+    }
     if (outcome != Outcome::kMatched) continue;
     if (grad_scaler_overflow && predicate.matches_non_finite()) continue;
     if (predicate.matches_infinities() &&
@@ -284,6 +288,9 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
     const Outcome outcome = predicate.Test(measurements);
     if (outcome == Outcome::kNoPrevious) {
       RecordMissingPrevious(*watchpoint, node, point.step, findings);
+    }
+    if (outcome == Outcome::kTooManyChannels) {
+      RecordTooManyChannels(*watchpoint, node, findings);
     }
     if (outcome != Outcome::kMatched) continue;
     if (predicate.matches_infinities() &&
@@ -430,6 +437,23 @@ void Checker::RecordMissingFlag(const Watchpoint& watchpoint,
                       on_npu ? "this NPU does not report overflows"
                              : "only Ascend NPUs report overflows, and the "
                                "program has no tensors on one"),
+      findings);
+}
+
+void Checker::RecordTooManyChannels(const Watchpoint& watchpoint, uint32_t node,
+                                    Findings* findings) const {
+  if (watchpoint.first_missed_step.exchange(Watchpoint::kReported) ==
+      Watchpoint::kReported) {
+    return;
+  }
+  RecordUnchecked(
+      watchpoint,
+      wire::MakeError(
+          absl::StatusCode::kResourceExhausted, "too_many_channels",
+          absl::StrCat("cannot check the condition on \"",
+                       nodes_->InfoOf(node).name,
+                       "\" because it has more than ", conditions::kMaxChannels,
+                       " channels along the axis")),
       findings);
 }
 

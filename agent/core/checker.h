@@ -71,7 +71,8 @@ struct ExecutionPoint {
 // hits.
 //
 // Intentional infinities do not count as hits of conditions that match
-// infinities: those that the program names explicitly (masked_fill(-inf)),
+// infinities: those that the program names explicitly (masked_fill(-inf)) or
+// the user declares to be intentional (GRAPHDBG_INTENTIONAL_INFINITIES),
 // those of later nodes in the same step that derive from such outputs alone
 // and are no larger a share of their tensor, like an attention score to which a
 // mask was added, a lone infinity, and a tensor of zeros and -inf, which is
@@ -180,6 +181,9 @@ class Checker {
   void RecordMissingFlag(const Watchpoint& watchpoint,
                          const graphdbg_tensor& tensor,
                          Findings* findings) const;
+  // The condition tests more channels than it may.
+  void RecordTooManyChannels(const Watchpoint& watchpoint, uint32_t node,
+                             Findings* findings) const;
   v1::SourceFrame SourceOf(uint32_t node, const ExecutionPoint& point) const;
 
   const NodeTable* const nodes_;

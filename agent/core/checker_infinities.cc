@@ -20,10 +20,7 @@ bool LooksIntentional(const Statistics& s) {
 
 bool Checker::IsIntentional(uint32_t node, uint64_t step) const {
   const NodeFacts* facts = nodes_->Facts(node);
-  if (facts == nullptr) return false;
-  const uint64_t intentional = facts->intentional_infinities_in_step.load();
-  return intentional == NodeFacts::kAlways ||
-         (intentional == step && step != 0);
+  return facts != nullptr && facts->InfinitiesAreIntentional(step);
 }
 
 bool Checker::IsIntentionalInput(uint32_t node, const Statistics& statistics,
@@ -37,7 +34,10 @@ bool Checker::InfinitiesAreIntentional(const Execution& execution,
                                        Inputs* inputs,
                                        conditions::TensorMeasurements* output,
                                        uint64_t step) const {
-  if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) return true;
+  if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE) ||
+      nodes_->Facts(execution.node)->intentional) {
+    return true;
+  }
   if (execution.has(GRAPHDBG_GIVEN) && inputs->size() == 0) {
     return LooksIntentional(output->statistics());
   }

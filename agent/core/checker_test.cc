@@ -523,5 +523,45 @@ TEST_F(CheckerTest, AMaskThatIsGivenToTheModelIsMeant) {
   EXPECT_EQ(Execute(mask, {}, {1, -kInf}, GRAPHDBG_GIVEN).hits.size(), 1u);
 }
 
+TEST_F(CheckerTest, InfinitiesOfNodesThatTheUserListsAreMeant) {
+  nodes_.set_intentional({conditions::PatternSet({"**/attention/score*"}),
+                          conditions::PatternSet({"where"})});
+  const uint32_t score = Declare("forward/attention/scores_1");
+  const uint32_t add = Declare("forward/attention/add");
+  Watch(1, "overflow");
+  for (const uint64_t step : {1, 2}) {
+    EXPECT_THAT(Execute(score, {{0, {1}}}, {kInf, 1}, 0, step).hits, IsEmpty());
+    // What comes from there alone, too.
+    EXPECT_THAT(Execute(add, {{score, {kInf, 1}}}, {kInf, 2}, 0, step).hits,
+                IsEmpty());
+    EXPECT_EQ(Execute(add, {{score, {1, 1}}}, {kInf, 2}, 0, step).hits.size(),
+              1u);
+  }
+  EXPECT_EQ(Execute(score, {{0, {1}}}, {kNan, kInf}).hits.size(), 1u);
+  graphdbg_node_info where = {};
+  where.struct_size = sizeof(where);
+  where.name = "forward/clamp/where";
+  where.op_type = "where";
+  where.kind = GRAPHDBG_OP;
+  EXPECT_TRUE(nodes_.Facts(*nodes_.Declare(where))->intentional);
+  EXPECT_FALSE(nodes_.Facts(add)->intentional);
+}
+
+TEST_F(CheckerTest, TooManyChannelsAreToldOnce) {
+  const uint32_t a = Declare("a");
+  Watch(1, "max_gt", v1::PAUSE_MODE_NODE, {{"value", 2}, {"axis", 0}});
+  EXPECT_EQ(Execute(a, {}, {1, 3}).hits.size(), 1u);
+  const std::vector<float> many(65'537, 3);
+  const Findings findings = Execute(a, {}, many);
+  EXPECT_THAT(findings.hits, IsEmpty());
+  ASSERT_EQ(findings.unchecked.size(), 1u);
+  EXPECT_EQ(findings.unchecked[0].error().reason(), "too_many_channels");
+  EXPECT_EQ(
+      findings.unchecked[0].error().message(),
+      "cannot check the condition on \"a\" because it has more than 65536 "
+      "channels along the axis");
+  EXPECT_TRUE(Execute(a, {}, many).empty());
+}
+
 }  // namespace
 }  // namespace graphdbg::agent

@@ -245,6 +245,27 @@ class Reader {
     config_->allowed.redacted = conditions::PatternSet(patterns);
   }
 
+  // Patterns of names, and of op types after "op_type:". Too many are ignored,
+  // so that no infinity goes unnoticed.
+  void ReadIntentional() {
+    const auto text = Value("GRAPHDBG_INTENTIONAL_INFINITIES");
+    if (!text) return;
+    if (text->size() > conditions::kMaxSelectionPatternBytes) {
+      config_->problems.push_back(absl::StrCat(
+          "ignored GRAPHDBG_INTENTIONAL_INFINITIES, which has ", text->size(),
+          " bytes, of at most ", conditions::kMaxSelectionPatternBytes));
+      return;
+    }
+    std::vector<std::string> names, op_types;
+    for (absl::string_view entry : absl::StrSplit(*text, ',')) {
+      entry = absl::StripAsciiWhitespace(entry);
+      const bool is_type = absl::ConsumePrefix(&entry, "op_type:");
+      if (!entry.empty()) (is_type ? op_types : names).emplace_back(entry);
+    }
+    config_->intentional = {conditions::PatternSet(names),
+                            conditions::PatternSet(op_types)};
+  }
+
   void ReadRecord() {
     config_->record = ReadRecordSettings(environment_, &config_->problems);
     if (!config_->record.on()) return;
@@ -470,6 +491,7 @@ Config ReadConfig(const Environment& environment,
   reader.CheckEncryption();
   reader.ReadAllowed();
   reader.ReadRedacted();
+  reader.ReadIntentional();
   reader.ReadRank(std::nullopt);
   reader.ReadJob();
   reader.ReadRecord();

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "agent/core/allowed.h"
 #include "agent/core/bundle_settings.h"
+#include "agent/core/intentional_nodes.h"
 #include "agent/core/record_settings.h"
 
 namespace graphdbg::agent {
@@ -57,6 +58,9 @@ struct Config {
   BundleSettings bundles;
   // There is no server: the job is only recorded.
   bool serverless = false;
+
+  // Besides the infinities that are recognized as such.
+  IntentionalNodes intentional;
 
   bool partial_memory = false;
   int64_t tensor_budget_bytes = int64_t{2} << 30;

@@ -337,6 +337,23 @@ TEST(ConfigTest, TheOwnerHidesValuesByName) {
   EXPECT_THAT(too_long.problems, ElementsAre(HasSubstr("GRAPHDBG_REDACT")));
 }
 
+TEST(ConfigTest, ListsNodesWhoseInfinitiesAreIntentional) {
+  const auto read = [](const std::string& text) {
+    return Read({{"GRAPHDBG_ENABLE", "1"},
+                 {"GRAPHDBG_INTENTIONAL_INFINITIES", text.c_str()}});
+  };
+  const Config config = read("**/mask*, op_type:where ,");
+  EXPECT_TRUE(config.intentional.Contains("forward/mask_1", "add"));
+  EXPECT_TRUE(config.intentional.Contains("forward/a", "where"));
+  EXPECT_FALSE(config.intentional.Contains("forward/where", "add"));
+  EXPECT_THAT(config.problems, IsEmpty());
+  // A list that is too long hides nothing.
+  const Config too_long = read("**," + std::string(5'000, 'a'));
+  EXPECT_FALSE(too_long.intentional.Contains("forward/a", "add"));
+  EXPECT_THAT(too_long.problems,
+              ElementsAre(HasSubstr("GRAPHDBG_INTENTIONAL_INFINITIES")));
+}
+
 TEST(ConfigTest, AProgramThatNobodyMayContinueDoesNotPause) {
   const auto read = [](const char* allowed) {
     return Read({{"GRAPHDBG_ENABLE", "1"},

@@ -149,6 +149,10 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   facts.name = record.name;
   facts.Set(kAnyNode, true);
   facts.Set(kNeverExecuted, info.kind == GRAPHDBG_OP);
+  if (intentional_.Contains(*record.name, *record.op_type)) {
+    facts.intentional = true;
+    facts.Set(kExplicitNonFinite, true);
+  }
   MarkChanged(id);
   return id;
 }

@@ -19,6 +19,7 @@
 #include "agent/base/mutex.h"
 #include "agent/conditions/selector.h"
 #include "agent/core/execution.h"
+#include "agent/core/intentional_nodes.h"
 #include "agent/core/segmented_array.h"
 #include "agent/core/string_pool.h"
 #include "agent/include/graphdbg/agent.h"
@@ -54,6 +55,8 @@ struct NodeFacts {
   // The step in which infinities in its outputs are intentional; kAlways: every
   // step.
   std::atomic<uint64_t> intentional_infinities_in_step{0};
+  // The user has declared all infinities in its outputs to be intentional.
+  std::atomic<bool> intentional{false};
   // The modes in which it executed: one bit for each graphdbg_mode.
   std::atomic<uint8_t> modes{0};
   // The factor by which gradients in its newest outputs are scaled.
@@ -75,6 +78,12 @@ struct NodeFacts {
   }
   bool WasFinite(uint64_t step) const {
     return finite_in_step.load(std::memory_order_relaxed) == step + 1;
+  }
+
+  bool InfinitiesAreIntentional(uint64_t step) const {
+    const uint64_t marked = intentional_infinities_in_step.load();
+    return intentional.load(std::memory_order_relaxed) || marked == kAlways ||
+           (marked == step && step != 0);
   }
 
   bool has(NodeFlag flag) const {
@@ -173,6 +182,10 @@ class NodeTable {
 
   // `on_change` is called, without a lock held, when there is something for
   // TakeUpdate. Set before the table is used.
+  // Called before nodes are declared.
+  void set_intentional(IntentionalNodes nodes) {
+    intentional_ = std::move(nodes);
+  }
   void set_on_change(std::function<void()> on_change) {
     on_change_ = std::move(on_change);
   }
@@ -253,6 +266,7 @@ class NodeTable {
     return records_[id - 1];
   }
 
+  IntentionalNodes intentional_;
   std::function<void()> on_change_;
   // Without a recording, there is no need to remember what it has not read.
   bool recorded_ GRAPHDBG_GUARDED_BY(mu_) = false;

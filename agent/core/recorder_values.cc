@@ -129,8 +129,7 @@ uint16_t Recorder::FlagsOf(const Execution& execution,
   if (tensor.device != GRAPHDBG_CPU) flags |= runs::kFlagDevice;
   if (IsView(execution, tensor)) flags |= runs::kFlagView;
   const NodeFacts* const facts = parts_.nodes->Facts(execution.node);
-  const uint64_t intentional = facts->intentional_infinities_in_step;
-  if (intentional == step || intentional == NodeFacts::kAlways) {
+  if (facts->InfinitiesAreIntentional(step)) {
     flags |= runs::kFlagIntentionalInfinities;
   }
   return flags;

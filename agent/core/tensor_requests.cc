@@ -10,6 +10,7 @@
 #include "agent/core/checker.h"
 #include "agent/core/execution.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/kernels/cpu/quantiles.h"
 #include "agent/tensor/slice.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
@@ -384,6 +385,17 @@ absl::Status TensorRequests::FillHeader(const v1::TensorRequest& request,
            ? access.backend()->ComputeStatistics(view, &statistics)
            : cpu::ComputeStatistics(view, &statistics));
   if (measured) {
+    Quantiles quantiles;
+    if (request.want_quantiles() && statistics.has_finite() &&
+        (access.backend() != nullptr
+             ? access.backend()->ComputeQuantiles(view, statistics.min,
+                                                  statistics.max, &quantiles)
+             : cpu::ComputeQuantiles(view, statistics.min, statistics.max,
+                                     &quantiles))) {
+      quantiles.DivideBy(scale);
+      header->mutable_quantiles()->Add(quantiles.values.begin(),
+                                       quantiles.values.end());
+    }
     statistics.DivideBy(scale);
     *header->mutable_statistics() = ToProto(statistics);
   }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "agent/conditions/catalogue.h"
 #include "agent/core/json_fields.h"
 #include "proto/wire/status_macros.h"
@@ -20,13 +21,34 @@ using json_fields::ReadCategories;
 using json_fields::ReadTexts;
 using json_fields::Wrong;
 
+// Takes "axis=1:" from the beginning of an expression.
+void ReadAxis(std::string* text, v1::Condition* condition) {
+  const size_t end = text->find(':');
+  absl::string_view axis = absl::string_view(*text).substr(0, end);
+  int number;
+  if (end == text->npos || !absl::ConsumePrefix(&axis, "axis=") ||
+      !absl::SimpleAtoi(axis, &number)) {
+    return;
+  }
+  (*condition->mutable_params())["axis"] = number;
+  text->erase(0, end + 1);
+}
+
+// How many parameters there are besides the axis, which is the last one.
+size_t OwnParameters(const conditions::Condition& row) {
+  const bool axis = !row.params.empty() && row.params.back().name == "axis";
+  return row.params.size() - (axis ? 1 : 0);
+}
+
 // Adds a condition in the form of --break-on: "nan", "abs_max_gt:1e3",
-// "tensor_too_large:mean_gt=1:max_gt=9", "expr:abs_max > 1e3".
+// "tensor_too_large:mean_gt=1:max_gt=9", "expr:abs_max > 1e3",
+// "expr:axis=1:abs_max > 1e3".
 absl::Status ParseCondition(const std::string& text, v1::Condition* condition) {
-  const std::pair<std::string, std::string> parts =
+  std::pair<std::string, std::string> parts =
       absl::StrSplit(text, absl::MaxSplits(':', 1));
   if (parts.first == "expr") {
     condition->set_id("expression");
+    ReadAxis(&parts.second, condition);
     (*condition->mutable_text_params())["expression"] = parts.second;
     return absl::OkStatus();
   }
@@ -38,7 +60,7 @@ absl::Status ParseCondition(const std::string& text, v1::Condition* condition) {
     const std::pair<std::string, std::string> pair =
         absl::StrSplit(setting, absl::MaxSplits('=', 1));
     const bool named = setting.find('=') != absl::string_view::npos;
-    if (!named && row->params.size() != 1) {
+    if (!named && OwnParameters(*row) != 1) {
       return Wrong(text, "NAME=VALUE for each parameter");
     }
     const std::string name = named ? pair.first : row->params[0].name;

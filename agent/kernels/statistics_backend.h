@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "agent/kernels/quantiles.h"
 #include "agent/kernels/statistics.h"
 #include "agent/tensor/tensor_view.h"
 
@@ -18,6 +19,9 @@ class StatisticsBackend {
   virtual ~StatisticsBackend() = default;
   virtual bool ComputeStatistics(const TensorView& view,
                                  Statistics* statistics) const = 0;
+  // Within the error of agent/kernels/cpu/quantiles.h, whose arguments it has.
+  virtual bool ComputeQuantiles(const TensorView& view, double min, double max,
+                                Quantiles* quantiles) const = 0;
   virtual bool ComparePair(const TensorView& now, const TensorView& previous,
                            PairStatistics* statistics) const = 0;
   virtual std::optional<uint64_t> CountInRange(const TensorView& view,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/kernels/cpu/pairs.h"
+#include "agent/kernels/cpu/quantiles.h"
 #include "proto/wire/status_macros.h"
 
 namespace graphdbg::runtime {
@@ -30,6 +31,25 @@ absl::Status CompareOnHost(Accelerator* device, const TensorView& now,
   cpu::ComparePair(copy, previous, statistics);
   *changed = cpu::CountChanged(copy, previous, tolerance).value_or(0);
   return absl::OkStatus();
+}
+
+absl::Status QuantilesOnHost(Accelerator* device, const TensorView& view,
+                             double min, double max, Stream stream,
+                             Quantiles* quantiles) {
+  const std::optional<int64_t> count = view.element_count();
+  if (!count || *count == 0 || !HasStatistics(view.dtype)) {
+    return absl::UnimplementedError("the tensor has no quantiles");
+  }
+  std::string values;
+  RETURN_IF_ERROR(device->Synchronize(stream));
+  const Slice all = WholeSlice({view.shape, view.shape + view.ndim});
+  RETURN_IF_ERROR(device->Read(view, all, 0, *count, &values));
+  TensorView copy = view;
+  copy.data = values.data();
+  copy.strides = nullptr;
+  return cpu::ComputeQuantiles(copy, min, max, quantiles)
+             ? absl::OkStatus()
+             : absl::UnimplementedError("the tensor has no quantiles");
 }
 
 }  // namespace graphdbg::runtime

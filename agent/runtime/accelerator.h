@@ -111,6 +111,12 @@ absl::Status CompareOnHost(Accelerator* device, const TensorView& now,
                            const Tolerance& tolerance, Stream stream,
                            PairStatistics* statistics, uint64_t* changed);
 
+// Copies the tensor to the host. The arguments are those of
+// cpu::ComputeQuantiles.
+absl::Status QuantilesOnHost(Accelerator* device, const TensorView& view,
+                             double min, double max, Stream stream,
+                             Quantiles* quantiles);
+
 // Measures tensors in the order of a stream. Device and stream must outlive
 // this object.
 class StreamBackend final : public StatisticsBackend {
@@ -126,6 +132,10 @@ class StreamBackend final : public StatisticsBackend {
   bool ComputeStatistics(const TensorView& view,
                          Statistics* statistics) const override {
     return device_->Measure(view, stream_, statistics).ok();
+  }
+  bool ComputeQuantiles(const TensorView& view, double min, double max,
+                        Quantiles* quantiles) const override {
+    return QuantilesOnHost(device_, view, min, max, stream_, quantiles).ok();
   }
   bool ComparePair(const TensorView& now, const TensorView& previous,
                    PairStatistics* statistics) const override {

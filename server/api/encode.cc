@@ -426,6 +426,14 @@ Json Encode(const model::Statistics& s) {
           {"l2", OptionalNumber(s.l2)}};
 }
 
+Json Encode(const Quantiles& quantiles) {
+  Json json = Json::object();
+  for (size_t i = 0; i < Quantiles::kNames.size(); ++i) {
+    json[Quantiles::kNames[i]] = Number(quantiles.values[i]);
+  }
+  return json;
+}
+
 Json Encode(const model::TensorSummary& summary) {
   const model::Endpoint& tensor = summary.tensor;
   bool known = summary.statistics.has_value();

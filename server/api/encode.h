@@ -36,6 +36,7 @@ Json Encode(const model::Diagnosis& diagnosis);
 Json Encode(const model::Incident& incident);
 Json Encode(const model::IncidentPage& page);
 Json Encode(const model::Statistics& statistics);
+Json Encode(const Quantiles& quantiles);
 Json Encode(const model::TensorSummary& summary);
 Json Encode(const model::Neighbours& neighbours);
 Json Encode(const model::TensorHistory& history);

@@ -159,6 +159,7 @@ Answer GetTensorStatistics(const Services&, const http::Request& request,
   TensorQuery query = ReadTensorQuery(arguments);
   query.want_data = false;
   query.want_statistics = true;
+  query.want_quantiles = true;
   CO_RETURN_IF_ERROR(arguments.status());
   CO_ASSIGN_OR_RETURN(const TensorValue value,
                       co_await job->Tensor(std::move(query)));
@@ -170,6 +171,9 @@ Answer GetTensorStatistics(const Services&, const http::Request& request,
   json["overwritten"] = value.overwritten;
   json["grad_scale"] = GradScale(value);
   json["statistics"] = Encode(*value.statistics);
+  if (value.quantiles) {
+    json["statistics"]["quantiles"] = Encode(*value.quantiles);
+  }
   co_return JsonResponse(json);
 }
 

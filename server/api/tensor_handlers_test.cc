@@ -194,6 +194,17 @@ TEST_F(TensorHandlersTest, StatisticsAloneNeedNoData) {
   EXPECT_EQ(json["statistics"]["nan_count"], 3);
   EXPECT_EQ(json["shape"], Json::array({4, 3}));
   EXPECT_FALSE(json.contains("data"));
+  EXPECT_FALSE(json["statistics"].contains("quantiles"));
+}
+
+TEST_F(TensorHandlersTest, StatisticsHaveQuantilesWhereThereAreSome) {
+  job_->tensor.statistics = model::Statistics();
+  job_->tensor.quantiles = Quantiles{{1, 2, 3, 4, 5, 6, 7, 8, 9.5}};
+  const Json json = BodyOf(Get("/jobs/train/tensor/statistics?name=a:0"));
+  EXPECT_TRUE(job_->asked_tensor->want_quantiles);
+  EXPECT_EQ(json["statistics"]["quantiles"],
+            Json::parse(R"({"p01":1,"p05":2,"p10":3,"p25":4,"p50":5,"p75":6,
+                            "p90":7,"p95":8,"p99":9.5})"));
 }
 
 TEST_F(TensorHandlersTest, TensorsOfANodeAreListed) {

@@ -150,6 +150,12 @@ AgentReport Decode(v1::TensorData& tensor, absl::Cord data) {
     if (from.has_statistics()) {
       header.statistics = model::FromMessage(from.statistics());
     }
+    if (Quantiles quantiles;
+        static_cast<size_t>(from.quantiles_size()) == quantiles.values.size()) {
+      std::copy(from.quantiles().begin(), from.quantiles().end(),
+                quantiles.values.begin());
+      header.quantiles = quantiles;
+    }
   }
   piece.data = std::move(data);
   piece.last = tensor.last();

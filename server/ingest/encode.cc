@@ -74,6 +74,7 @@ void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {
   request.set_slice_text(query.slice);
   request.set_want_data(query.want_data);
   request.set_want_statistics(query.want_statistics);
+  request.set_want_quantiles(query.want_quantiles);
   request.set_max_elements(query.max_elements);
   request.set_max_bytes(query.max_bytes);
   request.set_version(static_cast<v1::TensorRequest::Version>(query.version));

@@ -153,6 +153,7 @@ struct TensorHeader {
   bool overwritten = false;
   double grad_scale = 0;
   std::optional<model::Statistics> statistics;
+  std::optional<Quantiles> quantiles;
 };
 
 // A part of the answer to a TensorOrder.

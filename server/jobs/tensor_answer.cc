@@ -69,6 +69,7 @@ absl::Status TensorAnswer::ReadHeader(const TensorHeader& header) {
   value_.overwritten = header.overwritten;
   value_.grad_scale = header.grad_scale;
   value_.statistics = header.statistics;
+  value_.quantiles = header.quantiles;
   return absl::OkStatus();
 }
 

@@ -187,6 +187,9 @@ absl::StatusOr<std::vector<WireCondition>> WireConditionsOf(
     const model::Condition& condition, const Profile& profile, bool ascend) {
   const conditions::Condition* row = conditions::Find(condition.id);
   if (row == nullptr) return Unsupported(condition.id, "unknown condition");
+  if (condition.params.count("axis") > 0) {
+    return Unsupported(row->id, "it tests whole tensors, and not channels");
+  }
   const Numbers values = Resolve(*row, condition.params);
   if (row->wire_condition == WatchCondition::overflow && !ascend) {
     return Unsupported(row->id, "only Ascend devices report it");

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/kernels/quantiles.h"
 #include "agent/tensor/dtype.h"
 
 namespace graphdbg::model {
@@ -83,6 +84,8 @@ struct TensorQuery {
   std::string slice;
   bool want_data = true;
   bool want_statistics = false;
+  // Besides statistics, which must be wanted, too.
+  bool want_quantiles = false;
   // Larger slices are refused. 0: no limit.
   uint64_t max_elements = 0;
   uint64_t max_bytes = 0;
@@ -106,6 +109,9 @@ struct TensorValue {
   // scaled.
   double grad_scale = 0;
   std::optional<Statistics> statistics;
+  // Absent if they were not wanted, there are no finite elements, or there are
+  // no values to compute them from.
+  std::optional<Quantiles> quantiles;
   // How many times the rank had resumed before this answer. Answers with the
   // same number come from the same stop.
   uint64_t stops_left = 0;

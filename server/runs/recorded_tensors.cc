@@ -162,8 +162,16 @@ absl::StatusOr<model::TensorValue> Recording::Tensor(const TensorQuery& query,
   if (query.want_statistics) {
     if (statistics != nullptr) {
       value.statistics = StatisticsOf(statistics->statistics);
+      if (found && query.want_quantiles) {
+        value.quantiles = QuantilesOf(*found, value.grad_scale, memory_);
+      }
     } else {
-      ASSIGN_OR_RETURN(value.statistics, Measure(*found, memory_));
+      ASSIGN_OR_RETURN(const auto measured,
+                       Measure(*found, query.want_quantiles, memory_));
+      if (measured) {
+        value.statistics = measured->statistics;
+        value.quantiles = measured->quantiles;
+      }
     }
   }
   if (!found) return value;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "agent/conditions/measure.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/runs/rule_measures.h"
@@ -89,6 +90,10 @@ absl::StatusOr<std::pair<Rule::Aggregate, uint32_t>> Rule::ParseReduction(
       const auto measure = FindMeasure(name);
       if (measure && !DescribesOnlyStep(*measure)) {
         return std::make_pair(aggregate, *measure);
+      }
+      if (const auto* live = conditions::FindMeasure(name);
+          live != nullptr && live->needs_values) {
+        return Invalid("", conditions::NotRecorded(name));
       }
       return Invalid(
           "", absl::StrCat("unknown statistic \"", name, "\"; expected one of ",

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "agent/conditions/measure.h"
 #include "server/runs/step_records.h"
@@ -24,8 +25,20 @@ constexpr std::array<std::string_view, 5> kNotInLightRecords = {
     "zero_count", "negative_count", "positive_count", "zero_percentage",
     "inactive_percentage"};
 
+// The measures of conditions that statistics are sufficient for.
+const std::vector<const conditions::Measure*>& Recorded() {
+  static const auto* recorded = [] {
+    auto* some = new std::vector<const conditions::Measure*>;
+    for (const conditions::Measure& measure : conditions::Measures()) {
+      if (!measure.needs_values) some->push_back(&measure);
+    }
+    return some;
+  }();
+  return *recorded;
+}
+
 std::optional<Extra> ExtraOf(uint32_t measure) {
-  const size_t conditions = conditions::Measures().size();
+  const size_t conditions = Recorded().size();
   if (measure < conditions) return std::nullopt;
   return static_cast<Extra>(measure - conditions);
 }
@@ -60,8 +73,8 @@ conditions::TensorMeasurements MeasurementsOf(const runs::Record& record,
 const std::vector<std::string>& RuleMeasureNames() {
   static const auto* names = [] {
     auto* all = new std::vector<std::string>;
-    for (const conditions::Measure& measure : conditions::Measures()) {
-      all->push_back(measure.name);
+    for (const conditions::Measure* measure : Recorded()) {
+      all->push_back(measure->name);
     }
     all->insert(all->end(), kExtraNames.begin(), kExtraNames.end());
     return all;
@@ -90,7 +103,7 @@ ObservedTensor::ObservedTensor(const runs::Record& statistics,
 double ObservedTensor::Value(uint32_t measure) {
   const auto extra = ExtraOf(measure);
   if (!extra) {
-    const conditions::Measure& known = conditions::Measures()[measure];
+    const conditions::Measure& known = *Recorded()[measure];
     if ((record_.flags & runs::kFlagLight) != 0 &&
         std::find(kNotInLightRecords.begin(), kNotInLightRecords.end(),
                   known.name) != kNotInLightRecords.end()) {

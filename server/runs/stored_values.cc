@@ -45,8 +45,8 @@ model::Statistics FromKernel(const Statistics& from) {
   return to;
 }
 
-absl::StatusOr<std::optional<model::Statistics>> Measure(
-    const TensorFiles::Found& found,
+absl::StatusOr<std::optional<Measured>> Measure(
+    const TensorFiles::Found& found, bool want_quantiles,
     const std::shared_ptr<MemoryBudget>& memory) {
   if (found.tensor.bytes > kMaxMeasuredBytes ||
       !HasStatistics(found.tensor.type.dtype)) {
@@ -64,7 +64,22 @@ absl::StatusOr<std::optional<model::Statistics>> Measure(
                         shape.data(), nullptr};
   conditions::TensorMeasurements measurements(&view, nullptr, 0);
   if (!measurements.Measure({true, false})) return std::nullopt;
-  return FromKernel(measurements.statistics());
+  Measured measured{FromKernel(measurements.statistics()), std::nullopt};
+  if (const Quantiles* quantiles =
+          want_quantiles ? measurements.quantiles() : nullptr) {
+    measured.quantiles = *quantiles;
+  }
+  return measured;
+}
+
+std::optional<Quantiles> QuantilesOf(
+    const TensorFiles::Found& found, double grad_scale,
+    const std::shared_ptr<MemoryBudget>& memory) {
+  const auto measured = Measure(found, /*want_quantiles=*/true, memory);
+  if (!measured.ok() || !*measured) return std::nullopt;
+  std::optional<Quantiles> quantiles = (*measured)->quantiles;
+  if (quantiles && grad_scale > 0) quantiles->DivideBy(grad_scale);
+  return quantiles;
 }
 
 absl::Status ReadValues(const model::TensorQuery& query,

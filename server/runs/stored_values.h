@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "agent/kernels/quantiles.h"
 #include "agent/kernels/statistics.h"
 #include "server/base/memory_budget.h"
 #include "server/model/tensor.h"
@@ -25,10 +26,23 @@ absl::Status NotRecorded(const std::string& what, const std::string& name,
 
 model::Statistics FromKernel(const Statistics& from);
 
+// What is computed from values.
+struct Measured {
+  model::Statistics statistics;
+  // Absent if they were not wanted or there are no finite elements.
+  std::optional<Quantiles> quantiles;
+};
+
 // Absent if the values are larger than kMaxMeasuredBytes, or of a type that has
 // no statistics. RESOURCE_EXHAUSTED if `memory`, which may be null, is used up.
-absl::StatusOr<std::optional<model::Statistics>> Measure(
-    const TensorFiles::Found& found,
+absl::StatusOr<std::optional<Measured>> Measure(
+    const TensorFiles::Found& found, bool want_quantiles,
+    const std::shared_ptr<MemoryBudget>& memory);
+
+// Of values that are gradients of a loss multiplied by `grad_scale`, unless
+// that is 0: those of the unscaled gradients. Absent where Measure() has none.
+std::optional<Quantiles> QuantilesOf(
+    const TensorFiles::Found& found, double grad_scale,
     const std::shared_ptr<MemoryBudget>& memory);
 
 // Sets the shape of the slice, and the data unless the query wants none.

@@ -6,16 +6,22 @@ tensor_too_large:abs_mean_gt=10:max_gt=1e4
 inf:absorbed=stop                     stops even at infinities that reach no result
 nan:propagated=stop                   stops at each tensor that passes NaN on, too
 expr:abs_max > 1e3 && step > 100      an expression over statistics
+expr:p99 > 10                         over quantiles: p01 p05 p10 p25 p50 p75 p90 p95 p99
+expr:axis=1:zero_percentage > 90      for each channel along a dimension
+tensor_all_zero:axis=0                conditions on statistics take an axis, too
 recommended                           the watchpoints that suit any training
 not_training                          all conditions of training that does not train
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from .client import ApiError, Client, Json
 from .errors import USAGE, CliError
+
+_AXIS = re.compile(r"axis=([+-]?\d+):")
 
 RECOMMENDED = "recommended"
 NOT_TRAINING = "not_training"
@@ -102,7 +108,10 @@ def parse_condition(item: str, rows: Mapping[str, Json]) -> Json:
     """Converts one condition. `rows` are the known conditions by id. Raises CliError if it is unknown."""
     name, _, rest = item.partition(":")
     if name == "expr":
-        return {"id": "expression", "params": {"expression": rest}}
+        axis = _AXIS.match(rest)
+        if axis is None:
+            return {"id": "expression", "params": {"expression": rest}}
+        return {"id": "expression", "params": {"expression": rest[axis.end() :], "axis": float(axis[1])}}
     if name not in rows:
         raise _usage_error(
             f"unknown condition '{name}'; known conditions: {', '.join(sorted(rows))}, expr:EXPRESSION, "
@@ -116,9 +125,11 @@ def parse_condition(item: str, rows: Mapping[str, Json]) -> Json:
 def _setting(text: str, condition: str, parameters: Mapping[str, Json]) -> tuple[str, float | bool | str]:
     name, separator, value = text.partition("=")
     if not separator:
-        if len(parameters) != 1:
+        # The axis is never what a condition is about.
+        own = [name for name in parameters if name != "axis"]
+        if len(own) != 1:
             raise _usage_error(f"'{condition}' takes {', '.join(parameters) or 'no parameters'}: write NAME=VALUE")
-        name, value = next(iter(parameters)), text
+        name, value = own[0], text
     if name in parameters and parameters[name]["type"] == "choice":
         return name, value
     if value in ("true", "false"):

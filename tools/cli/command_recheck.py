@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,5 +95,15 @@ def _summary(check: Json) -> str:
     if listed < count:
         text += f", the first {listed} listed"
     if check["not_recorded"]:
-        text += f"; what it needs was not recorded of {check['not_recorded']} tensors"
+        text += f"; {_missing(check['condition']['params'])} was not recorded of {check['not_recorded']} tensors"
     return text
+
+
+def _missing(params: Json) -> str:
+    """What of a tensor is missing if a condition could not be checked."""
+    quantiles = dict.fromkeys(re.findall(r"\bp\d\d\b", params.get("expression", "")))
+    if quantiles:
+        return f"{', '.join(quantiles)} (computed from values, which collections at `level: tensors` record)"
+    if "axis" in params:
+        return "what its channels are computed from (values, which collections at `level: tensors` record)"
+    return "what it needs"

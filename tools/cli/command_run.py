@@ -38,8 +38,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=[],
         metavar="CONDITIONS",
         help="watch all tensors for these conditions, for example nan,inf or abs_max_gt:1e3 or "
-        "tensor_too_large:mean_gt=1:max_gt=9 or 'expr:abs_max > 1e3 && step > 100', or for a set of them: recommended, "
+        "tensor_too_large:mean_gt=1:max_gt=9 or 'expr:abs_max > 1e3 && step > 100' or 'expr:p99 > 10' (a quantile) or "
+        "tensor_all_zero:axis=1 (for each channel), or for a set of them: recommended, "
         "not_training (training that does not learn); can be repeated; `graphdbg conditions` lists all, with causes",
+    )
+    parser.add_argument(
+        "--intentional-inf",
+        action="append",
+        type=_pattern,
+        default=[],
+        metavar="PATTERN",
+        help="infinities that arise in these nodes are intentional and no hits, for example '**/attention/scores*' or "
+        "op_type:where (* within a path segment, ** across segments); can be repeated, and adds to "
+        "intentional_infinities of the configuration",
     )
     parser.add_argument(
         "--on-hit",
@@ -110,8 +121,12 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.nudge_inputs:
             arguments.parser.error("--nudge-inputs is for runs that are compared: use --record")
         _check_needs_no_server(arguments)
-        return run_black_box(command, arguments.black_box, configuration.read(arguments.config))
+        configured = configuration.read(arguments.config)
+        configuration.add_intentional(configured, arguments.intentional_inf)
+        return run_black_box(command, arguments.black_box, configured)
     check_result_file(arguments.result)
+    configured = configuration.read(arguments.config, arguments.rules_from)
+    configuration.add_intentional(configured, arguments.intentional_inf)
     options = RunOptions(
         wait=not arguments.no_wait,
         steps=arguments.steps,
@@ -124,7 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
         record=arguments.record,
         capture=arguments.capture,
         environment=_environment(arguments),
-        configuration=configuration.read(arguments.config, arguments.rules_from),
+        configuration=configured,
     )
     return _exit_code_of(debug(command, options), arguments.hit_exit_code)
 
@@ -185,6 +200,12 @@ def _exit_code(text: str) -> int:
     if not text.isdigit() or int(text) > 255:
         raise argparse.ArgumentTypeError(f"expected an exit code from 0 to 255, not '{text}'")
     return int(text)
+
+
+def _pattern(text: str) -> str:
+    if not text.strip() or "," in text:
+        raise argparse.ArgumentTypeError(f"expected one pattern without commas, not '{text}'")
+    return text.strip()
 
 
 def positive(text: str) -> int:

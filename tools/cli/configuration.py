@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphdbg._config import ConfigurationError, Watchpoint, load
+from graphdbg._config import INTENTIONAL_INFINITIES, ConfigurationError, Watchpoint, load
 from graphdbg._config.job import APPLIED, file_of
 
 from . import report
@@ -88,6 +88,14 @@ def read(option: Path | None, rules_from: Sequence[str] = ()) -> JobConfiguratio
         _rules(configuration.file, configuration.values.get("rules") or [], rules_from),
         configuration.file,
     )
+
+
+def add_intentional(configuration: JobConfiguration, patterns: Sequence[str]) -> None:
+    """Adds to the nodes whose infinities are intentional."""
+    variables = os.environ | configuration.environment
+    all_patterns = [*filter(None, [variables.get(INTENTIONAL_INFINITIES)]), *patterns]
+    if all_patterns:
+        configuration.environment[INTENTIONAL_INFINITIES] = ",".join(all_patterns)
 
 
 def _rules(file: str, entries: Sequence[Mapping[str, Any]], rules_from: Sequence[str]) -> RuleSet:

@@ -16,6 +16,7 @@
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/kernels/cpu/pairs.h"
 #include "agent/kernels/cpu/plain_read.h"
+#include "agent/kernels/cpu/quantiles.h"
 #include "agent/kernels/cpu/sketch.h"
 
 namespace graphdbg::cpu {
@@ -24,9 +25,9 @@ namespace {
 constexpr int kRounds = 21;
 constexpr size_t kBytesPerRound = 8 << 20;
 
-enum Pass { kRead, kFinite, kSketch, kStatistics, kPair, kPasses };
-constexpr const char* kNames[] = {"plain read", "finite", "sketch",
-                                  "statistics", "pair"};
+enum Pass { kRead, kFinite, kSketch, kStatistics, kQuantiles, kPair, kPasses };
+constexpr const char* kNames[] = {"plain read", "finite",    "sketch",
+                                  "statistics", "quantiles", "pair"};
 
 // Fills memory with numbers between -1 and 1.
 void Fill(DType dtype, char* bytes, size_t n) {
@@ -68,6 +69,12 @@ void Run(Pass pass, const TensorView& view, size_t bytes) {
       ComputeStatistics(view, &statistics);
       sink = statistics.mean;
       return;
+    case kQuantiles: {
+      Quantiles quantiles;
+      ComputeQuantiles(view, -1, 1, &quantiles);
+      sink = quantiles.values[0];
+      return;
+    }
     default:
       ComparePair(view, view, &pair);
       sink = pair.change_l2;

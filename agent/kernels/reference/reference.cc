@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 namespace graphdbg::reference {
 namespace {
@@ -185,6 +186,28 @@ bool ComputeStatistics(const TensorView& view, Statistics* statistics) {
   }
   *statistics = s;
   return true;
+}
+
+std::optional<Quantiles> ComputeQuantiles(const TensorView& view) {
+  const std::optional<int64_t> count = view.element_count();
+  if (!count || !HasStatistics(view.dtype)) return std::nullopt;
+  std::vector<double> elements;
+  ForEach(view, *count, [&](const void* p) {
+    const auto x = static_cast<double>(ElementValue(view.dtype, p));
+    if (std::isfinite(x)) elements.push_back(x);
+  });
+  if (elements.empty()) return std::nullopt;
+  std::sort(elements.begin(), elements.end());
+  Quantiles quantiles;
+  for (size_t i = 0; i < Quantiles::kPercents.size(); ++i) {
+    size_t at = 0;
+    while ((at + 1) * 100 <
+           static_cast<size_t>(Quantiles::kPercents[i]) * elements.size()) {
+      ++at;
+    }
+    quantiles.values[i] = elements[at];
+  }
+  return quantiles;
 }
 
 std::optional<uint64_t> CountInRange(const TensorView& view, double start,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "agent/kernels/quantiles.h"
 #include "agent/kernels/statistics.h"
 #include "agent/tensor/tensor_view.h"
 
@@ -14,6 +15,10 @@ namespace graphdbg::reference {
 // Returns false if statistics are not defined for the view's dtype or if its
 // shape is invalid. Broadcast elements count as often as they occur.
 bool ComputeStatistics(const TensorView& view, Statistics* statistics);
+
+// Absent if there is no finite element, or ComputeStatistics() would return
+// false.
+std::optional<Quantiles> ComputeQuantiles(const TensorView& view);
 
 // Number of elements within [start, end]; NaN is in no range. Absent if
 // ComputeStatistics() would return false.

@@ -3,6 +3,7 @@
 
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/kernels/cpu/pairs.h"
+#include "agent/kernels/cpu/quantiles.h"
 #include "agent/kernels/cpu/sketch.h"
 
 using graphdbg::DType;
@@ -45,6 +46,19 @@ int measure(const View* view, double* out) {
         s.variance, s.l1, s.l2}) {
     *out++ = x;
   }
+  return 1;
+}
+
+// Writes the quantiles in the order of Quantiles::kPercents. Returns 0 if there
+// are none.
+int quantiles(const View* view, double* out) {
+  graphdbg::Statistics s;
+  graphdbg::Quantiles q;
+  if (!graphdbg::cpu::ComputeStatistics(ToView(*view), &s) ||
+      !graphdbg::cpu::ComputeQuantiles(ToView(*view), s.min, s.max, &q)) {
+    return 0;
+  }
+  for (double x : q.values) *out++ = x;
   return 1;
 }
 

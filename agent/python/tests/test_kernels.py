@@ -122,6 +122,20 @@ def test_values_that_are_not_finite_are_counted_apart(kernels: ctypes.CDLL, dtyp
 
 
 @pytest.mark.parametrize("dtype", list(DTYPES), ids=str)
+def test_quantiles_are_those_of_numpy_within_the_error(kernels: ctypes.CDLL, dtype: torch.dtype) -> None:
+    percents = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+    for tensor in [*tensors_of(dtype), *([with_bad_values(tensors_of(dtype)[0])] if dtype in FLOATS else [])]:
+        x = wide(tensor)
+        x = x[np.isfinite(x)]
+        if x.size == 0:
+            continue
+        expected = np.percentile(x, percents, method="inverted_cdf")
+        exact = tensor.numel() <= 4096 or tensor.element_size() <= 2
+        actual = numbers(kernels.quantiles, 9, tensor)
+        np.testing.assert_allclose(actual, expected, rtol=0 if exact else 1 / 128)
+
+
+@pytest.mark.parametrize("dtype", list(DTYPES), ids=str)
 def test_pairs_and_ranges_are_those_of_numpy(kernels: ctypes.CDLL, dtype: torch.dtype) -> None:
     for tensor in tensors_of(dtype):
         previous = tensor.clone()

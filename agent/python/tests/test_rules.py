@@ -248,6 +248,8 @@ def test_rules_have_what_they_need_recorded(tmp_path: Path) -> None:
         ({"rule": "gradient_spike", "params": {"window": 2.5}}, "params.window: expected a whole number"),
         ({"rule": "tensor_variance", "select": {}}, "params: tensor_variance: max_threshold or min_threshold"),
         ({"when": "l3 > 1"}, 'when: column 1: unknown statistic "l3"; expected one of min, max'),
+        ({"when": "l2 > p99"}, "when: column 6: p99 is not recorded: quantiles are computed from values"),
+        ({"when": "hi > 1", "reduce": {"hi": "max(p50)"}}, "reduce.hi: p50 is not recorded: quantiles are"),
         ({"when": "l2 > 1", "select": {"nods": []}}, "select.nods: unknown key; did you mean 'nodes'?"),
         ({"when": "l2 > 1", "select": {"nodes": "a"}}, "select.nodes: expected a list of texts"),
         ({"when": "l2 > 1", "series": ["ranks"]}, "series: 'ranks' is unknown; did you mean 'rank'?"),

@@ -54,11 +54,12 @@ std::optional<model::Statistics> DumpRank::Statistics(uint64_t step,
   const auto found = Find(step, key);
   if (found.ok() && *found && (*found)->tensor.bytes <= budget) {
     budget -= (*found)->tensor.bytes;
-    const auto measured = recorded::Measure(**found, memory_);
+    const auto measured =
+        recorded::Measure(**found, /*want_quantiles=*/false, memory_);
     if (measured.ok() && *measured) {
       if (measured_.size() >= kMaxMeasured) measured_.clear();
-      measured_.emplace(std::pair(step, key), **measured);
-      return **measured;
+      measured_.emplace(std::pair(step, key), (*measured)->statistics);
+      return (*measured)->statistics;
     }
   }
   const auto row = FindRow(step, key);

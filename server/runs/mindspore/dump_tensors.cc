@@ -145,6 +145,9 @@ absl::StatusOr<model::TensorValue> DumpRun::Tensor(
       found ? found->tensor.type
             : graph::GraphView(graph_, *this).EndpointOf(node, query.slot).type;
   if (!found) return value;
+  if (query.want_statistics && query.want_quantiles) {
+    value.quantiles = recorded::QuantilesOf(*found, /*grad_scale=*/0, memory_);
+  }
   RETURN_IF_ERROR(recorded::ReadValues(query, *found, memory_, value));
   return value;
 }

@@ -1945,6 +1945,7 @@ export interface components {
         };
         ConditionInstance: {
             id: string;
+            /** @description With `axis`, which all conditions on statistics take, each slice along that dimension is tested by itself, and one that meets the condition suffices. It is a whole number, and counts from the last dimension if it is negative. Tensors without the dimension never meet the condition. */
             params?: components["schemas"]["Params"];
         };
         Control: {
@@ -2187,6 +2188,7 @@ export interface components {
         Hit: {
             /** @description The infinities reached no result: every op that read them had finite outputs. The hit did not stop the job. */
             absorbed: boolean;
+            /** @description The values that met the condition. If it has an `axis`: of the first channel that meets it, with its index as `channel`, and how many do as `matching_channels`. */
             actual: components["schemas"]["Numbers"];
             condition: string;
             dtype: string;
@@ -2471,6 +2473,18 @@ export interface components {
             title: string;
             type: string;
         };
+        /** @description `p99` is the smallest finite element that at least 99 % of the finite elements do not exceed. They are part of the answers of `…/tensor/statistics` only, and absent where there are no finite elements or no values to compute them from. Exact for types of up to 16 bits and for up to 4,096 elements, otherwise nearer to zero than the exact quantile by less than 1/128 of it. */
+        Quantiles: {
+            p01: components["schemas"]["Number"];
+            p05: components["schemas"]["Number"];
+            p10: components["schemas"]["Number"];
+            p25: components["schemas"]["Number"];
+            p50: components["schemas"]["Number"];
+            p75: components["schemas"]["Number"];
+            p90: components["schemas"]["Number"];
+            p95: components["schemas"]["Number"];
+            p99: components["schemas"]["Number"];
+        };
         Rank: {
             device: string;
             device_id: number;
@@ -2696,6 +2710,7 @@ export interface components {
             negative_count: number;
             pos_inf_count: number;
             positive_count: number;
+            quantiles?: components["schemas"]["Quantiles"];
             variance: components["schemas"]["NullableNumber"];
             zero_count: number;
         };

@@ -34,11 +34,16 @@ describe('a condition', () => {
     expect(text('abs_max_gt', { value: 1000 })).toBe('abs_max > 1000');
     expect(text('mean_lt', { value: -1e-9 })).toBe('mean < -1e-9');
     expect(text('expression', { expression: 'mean > 3' })).toBe('mean > 3');
+    expect(text('abs_max_gt', { value: 1000, axis: -1 })).toBe('abs_max > 1000, for each channel of axis -1');
+    expect(text('expression', { expression: 'p99 > 3', axis: 0 })).toBe('p99 > 3, for each channel of axis 0');
   });
 
   it('has its title, and what is tested', () => {
     expect(text('nan', {})).toBe('NaN');
     expect(text('tensor_all_zero', { zero_percentage_ge: 50 })).toBe('Tensor all zero (zeros ≥ 50 %)');
+    expect(text('tensor_all_zero', { zero_percentage_ge: 50, axis: 1 })).toBe(
+      'Tensor all zero (zeros ≥ 50 %, for each channel of axis 1)',
+    );
     expect(text('weight_too_large', { max_gt: 5, abs_mean_gt: 1e-9 })).toBe(
       'Weight too large (max > 5 or mean |w| > 1e-9)',
     );
@@ -72,6 +77,13 @@ describe('what was measured', () => {
     expect(text({ actual: { iteration: 6, pos_inf_count: 2 } })).toBe('2 +Inf, iteration 6');
     expect(text({ condition: 'abs_max_gt', params: { value: 10 }, actual: { abs_max: 20, micro_step: 2 } })).toBe(
       'abs_max 20 > 10, pass 2',
+    );
+  });
+
+  it('names the channel', () => {
+    const actual = { zero_percentage_ge: 100, channel: 2, matching_channels: 3 };
+    expect(text({ condition: 'tensor_all_zero', params: { axis: 1 }, actual })).toBe(
+      'all values are zero, channel 2, channels that match: 3',
     );
   });
 

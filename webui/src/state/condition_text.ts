@@ -62,9 +62,14 @@ function paramText(condition: Condition | undefined, name: string, value: ParamV
   // The default, which needs no mention.
   if (name === 'absorbed') return value === 'stop' ? words.alsoAbsorbed : null;
   if (name === 'propagated') return value === 'stop' ? words.alsoPropagated : null;
+  if (name === 'axis') return words.perChannel(String(value));
   const text = formatParam(name, value);
   if (comparison?.measure === 'range_percentage' && range !== '') return `${comparison.relation} ${words.shareOf(text, range)}`;
   return comparison === null ? `${title} ${text}` : `${title} ${comparison.relation} ${text}`;
+}
+
+function axisText({ axis }: Readonly<Record<string, ParamValue>>): string {
+  return axis === undefined ? '' : `, ${words.perChannel(String(axis))}`;
 }
 
 // "abs_max_gt" with 1000 becomes "abs_max > 1000", and an expression stays as it is. Other
@@ -77,11 +82,11 @@ export function conditionText(
   const kept = keepingText({ id, params });
   if (kept !== null) return kept;
   const expression = params['expression'];
-  if (id === 'expression' && expression !== undefined) return String(expression);
+  if (id === 'expression' && expression !== undefined) return String(expression) + axisText(params);
   const simple = splitRelation(id);
   const value = params['value'];
   if (simple !== null && value !== undefined) {
-    return `${simple.measure} ${simple.relation} ${formatParam(id, value)}`;
+    return `${simple.measure} ${simple.relation} ${formatParam(id, value)}${axisText(params)}`;
   }
   const condition = catalogue.get(id);
   const title = condition?.title || id;

@@ -30,9 +30,11 @@ const sharesOf = (percent: string, range: string, dead: boolean) =>
 // A sentence for a measure, or null if its name and figure say it.
 export function measuredText(measure: string, value: Num, hit: Hit): string | null {
   const all = toNumber(value) === 100;
+  // The statistics are of the whole tensor.
+  const count = hit.statistics === null || 'channel' in hit.actual ? '' : formatCount(hit.statistics.count);
   switch (measure) {
     case 'zero_percentage':
-      return all ? words.allZero(hit.statistics === null ? '' : formatCount(hit.statistics.count)) : null;
+      return all ? words.allZero(count) : null;
     case 'inactive_percentage':
       return sharesOf(formatNumber(value), words.atMost('0'), all);
     case 'changed_count':

@@ -46,6 +46,13 @@ export function StatisticsLine({ statistics, old }: LineProps) {
           <dd className="mono">{formatNumber(statistics[key])}</dd>
         </div>
       ))}
+      {statistics.quantiles !== undefined &&
+        (['p50', 'p99'] as const).map((key) => (
+          <div key={key} title={hints[key]}>
+            <dt>{names[key]}</dt>
+            <dd className="mono">{formatNumber(statistics.quantiles?.[key])}</dd>
+          </div>
+        ))}
       <div title={hints.std}>
         <dt>{names.std}</dt>
         <dd className="mono">{formatNumber(standardDeviation(statistics))}</dd>
@@ -58,7 +65,7 @@ export function StatisticsLine({ statistics, old }: LineProps) {
   );
 }
 
-const ALL: Array<[keyof Statistics, string]> = [
+const ALL: Array<[Exclude<keyof Statistics, 'quantiles'>, string]> = [
   ['count', names.elements],
   ['nan_count', marks.nan],
   ['pos_inf_count', marks.inf],
@@ -94,6 +101,12 @@ export function StatisticsTable({ statistics, old }: LineProps) {
           </div>
         );
       })}
+      {Object.entries(statistics.quantiles ?? {}).map(([name, value]) => (
+        <div key={name} title={words.quantileHint(Number(name.slice(1)))}>
+          <dt>{name}</dt>
+          <dd className="mono">{formatNumber(value, 5)}</dd>
+        </div>
+      ))}
     </dl>
   );
 }

@@ -125,7 +125,7 @@ export const checkNotRemoved = 'Could not remove the check';
 export const progress = (done: number, total: number) => `${formatCount(done)} of ${formatCount(total)} steps`;
 export const hitsFound = (count: number) => (count === 0 ? 'no hits' : `${formatCount(count)} ${count === 1 ? 'hit' : 'hits'}`);
 export const notRecorded = (count: number) => `${formatCount(count)} not recorded`;
-export const notRecordedHint = 'What the condition needs was not recorded for these tensors';
+export const notRecordedHint = 'What the condition needs was not recorded for these tensors. Quantiles and channels are computed from recorded values.';
 export const onValues = 'checked on saved values';
 export const hitAt = (step: number, rank: number, several: boolean) =>
   several ? `step ${formatCount(step)}, rank ${rank}` : `step ${formatCount(step)}`;

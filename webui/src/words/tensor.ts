@@ -134,6 +134,8 @@ export const statisticNames = {
   zeros: 'zeros',
   negative: 'negative',
   positive: 'positive',
+  p50: 'median',
+  p99: 'p99',
 };
 export const statisticHints = {
   min: 'Smallest finite value',
@@ -142,7 +144,10 @@ export const statisticHints = {
   abs_max: 'Largest absolute value, ignoring NaN and infinity',
   l2: 'Euclidean norm of the finite values',
   std: 'Standard deviation of the finite values',
+  p50: 'Half of the finite values are at most this (within 0.8 %)',
+  p99: '99 % of the finite values are at most this (within 0.8 %)',
 };
+export const quantileHint = (percent: number) => `${percent} % of the finite values are at most this (within 0.8 %)`;
 
 export const notFiniteCount = (count: string) => `${count} NaN/Inf`;
 

@@ -74,7 +74,10 @@ export const contextNames: Record<string, string> = {
   iteration: 'iteration',
   micro_step: 'pass',
   grad_scale: 'gradients scaled by',
+  channel: 'channel',
+  matching_channels: 'channels that match:',
 };
+export const perChannel = (axis: string) => `for each channel of axis ${axis}`;
 
 // Measured values in words.
 export const allZero = (count: string) => `all ${count === '' ? '' : `${count} `}values are zero`;

@@ -6,8 +6,16 @@ is used by the command line and, for programs that are not started by
 config.schema.json.
 """
 
-from ._load import Configuration, ConfigurationError, Watchpoint, load
+from ._load import INTENTIONAL_INFINITIES, Configuration, ConfigurationError, Watchpoint, load
 from ._problem import Problem
 from ._schema import schema_text
 
-__all__ = ["Configuration", "ConfigurationError", "Problem", "Watchpoint", "load", "schema_text"]
+__all__ = [
+    "INTENTIONAL_INFINITIES",
+    "Configuration",
+    "ConfigurationError",
+    "Problem",
+    "Watchpoint",
+    "load",
+    "schema_text",
+]

@@ -16,6 +16,8 @@ from ._schema import schema
 
 # The keys that the agent reads from GRAPHDBG_RECORD_SETTINGS, as JSON.
 _FOR_AGENT = ("record", "save", "reductions", "collections", "watchpoints")
+# Nodes whose infinities are intentional, separated by commas.
+INTENTIONAL_INFINITIES = "GRAPHDBG_INTENTIONAL_INFINITIES"
 # Linux has no longer variables than 128 KiB.
 _MAX_SETTINGS_BYTES = 120_000
 
@@ -78,6 +80,9 @@ class Configuration:
         budget = self.values.get("tensor_budget")
         if budget is not None and not (variables | dict(outer)).get("GRAPHDBG_TENSOR_BUDGET"):
             variables["GRAPHDBG_TENSOR_BUDGET"] = str(budget)
+        intentional = self.values.get("intentional_infinities")
+        if intentional and not (variables | dict(outer)).get(INTENTIONAL_INFINITIES):
+            variables[INTENTIONAL_INFINITIES] = ",".join(intentional)
         captures = _capture_variables(self.values.get("capture") or {})
         variables |= {name: text for name, text in captures.items() if not (variables | dict(outer)).get(name)}
         notes = [f"{self.file}: ${name} is not set and was expanded to nothing" for name in dict.fromkeys(unset)]

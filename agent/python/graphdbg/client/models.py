@@ -44,6 +44,7 @@ class Statistics:
         abs_mean, abs_max: Of the absolute values.
         variance: The population variance.
         l1, l2: The norms.
+        quantiles: p01, p05, p10, p25, p50, p75, p90, p95 and p99 by name; empty where they were not computed.
     """
 
     count: int
@@ -61,11 +62,13 @@ class Statistics:
     variance: Number
     l1: Number
     l2: Number
+    quantiles: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Json) -> Statistics:
         names = ("min", "max", "mean", "abs_mean", "abs_max", "variance", "l1", "l2")
-        return _make(cls, data, **{name: _number(data[name]) for name in names})
+        numbers = {name: _number(data[name]) for name in names}
+        return _make(cls, data, **numbers, quantiles=_numbers(data.get("quantiles", {})))
 
 
 def statistics_or_none(data: Json | None) -> Statistics | None:

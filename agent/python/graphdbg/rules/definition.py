@@ -10,7 +10,7 @@ from typing import Any
 from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .expression import ExpressionError, Part, names_of, parse
-from .measures import NAMES, STEP_MEASURES
+from .measures import NAMES, STEP_MEASURES, unknown_name
 
 SERIES_PARTS = ("rank", "tensor", "mode")
 AGGREGATES = ("min", "max", "sum", "mean", "count")
@@ -87,7 +87,7 @@ class ExpressionRule:
                     f"not '{text}'"
                 )
             if match[2] not in NAMES or match[2] == "step_seconds":
-                raise RuleError(f'reduce.{name}: unknown statistic "{match[2]}"; expected one of {", ".join(NAMES)}')
+                raise RuleError(f"reduce.{name}: {unknown_name(match[2], NAMES)}")
             found[name] = Reduction(match[1], match[2])
         return found
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
+from .measures import unknown_name
+
 MAX_BYTES = 1000
 MAX_DEPTH = 32
 MAX_STACK = 32
@@ -258,8 +260,7 @@ class _Parser:
         if self._at + 1 < len(self._tokens) and self._tokens[self._at + 1][1] == "(":
             return self._call(token)
         if token not in self._names:
-            message = f'unknown statistic "{token}"; expected one of {", ".join(self._names)}'
-            raise self._error(_HINTS.get(token, message))
+            raise self._error(_HINTS.get(token, unknown_name(token, self._names)))
         self._at += 1
         return _Typed(Name(token), False, column)
 

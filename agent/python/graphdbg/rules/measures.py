@@ -7,6 +7,8 @@ where there are none. Intentional infinities do not count.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _CHANGES = ("change_abs_mean", "change_abs_max", "change_l2", "previous_abs_mean", "previous_l2")
 
 _NAN = "cast('NaN' as double)"
@@ -77,6 +79,18 @@ NAMES = (
     *_LAST,
     "step_seconds",
 )
+# Conditions compute these from values, which rules do not have.
+QUANTILES = ("p01", "p05", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
+
+
+def unknown_name(name: str, known: Sequence[str]) -> str:
+    """Why a rule cannot use a name, in the words of the server."""
+    if name in QUANTILES:
+        return (
+            f"{name} is not recorded: quantiles are computed from values, by conditions (graphdbg recheck) but not "
+            "by rules"
+        )
+    return f'unknown statistic "{name}"; expected one of {", ".join(known)}'
 
 
 def view_of(name: str) -> str:
