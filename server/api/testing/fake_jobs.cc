@@ -21,6 +21,7 @@ bool IsSameTensor(const model::TensorQuery& a, const model::TensorQuery& b) {
 model::TensorValue SliceOf(model::TensorValue value,
                            const model::TensorQuery& query) {
   if (!query.want_data) value.data.clear();
+  if (value.data.empty()) return value;
   const auto& shape = value.type.shape;
   const TensorView view{value.type.dtype, value.data.data(), shape.size(),
                         shape.data(), nullptr};
