@@ -15,10 +15,12 @@ using model::TensorQuery;
 
 // A run is asked for the step of the first side unless another one is named.
 jobs::Task<TensorPieces> OpenOther(const Services& services, JobPtr job,
-                                   TensorSide side, uint64_t first_step) {
+                                   TensorSide side, uint64_t first_step,
+                                   std::function<bool()> has_gone) {
   TensorQuery query = std::move(side.query);
   if (side.run.empty()) {
-    co_return co_await TensorPieces::Open(std::move(job), std::move(query));
+    co_return co_await TensorPieces::Open(std::move(job), std::move(query),
+                                          std::move(has_gone));
   }
   CO_ASSIGN_OR_RETURN(
       const RunReference reference,
@@ -30,7 +32,8 @@ jobs::Task<TensorPieces> OpenOther(const Services& services, JobPtr job,
   }
   const bool has_number = query.version == TensorQuery::Version::kStep;
   JobPtr run = reference.run->At(has_number ? query.step : first_step);
-  co_return co_await TensorPieces::Open(std::move(run), std::move(query));
+  co_return co_await TensorPieces::Open(std::move(run), std::move(query),
+                                        std::move(has_gone));
 }
 
 }  // namespace
@@ -45,13 +48,15 @@ ComparedQuery ReadComparedQuery(Arguments& arguments) {
 }
 
 jobs::Task<ComparedTensors> OpenCompared(const Services& services, JobPtr job,
-                                         ComparedQuery query) {
-  CO_ASSIGN_OR_RETURN(TensorPieces left,
-                      co_await TensorPieces::Open(job, std::move(query.left)));
-  const uint64_t step = left.head().step;
+                                         ComparedQuery query,
+                                         std::function<bool()> has_gone) {
   CO_ASSIGN_OR_RETURN(
-      TensorPieces right,
-      co_await OpenOther(services, job, std::move(query.right), step));
+      TensorPieces left,
+      co_await TensorPieces::Open(job, std::move(query.left), has_gone));
+  const uint64_t step = left.head().step;
+  CO_ASSIGN_OR_RETURN(TensorPieces right,
+                      co_await OpenOther(services, job, std::move(query.right),
+                                         step, std::move(has_gone)));
   if (left.slice_shape() != right.slice_shape()) {
     co_return Error(absl::StatusCode::kInvalidArgument, "shapes_differ",
                     "the shapes differ: " + Json(left.slice_shape()).dump() +

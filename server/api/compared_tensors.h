@@ -2,6 +2,8 @@
 #ifndef SERVER_API_COMPARED_TENSORS_H_
 #define SERVER_API_COMPARED_TENSORS_H_
 
+#include <functional>
+
 #include "server/api/arguments.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_pieces.h"
@@ -25,7 +27,8 @@ struct ComparedTensors {
 // INVALID_ARGUMENT "shapes_differ"; NOT_FOUND "unknown_run"; errors as
 // TensorPieces::Open.
 jobs::Task<ComparedTensors> OpenCompared(const Services& services, JobPtr job,
-                                         ComparedQuery query);
+                                         ComparedQuery query,
+                                         std::function<bool()> has_gone);
 
 }  // namespace graphdbg::api
 

@@ -73,29 +73,28 @@ Json Encode(const tensor::Comparison& c, const Shape& shape) {
     return exists ? Encode(pair, shape) : Json();
   };
   const bool differs = c.ulps && c.ulps->max > 0;
-  return {
-      {"count", c.count},
-      {"all_close", c.not_close_count == 0},
-      {"equal_count", c.equal_count},
-      {"not_close_count", c.not_close_count},
-      {"non_finite_count", c.non_finite_count},
-      {"left_nan_count", c.left_nan_count},
-      {"right_nan_count", c.right_nan_count},
-      {"both_nan_count", c.both_nan_count},
-      {"max_abs_difference", OrNull(c.max_abs_difference)},
-      {"max_abs_at", place(c.max_abs_difference.has_value(), c.max_abs_at)},
-      {"mean_abs_difference", OrNull(c.mean_abs_difference)},
-      {"mean_difference", OrNull(c.mean_difference)},
-      {"rms_difference", OrNull(c.rms_difference)},
-      {"max_relative_difference", OrNull(c.max_relative_difference)},
-      {"max_relative_at",
-       place(c.max_relative_difference.has_value(), c.max_relative_at)},
-      {"cosine", OrNull(c.cosine)},
-      {"max_ulps", c.ulps ? Json(c.ulps->max) : Json()},
-      {"max_ulps_at", differs ? Encode(c.ulps->max_at, shape) : Json()},
-      {"ulp_counts", c.ulps ? Json(c.ulps->counts) : Json()},
-      {"first_not_close", listed.empty() ? Json() : listed.front()},
-      {"not_close", listed}};
+  return {{"count", c.count},
+          {"all_close", c.not_close_count == 0},
+          {"equal_count", c.equal_count},
+          {"not_close_count", c.not_close_count},
+          {"non_finite_count", c.non_finite_count},
+          {"left_nan_count", c.left_nan_count},
+          {"right_nan_count", c.right_nan_count},
+          {"both_nan_count", c.both_nan_count},
+          {"max_abs_difference", OrNull(c.max_abs_difference)},
+          {"max_abs_at", place(c.max_abs_difference.has_value(), c.max_abs_at)},
+          {"mean_abs_difference", OrNull(c.mean_abs_difference)},
+          {"mean_difference", OrNull(c.mean_difference)},
+          {"rms_difference", OrNull(c.rms_difference)},
+          {"max_relative_difference", OrNull(c.max_relative_difference)},
+          {"max_relative_at",
+           place(c.max_relative_difference.has_value(), c.max_relative_at)},
+          {"cosine", OrNull(c.cosine)},
+          {"max_ulps", c.ulps ? Json(c.ulps->max) : Json()},
+          {"max_ulps_at", differs ? Encode(c.ulps->max_at, shape) : Json()},
+          {"ulp_counts", c.ulps ? Json(c.ulps->counts) : Json()},
+          {"first_not_close", listed.empty() ? Json() : listed.front()},
+          {"not_close", listed}};
 }
 
 // The ranges of two sides together and of their difference.
@@ -115,9 +114,8 @@ jobs::Task<Json> CountPairs(TensorPieces& left, TensorPieces& right,
       left, right, [&](const Numbers& a, const Numbers& b) {
         lefts.Add(a);
         rights.Add(b);
-        ForEachFinitePair(a, b, [&](double x, double y) {
-          differences.Add(x - y);
-        });
+        ForEachFinitePair(a, b,
+                          [&](double x, double y) { differences.Add(x - y); });
         return absl::OkStatus();
       }));
   co_return Json({{"left", Encode(lefts.histogram())},
@@ -142,8 +140,9 @@ Answer GetTensorHistogram(const Services&, const http::Request& request,
       arguments.Integer("bins", 1, kMaxBins).value_or(kDefaultBins);
   CO_RETURN_IF_ERROR(arguments.status());
   const std::string slice = query.slice;
-  CO_ASSIGN_OR_RETURN(TensorPieces tensor,
-                      co_await TensorPieces::Open(job, std::move(query)));
+  CO_ASSIGN_OR_RETURN(
+      TensorPieces tensor,
+      co_await TensorPieces::Open(job, std::move(query), request.has_gone));
   tensor::FiniteRange range;
   CO_RETURN_IF_ERROR(co_await ForEachPiece(tensor, [&](const Numbers& piece) {
     range.Add(piece);
@@ -171,8 +170,9 @@ Answer CompareTensors(const Services& services, const http::Request& request,
   const uint64_t listed =
       arguments.Integer("list", 0, kMaxListed).value_or(kDefaultListed);
   CO_RETURN_IF_ERROR(arguments.status());
-  CO_ASSIGN_OR_RETURN(ComparedTensors sides,
-                      co_await OpenCompared(services, job, query));
+  CO_ASSIGN_OR_RETURN(
+      ComparedTensors sides,
+      co_await OpenCompared(services, job, query, request.has_gone));
   auto& [left, right] = sides;
   tensor::Comparer comparer(rtol, atol, listed);
   Ranges ranges;

@@ -129,8 +129,8 @@ TEST_F(TensorComparisonTest, TheOtherTensorDiffersInWhatIsNamed) {
 
 TEST_F(TensorComparisonTest, LargeTensorsAreComparedPieceByPiece) {
   UseLargeTensors();
-  const Json answer = BodyOf(Get(
-      "/jobs/train/tensor/compare?name=a:0&with=tensor:b:0&bins=4&list=1"));
+  const Json answer = BodyOf(
+      Get("/jobs/train/tensor/compare?name=a:0&with=tensor:b:0&bins=4&list=1"));
   EXPECT_EQ(answer["count"], 3'000'000);
   EXPECT_EQ(answer["equal_count"], 2'999'998);
   EXPECT_EQ(answer["right_nan_count"], 1);
@@ -144,8 +144,7 @@ TEST_F(TensorComparisonTest, LargeTensorsAreComparedPieceByPiece) {
   EXPECT_EQ(histograms["left"]["counts"],
             Json::parse("[750000,750000,750000,750000]"));
   EXPECT_EQ(histograms["right"]["nan_count"], 1);
-  EXPECT_EQ(histograms["difference"]["counts"],
-            Json::parse("[1,0,0,2999998]"));
+  EXPECT_EQ(histograms["difference"]["counts"], Json::parse("[1,0,0,2999998]"));
   for (const model::TensorQuery& query : job_->tensor_queries) {
     EXPECT_TRUE(!query.want_data || query.max_bytes <= uint64_t{4} << 20);
   }
@@ -189,11 +188,11 @@ TEST_F(TensorComparisonTest, AJobThatContinuesEndsTheComparison) {
 
 TEST_F(TensorComparisonTest, WrongParametersAreNamed) {
   const std::string path = "/jobs/train/tensor/compare?name=a:0";
-  for (const char* with : {"", "&with=", "&with=step:", "&with=step:-1",
-                           "&with=rank:x", "&with=tensor:b", "&with=now",
-                           "&with=rank:1@x", "&with=rank:1,tensor:b",
-                           "&with=tensor:b:0@-1", "&with=run:",
-                           "&with=run:,tensor:b:0"}) {
+  for (const char* with :
+       {"", "&with=", "&with=step:", "&with=step:-1", "&with=rank:x",
+        "&with=tensor:b", "&with=now", "&with=rank:1@x",
+        "&with=rank:1,tensor:b", "&with=tensor:b:0@-1",
+        "&with=run:", "&with=run:,tensor:b:0"}) {
     ExpectProblem(Get(path + with), 400, "invalid_parameter", "with");
   }
   const std::string good = path + "&with=previous";

@@ -47,8 +47,7 @@ http::Response MapResponse(const BlockMap& map, const TensorPieces& tensor) {
   response.headers.Set("Content-Type", "application/octet-stream");
   response.headers.Set("Cache-Control", "no-store");
   response.headers.Set("X-Graphdbg-Dtype", "float32");
-  response.headers.Set("X-Graphdbg-Shape",
-                       "5," + PairText(map.blocks()));
+  response.headers.Set("X-Graphdbg-Shape", "5," + PairText(map.blocks()));
   response.headers.Set("X-Graphdbg-Grid", PairText(map.grid()));
   response.headers.Set("X-Graphdbg-Block", PairText(map.block()));
   response.headers.Set("X-Graphdbg-Step", absl::StrCat(tensor.head().step));
@@ -73,8 +72,7 @@ jobs::StatusTask Fill(ComparedTensors& sides, MapOf of, BlockMap& map) {
   if (of == MapOf::kRight) co_return co_await Fill(sides.right, map);
   co_return co_await ForEachPair(
       sides.left, sides.right, [&map, of](const Numbers& a, const Numbers& b) {
-        return of == MapOf::kUlps ? map.AddUlps(a, b)
-                                  : map.AddDifference(a, b);
+        return of == MapOf::kUlps ? map.AddUlps(a, b) : map.AddDifference(a, b);
       });
 }
 
@@ -98,14 +96,16 @@ Answer GetTensorMap(const Services& services, const http::Request& request,
       arguments.Integer("columns", 1, kMaxBlocks).value_or(kDefaultBlocks);
   CO_RETURN_IF_ERROR(arguments.status());
   if (!compared) {
-    CO_ASSIGN_OR_RETURN(TensorPieces tensor,
-                        co_await TensorPieces::Open(job, query.left));
+    CO_ASSIGN_OR_RETURN(
+        TensorPieces tensor,
+        co_await TensorPieces::Open(job, query.left, request.has_gone));
     BlockMap map(tensor::GridOf(tensor.slice_shape()), rows, columns);
     CO_RETURN_IF_ERROR(co_await Fill(tensor, map));
     co_return MapResponse(map, tensor);
   }
-  CO_ASSIGN_OR_RETURN(ComparedTensors sides,
-                      co_await OpenCompared(services, job, std::move(query)));
+  CO_ASSIGN_OR_RETURN(
+      ComparedTensors sides,
+      co_await OpenCompared(services, job, std::move(query), request.has_gone));
   BlockMap map(tensor::GridOf(sides.left.slice_shape()), rows, columns);
   CO_RETURN_IF_ERROR(co_await Fill(sides, of, map));
   co_return MapResponse(map, of == MapOf::kRight ? sides.right : sides.left);

@@ -20,13 +20,15 @@ bool IsSameValue(const TensorValue& a, const TensorValue& b) {
 }
 
 TensorPieces::TensorPieces(JobPtr job, TensorQuery query, TensorValue head,
-                           Slice slice)
+                           Slice slice, std::function<bool()> has_gone)
     : job_(std::move(job)),
       query_(std::move(query)),
       head_(std::move(head)),
-      slice_(std::move(slice)) {}
+      slice_(std::move(slice)),
+      has_gone_(std::move(has_gone)) {}
 
-jobs::Task<TensorPieces> TensorPieces::Open(JobPtr job, TensorQuery query) {
+jobs::Task<TensorPieces> TensorPieces::Open(JobPtr job, TensorQuery query,
+                                            std::function<bool()> has_gone) {
   TensorQuery about = query;
   about.slice.clear();
   about.want_data = false;
@@ -41,7 +43,7 @@ jobs::Task<TensorPieces> TensorPieces::Open(JobPtr job, TensorQuery query) {
   if (!slice.ok()) co_return WithField(slice.status(), "slice");
   head.slice_shape = ShapeOf(*slice);
   co_return TensorPieces(std::move(job), std::move(query), std::move(head),
-                         *std::move(slice));
+                         *std::move(slice), std::move(has_gone));
 }
 
 uint64_t TensorPieces::item_bytes() const { return ItemSize(head_.type.dtype); }
@@ -52,6 +54,9 @@ PiecePlan TensorPieces::Plan(uint64_t item_bytes) const {
 
 jobs::Task<Numbers> TensorPieces::Read(const PiecePlan::Piece& piece) {
   if (read_ != piece.slice) {
+    if (has_gone_ && has_gone_()) {
+      co_return absl::CancelledError("nobody waits for the result");
+    }
     read_.reset();
     // Two pieces need not exist at a time.
     piece_ = TensorValue();

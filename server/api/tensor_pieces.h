@@ -20,8 +20,10 @@ class TensorPieces {
   static constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
   // Errors as Job::Tensor; INVALID_ARGUMENT "bad_slice"; UNIMPLEMENTED
-  // "unreadable_dtype".
-  static jobs::Task<TensorPieces> Open(JobPtr job, model::TensorQuery query);
+  // "unreadable_dtype". Reads no more once `has_gone`, which may be null, tells
+  // that nobody waits for the result.
+  static jobs::Task<TensorPieces> Open(JobPtr job, model::TensorQuery query,
+                                       std::function<bool()> has_gone);
 
   // The tensor without values.
   const model::TensorValue& head() const { return head_; }
@@ -31,17 +33,18 @@ class TensorPieces {
   // Splits the slice into pieces of elements of this size.
   tensor::PiecePlan Plan(uint64_t item_bytes) const;
   // The elements of a piece, which are valid until the next call. ABORTED
-  // "value_gone" if the tensor has changed since it was opened.
+  // "value_gone" if the tensor has changed since it was opened; CANCELLED.
   jobs::Task<tensor::Numbers> Read(const tensor::PiecePlan::Piece& piece);
 
  private:
   TensorPieces(JobPtr job, model::TensorQuery query, model::TensorValue head,
-               Slice slice);
+               Slice slice, std::function<bool()> has_gone);
 
   JobPtr job_;
   model::TensorQuery query_;
   model::TensorValue head_;
   Slice slice_;
+  std::function<bool()> has_gone_;
   // The last piece. A slice of one piece is fetched only once.
   std::optional<std::string> read_;
   model::TensorValue piece_;

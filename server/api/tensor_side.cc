@@ -24,8 +24,7 @@ bool CutPrefix(std::string_view prefix, std::string& text) {
 // Moves "@STEP" at the end of the text, if there is one, to the side.
 void CutStep(std::string& text, TensorSide& side) {
   const size_t at = text.rfind('@');
-  if (at == std::string::npos ||
-      !ParseStep(text.substr(at + 1), side.query)) {
+  if (at == std::string::npos || !ParseStep(text.substr(at + 1), side.query)) {
     return;
   }
   text.resize(at);

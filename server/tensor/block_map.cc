@@ -18,8 +18,7 @@ constexpr uint64_t kChunk = 4'096;
 uint64_t DivideUp(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 double Difference(double left, double right) {
-  const bool same =
-      left == right || (std::isnan(left) && std::isnan(right));
+  const bool same = left == right || (std::isnan(left) && std::isnan(right));
   return same ? 0 : left - right;
 }
 
@@ -62,8 +61,8 @@ BlockMap::BlockMap(GridShape grid, uint64_t max_rows, uint64_t max_columns)
 }
 
 void BlockMap::Add(double number) {
-  Block& block = values_[row_ / block_.rows * blocks_.columns +
-                         column_ / block_.columns];
+  Block& block =
+      values_[row_ / block_.rows * blocks_.columns + column_ / block_.columns];
   if (++column_ == grid_.columns) {
     column_ = 0;
     ++row_;
@@ -147,8 +146,7 @@ BlockMap::Values BlockMap::Finish() const {
     values.min.push_back(empty ? NAN : Nearest(block.min));
     values.max.push_back(empty ? NAN : Nearest(block.max));
     values.mean.push_back(
-        empty ? NAN
-              : Nearest(block.sum / static_cast<double>(block.finite)));
+        empty ? NAN : Nearest(block.sum / static_cast<double>(block.finite)));
     values.non_finite.push_back(static_cast<float>(block.non_finite));
   }
   return values;

@@ -56,9 +56,9 @@ TEST(BlockMapTest, TheGridIsThatOfTheSlice) {
 
 TEST(BlockMapTest, EqualNumbersDoNotDiffer) {
   BlockMap map({1, 4}, 1, 4);
-  ASSERT_TRUE(map.AddDifference(Of({NAN, INFINITY, 3, NAN}),
-                                Of({NAN, INFINITY, 5, 1}))
-                  .ok());
+  ASSERT_TRUE(
+      map.AddDifference(Of({NAN, INFINITY, 3, NAN}), Of({NAN, INFINITY, 5, 1}))
+          .ok());
   const Floats extreme = map.Finish().extreme;
   EXPECT_EQ(extreme[0], 0);
   EXPECT_EQ(extreme[1], 0);
@@ -74,9 +74,10 @@ TEST(BlockMapTest, DistancesAreInUnitsOfTheLastPlace) {
   EXPECT_EQ(extreme[0], 1);
   EXPECT_EQ(extreme[1], 0);
   EXPECT_TRUE(std::isnan(extreme[2]));
-  EXPECT_EQ(ReasonOf(BlockMap({1, 1}, 1, 1)
-                         .AddUlps(Of({1}, "int32"), Of({1}, "int32"))),
-            "no_ulps");
+  EXPECT_EQ(
+      ReasonOf(
+          BlockMap({1, 1}, 1, 1).AddUlps(Of({1}, "int32"), Of({1}, "int32"))),
+      "no_ulps");
   EXPECT_EQ(ReasonOf(BlockMap({1, 1}, 1, 1).AddUlps(Of({1}), Of({1, 2}))),
             "shapes_differ");
 }

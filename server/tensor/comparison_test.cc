@@ -137,7 +137,8 @@ TEST(ComparisonTest, UlpsCountRepresentableNumbers) {
   EXPECT_EQ(ulps(1, 2), uint64_t{1} << 52);
   constexpr double kMax = std::numeric_limits<double>::max();
   EXPECT_EQ(ulps(-kMax, kMax), 2 * std::bit_cast<uint64_t>(kMax));
-  const Comparison c = Compared({1, 1, 1, NAN}, {1, 1 + 0x1p-52, 1 + 5 * 0x1p-52, 1});
+  const Comparison c =
+      Compared({1, 1, 1, NAN}, {1, 1 + 0x1p-52, 1 + 5 * 0x1p-52, 1});
   EXPECT_EQ(c.ulps->counts, (std::vector<uint64_t>{1, 1, 0, 1}));
   EXPECT_EQ(c.ulps->max_at.element, 2u);
 }
@@ -179,7 +180,8 @@ TEST(ComparisonTest, PiecesOfRandomElementsAreComparedAsAWhole) {
       return *Numbers::Of(type, bytes.substr(from * item, (to - from) * item));
     };
     Comparer comparer(0.5, 0.125, 100'000);
-    for (size_t from = 0, size = 1; from < n; from += size, size = size * 7 + 1) {
+    for (size_t from = 0, size = 1; from < n;
+         from += size, size = size * 7 + 1) {
       const size_t to = std::min(n, from + size);
       ASSERT_TRUE(
           comparer.Add(numbers(left, from, to), numbers(right, from, to)).ok());
@@ -199,8 +201,8 @@ TEST(ComparisonTest, PiecesOfRandomElementsAreComparedAsAWhole) {
       const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
       const bool both_finite = std::isfinite(a[i]) && std::isfinite(b[i]);
       const bool close =
-          same || (both_finite && std::abs(a[i] - b[i]) <=
-                                      0.125 + 0.5 * std::abs(b[i]));
+          same || (both_finite &&
+                   std::abs(a[i] - b[i]) <= 0.125 + 0.5 * std::abs(b[i]));
       equal += same ? 1 : 0;
       if (!close) far.push_back(i);
       if (!both_finite) continue;
@@ -244,7 +246,8 @@ TEST(ComparisonTest, UlpsOfShortFloatsAreCountedOneByOne) {
     std::vector<size_t> order;
     for (size_t bits = 0; bits < patterns; ++bits) {
       // -0 is the same number as 0.
-      const bool negative_zero = values[bits] == 0 && std::signbit(values[bits]);
+      const bool negative_zero =
+          values[bits] == 0 && std::signbit(values[bits]);
       if (std::isfinite(values[bits]) && !negative_zero) order.push_back(bits);
     }
     std::sort(order.begin(), order.end(),
@@ -253,9 +256,8 @@ TEST(ComparisonTest, UlpsOfShortFloatsAreCountedOneByOne) {
       return std::string_view(all).substr(order[at] * item, item);
     };
     for (size_t at = 1; at < order.size(); at += 97) {
-      const Comparison c =
-          CompareWhole(*Numbers::Of(type, bytes(0)),
-                       *Numbers::Of(type, bytes(at)), 0, 0);
+      const Comparison c = CompareWhole(*Numbers::Of(type, bytes(0)),
+                                        *Numbers::Of(type, bytes(at)), 0, 0);
       ASSERT_EQ(c.ulps->max, at);
     }
   }

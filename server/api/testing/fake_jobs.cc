@@ -25,7 +25,8 @@ model::TensorValue SliceOf(model::TensorValue value,
   const auto& shape = value.type.shape;
   const TensorView view{value.type.dtype, value.data.data(), shape.size(),
                         shape.data(), nullptr};
-  if (view.byte_count() != static_cast<int64_t>(value.data.size())) return value;
+  if (view.byte_count() != static_cast<int64_t>(value.data.size()))
+    return value;
   const auto slice = ParseSlice(query.slice, shape);
   if (!slice.ok()) return value;
   std::string data;

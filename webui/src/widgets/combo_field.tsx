@@ -1,6 +1,7 @@
 // A text field that suggests values while the user types.
 
 import { useEffect, useId, useMemo, useState } from 'react';
+import { suggested } from '../words/common';
 import './combo_field.css';
 
 interface Props {
@@ -50,7 +51,7 @@ export function ComboField({ label, value, placeholder, suggest, isValid, onSubm
         role="combobox"
         aria-label={label}
         aria-expanded={shown}
-        aria-controls={list}
+        aria-controls={shown ? list : undefined}
         aria-autocomplete="list"
         aria-activedescendant={shown && at >= 0 ? `${list}-${at}` : undefined}
         aria-invalid={!isValid(text.trim()) || undefined}
@@ -68,25 +69,27 @@ export function ComboField({ label, value, placeholder, suggest, isValid, onSubm
         onBlur={() => submit(text.trim())}
         onKeyDown={onKeyDown}
       />
-      <ul id={list} role="listbox" aria-label={label} className="combo-list" hidden={!shown}>
-        {suggestions.map((each, i) => (
-          <li
-            key={each}
-            id={`${list}-${i}`}
-            role="option"
-            aria-selected={i === at}
-            className="mono ellipsis"
-            title={each}
-            // Before the field loses the focus.
-            onPointerDown={(event) => {
-              event.preventDefault();
-              submit(each);
-            }}
-          >
-            {each}
-          </li>
-        ))}
-      </ul>
+      {shown && (
+        <ul id={list} role="listbox" aria-label={suggested} className="combo-list">
+          {suggestions.map((each, i) => (
+            <li
+              key={each}
+              id={`${list}-${i}`}
+              role="option"
+              aria-selected={i === at}
+              className="mono ellipsis"
+              title={each}
+              // Before the field loses the focus.
+              onPointerDown={(event) => {
+                event.preventDefault();
+                submit(each);
+              }}
+            >
+              {each}
+            </li>
+          ))}
+        </ul>
+      )}
     </span>
   );
 }
