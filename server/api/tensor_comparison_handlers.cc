@@ -1,5 +1,5 @@
 // Histograms and comparisons of tensors of any size.
-#include <functional>
+#include <algorithm>
 #include <utility>
 
 #include "proto/wire/status_macros.h"
@@ -65,10 +65,6 @@ Json Encode(const ComparedPair& pair, const Shape& shape) {
 }
 
 Json Encode(const tensor::Comparison& c, const Shape& shape) {
-  Json listed = Json::array();
-  for (const ComparedPair& pair : c.first_not_close) {
-    listed.push_back(Encode(pair, shape));
-  }
   const auto place = [&](bool exists, const ComparedPair& pair) {
     return exists ? Encode(pair, shape) : Json();
   };
@@ -93,8 +89,18 @@ Json Encode(const tensor::Comparison& c, const Shape& shape) {
           {"max_ulps", c.ulps ? Json(c.ulps->max) : Json()},
           {"max_ulps_at", differs ? Encode(c.ulps->max_at, shape) : Json()},
           {"ulp_counts", c.ulps ? Json(c.ulps->counts) : Json()},
-          {"first_not_close", listed.empty() ? Json() : listed.front()},
-          {"not_close", listed}};
+          {"first_not_close", c.first_not_close.empty()
+                                  ? Json()
+                                  : Encode(c.first_not_close[0], shape)}};
+}
+
+Json EncodeFirst(const std::vector<ComparedPair>& pairs, uint64_t count,
+                 const Shape& shape) {
+  Json list = Json::array();
+  for (const ComparedPair& pair : pairs) {
+    if (list.size() < count) list.push_back(Encode(pair, shape));
+  }
+  return list;
 }
 
 // The ranges of two sides together and of their difference.
@@ -174,7 +180,7 @@ Answer CompareTensors(const Services& services, const http::Request& request,
       ComparedTensors sides,
       co_await OpenCompared(services, job, query, request.has_gone));
   auto& [left, right] = sides;
-  tensor::Comparer comparer(rtol, atol, listed);
+  tensor::Comparer comparer(rtol, atol, std::max<uint64_t>(1, listed));
   Ranges ranges;
   CO_RETURN_IF_ERROR(co_await ForEachPair(
       left, right, [&](const Numbers& a, const Numbers& b) {
@@ -194,6 +200,8 @@ Answer CompareTensors(const Services& services, const http::Request& request,
                {"atol", atol},
                {"histograms", nullptr}};
   json.update(Encode(comparison, left.slice_shape()));
+  json["not_close"] =
+      EncodeFirst(comparison.first_not_close, listed, left.slice_shape());
   if (bins > 0) {
     CO_ASSIGN_OR_RETURN(json["histograms"],
                         co_await CountPairs(left, right, ranges, bins));

@@ -150,6 +150,13 @@ TEST_F(TensorComparisonTest, LargeTensorsAreComparedPieceByPiece) {
   }
 }
 
+TEST_F(TensorComparisonTest, TheFirstDifferenceIsToldWithoutAList) {
+  const Json answer =
+      BodyOf(Get("/jobs/train/tensor/compare?name=a:0&with=previous&list=0"));
+  EXPECT_EQ(answer["first_not_close"]["index"], Json::parse("[1,0]"));
+  EXPECT_TRUE(answer["not_close"].empty());
+}
+
 TEST_F(TensorComparisonTest, AMapIsReducedToBlocks) {
   UseLargeTensors();
   http::Response response =

@@ -149,6 +149,8 @@ Comparison Comparer::Finish() {
     result.mean_abs_difference = sum_abs_ / n;
     result.mean_difference = sum_ / n;
     result.rms_difference = std::sqrt(sum_squares_ / n);
+  } else {
+    result.ulps.reset();
   }
   if (max_relative_ >= 0) result.max_relative_difference = max_relative_;
   const double lengths = std::sqrt(left_left_) * std::sqrt(right_right_);

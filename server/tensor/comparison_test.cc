@@ -77,6 +77,7 @@ TEST(ComparisonTest, NanAndInfinitiesAreCloseToThemselvesOnly) {
   EXPECT_EQ(Compared({INFINITY}, {-INFINITY}, 1e9, 1e9).not_close_count, 1u);
   EXPECT_EQ(Compared({1}, {INFINITY}, 1e9, 1e9).not_close_count, 1u);
   const Comparison c = Compared({NAN}, {1});
+  EXPECT_FALSE(c.ulps);
   EXPECT_FALSE(c.max_abs_difference);
   EXPECT_FALSE(c.mean_abs_difference);
   EXPECT_FALSE(c.cosine);
