@@ -41,6 +41,7 @@ constexpr Row kTable[] = {
     {"DELETE", "/jobs/{job}/rules/{rule}", "remove_rule"},
     {"POST", "/jobs/{job}/findings", "report_findings", true},
     {"GET", "/jobs/{job}/tensor", "read_values", true},
+    {"GET", "/jobs/{job}/tensor/map", "map_values", true},
     {"GET", "/jobs/{job}/tensor/download", "download_tensor"},
     {"GET", "/jobs/{job}/hits/{hit}/bundle", "download_bundle"},
     {"POST", "/runs/{run}/checks", "start_check"},
@@ -49,6 +50,7 @@ constexpr Row kTable[] = {
     {"DELETE", "/runs/{run}/rules/{rule}", "remove_run_rule"},
     {"GET", "/runs/{run}/graph/export", "export_run_graph"},
     {"GET", "/runs/{run}/tensor", "read_run_values", true},
+    {"GET", "/runs/{run}/tensor/map", "map_run_values", true},
     {"GET", "/runs/{run}/tensor/download", "download_run_tensor"},
 };
 

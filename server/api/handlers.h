@@ -103,6 +103,7 @@ Answer GetOverviewValues(const Services&, const http::Request&, const JobPtr&);
 Answer GetOverviewModule(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorHistory(const Services&, const http::Request&, const JobPtr&);
 Answer CompareTensors(const Services&, const http::Request&, const JobPtr&);
+Answer GetTensorMap(const Services&, const http::Request&, const JobPtr&);
 
 Answer ListRuns(const Services&, const http::Request&);
 Answer GetRun(const Services&, const http::Request&, const RunPtr&);

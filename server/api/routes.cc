@@ -224,8 +224,14 @@ std::vector<Route> MakeRoutes() {
       {"GET",
        kJob + "/tensor/compare",
        kView,
-       {"name", "rank", "step", "slice", "with", "rtol", "atol"},
+       {"name", "rank", "step", "slice", "with", "rtol", "atol", "bins",
+        "list"},
        CompareTensors},
+      {"GET",
+       kJob + "/tensor/map",
+       kView,
+       {"name", "rank", "step", "slice", "with", "of", "rows", "columns"},
+       GetTensorMap},
   };
 }
 

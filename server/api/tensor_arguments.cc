@@ -17,18 +17,9 @@ void ReadName(Arguments& arguments, TensorQuery& query) {
 
 void ReadStep(Arguments& arguments, TensorQuery& query) {
   const std::string step = arguments.Text("step");
-  if (step.empty() || step == "current") return;
-  if (step == "previous") {
-    query.version = TensorQuery::Version::kPrevious;
-    return;
-  }
-  const std::optional<uint64_t> number = ParseNumber(step);
-  if (!number) {
-    arguments.Fail("step",
-                   "'" + step + "' is not 'current', 'previous' or a number");
-  }
-  query.version = TensorQuery::Version::kStep;
-  query.step = number.value_or(0);
+  if (step.empty() || ParseStep(step, query)) return;
+  arguments.Fail("step",
+                 "'" + step + "' is not 'current', 'previous' or a number");
 }
 
 }  // namespace
@@ -48,6 +39,21 @@ bool ParseTensorName(const std::string& name, TensorQuery& query) {
   if (!slot || *slot > std::numeric_limits<uint32_t>::max()) return false;
   query.node = name.substr(0, colon);
   query.slot = static_cast<uint32_t>(*slot);
+  return true;
+}
+
+bool ParseStep(const std::string& text, TensorQuery& query) {
+  const std::optional<uint64_t> number = ParseNumber(text);
+  if (text == "current") {
+    query.version = TensorQuery::Version::kCurrent;
+  } else if (text == "previous") {
+    query.version = TensorQuery::Version::kPrevious;
+  } else if (number) {
+    query.version = TensorQuery::Version::kStep;
+    query.step = *number;
+  } else {
+    return false;
+  }
   return true;
 }
 

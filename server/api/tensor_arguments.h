@@ -10,7 +10,7 @@
 
 namespace graphdbg::api {
 
-// Limit for the data that one response contains or is computed from.
+// Limit for the data that one response contains.
 inline constexpr uint64_t kMaxTensorBytes = uint64_t{256} << 20;
 
 // Reads "name", "rank" and "step".
@@ -18,6 +18,10 @@ model::TensorQuery ReadTensorQuery(Arguments& arguments);
 
 // Parses "node:slot" into the query. The name of the node may contain colons.
 bool ParseTensorName(const std::string& name, model::TensorQuery& query);
+
+// Parses "current", "previous" or a number into the query, which stays as it is
+// if the text is none of these.
+bool ParseStep(const std::string& text, model::TensorQuery& query);
 
 std::optional<uint64_t> ParseNumber(const std::string& text);
 

@@ -1,12 +1,13 @@
-// Histograms and comparisons of tensors.
-#include <string_view>
+// Histograms and comparisons of tensors of any size.
+#include <algorithm>
+#include <utility>
 
 #include "proto/wire/status_macros.h"
+#include "server/api/compared_tensors.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
-#include "server/api/run_reference.h"
 #include "server/api/tensor_arguments.h"
-#include "server/base/error.h"
+#include "server/api/tensor_pieces.h"
 #include "server/tensor/comparison.h"
 #include "server/tensor/histogram.h"
 
@@ -14,40 +15,18 @@ namespace graphdbg::api {
 namespace {
 
 using model::TensorQuery;
-using model::TensorValue;
+using tensor::ComparedPair;
+using tensor::Numbers;
+
+using Shape = std::vector<int64_t>;
 
 constexpr uint64_t kDefaultBins = 64;
 constexpr uint64_t kMaxBins = 10'000;
+constexpr uint64_t kDefaultListed = 16;
+constexpr uint64_t kMaxListed = 1'000;
 // The defaults of numpy.allclose.
 constexpr double kDefaultRtol = 1e-5;
 constexpr double kDefaultAtol = 1e-8;
-
-constexpr std::string_view kOfRun = "run:";
-
-// Reads the tensor to compare with: "previous", "step:N", "rank:R" or
-// "tensor:NODE:SLOT". Otherwise it is the same as `first`.
-TensorQuery ReadOther(Arguments& arguments, const std::string& with,
-                      const TensorQuery& first) {
-  TensorQuery other = first;
-  const size_t colon = with.find(':');
-  const std::string kind = with.substr(0, colon);
-  const std::string rest =
-      colon == std::string::npos ? "" : with.substr(colon + 1);
-  const std::optional<uint64_t> number = ParseNumber(rest);
-  if (with == "previous") {
-    other.version = TensorQuery::Version::kPrevious;
-  } else if (kind == "step" && number) {
-    other.version = TensorQuery::Version::kStep;
-    other.step = *number;
-  } else if (kind == "rank" && number && *number <= UINT32_MAX) {
-    other.rank = static_cast<uint32_t>(*number);
-  } else if (kind != "tensor" || !ParseTensorName(rest, other)) {
-    arguments.Fail("with", "'" + with +
-                               "' is not one of previous, step:N, rank:R, "
-                               "tensor:NODE:SLOT, run:RUN[:RANK][@STEP]");
-  }
-  return other;
-}
 
 // The index of an element, given its position in row-major order.
 std::vector<uint64_t> IndexOf(uint64_t element,
@@ -79,42 +58,81 @@ Json Encode(const tensor::Histogram& histogram) {
           {"neg_inf_count", histogram.neg_inf_count}};
 }
 
-Json Encode(const tensor::Comparison& c, const std::vector<int64_t>& shape) {
-  Json first;
-  if (c.first_not_close) {
-    first = {{"index", IndexOf(*c.first_not_close, shape)},
-             {"left", Number(c.first_left)},
-             {"right", Number(c.first_right)}};
-  }
-  return {{"count", c.count},
-          {"all_close", c.not_close_count == 0},
-          {"not_close_count", c.not_close_count},
-          {"non_finite_count", c.non_finite_count},
-          {"max_abs_difference", OrNull(c.max_abs_difference)},
-          {"mean_abs_difference", OrNull(c.mean_abs_difference)},
-          {"max_relative_difference", OrNull(c.max_relative_difference)},
-          {"cosine", OrNull(c.cosine)},
-          {"first_not_close", first}};
+Json Encode(const ComparedPair& pair, const Shape& shape) {
+  return {{"index", IndexOf(pair.element, shape)},
+          {"left", Number(pair.left)},
+          {"right", Number(pair.right)}};
 }
 
-Json EncodeSide(const TensorValue& value) {
+Json Encode(const tensor::Comparison& c, const Shape& shape) {
+  const auto place = [&](bool exists, const ComparedPair& pair) {
+    return exists ? Encode(pair, shape) : Json();
+  };
+  const bool differs = c.ulps && c.ulps->max > 0;
+  return {{"count", c.count},
+          {"all_close", c.not_close_count == 0},
+          {"equal_count", c.equal_count},
+          {"not_close_count", c.not_close_count},
+          {"non_finite_count", c.non_finite_count},
+          {"left_nan_count", c.left_nan_count},
+          {"right_nan_count", c.right_nan_count},
+          {"both_nan_count", c.both_nan_count},
+          {"max_abs_difference", OrNull(c.max_abs_difference)},
+          {"max_abs_at", place(c.max_abs_difference.has_value(), c.max_abs_at)},
+          {"mean_abs_difference", OrNull(c.mean_abs_difference)},
+          {"mean_difference", OrNull(c.mean_difference)},
+          {"rms_difference", OrNull(c.rms_difference)},
+          {"max_relative_difference", OrNull(c.max_relative_difference)},
+          {"max_relative_at",
+           place(c.max_relative_difference.has_value(), c.max_relative_at)},
+          {"cosine", OrNull(c.cosine)},
+          {"max_ulps", c.ulps ? Json(c.ulps->max) : Json()},
+          {"max_ulps_at", differs ? Encode(c.ulps->max_at, shape) : Json()},
+          {"ulp_counts", c.ulps ? Json(c.ulps->counts) : Json()},
+          {"first_not_close", c.first_not_close.empty()
+                                  ? Json()
+                                  : Encode(c.first_not_close[0], shape)}};
+}
+
+Json EncodeFirst(const std::vector<ComparedPair>& pairs, uint64_t count,
+                 const Shape& shape) {
+  Json list = Json::array();
+  for (const ComparedPair& pair : pairs) {
+    if (list.size() < count) list.push_back(Encode(pair, shape));
+  }
+  return list;
+}
+
+// The ranges of two sides together and of their difference.
+struct Ranges {
+  tensor::FiniteRange sides;
+  tensor::FiniteRange difference;
+};
+
+// Counts both sides over their common range, and the difference of the pairs
+// that are finite.
+jobs::Task<Json> CountPairs(TensorPieces& left, TensorPieces& right,
+                            const Ranges& ranges, uint64_t bins) {
+  tensor::HistogramCounter lefts(ranges.sides, bins);
+  tensor::HistogramCounter rights(ranges.sides, bins);
+  tensor::HistogramCounter differences(ranges.difference, bins);
+  CO_RETURN_IF_ERROR(co_await ForEachPair(
+      left, right, [&](const Numbers& a, const Numbers& b) {
+        lefts.Add(a);
+        rights.Add(b);
+        ForEachFinitePair(a, b,
+                          [&](double x, double y) { differences.Add(x - y); });
+        return absl::OkStatus();
+      }));
+  co_return Json({{"left", Encode(lefts.histogram())},
+                  {"right", Encode(rights.histogram())},
+                  {"difference", Encode(differences.histogram())}});
+}
+
+Json EncodeSide(const model::TensorValue& value) {
   Json json = EncodeHead(value);
   json["overwritten"] = value.overwritten;
   return json;
-}
-
-absl::StatusOr<tensor::Comparison> Compare(const TensorValue& left,
-                                           const TensorValue& right,
-                                           double rtol, double atol) {
-  if (left.slice_shape != right.slice_shape) {
-    return Error(absl::StatusCode::kInvalidArgument, "shapes_differ",
-                 "the shapes differ: " + Json(left.slice_shape).dump() +
-                     " and " + Json(right.slice_shape).dump());
-  }
-  ASSIGN_OR_RETURN(const auto lefts, tensor::Numbers::Of(left.type, left.data));
-  ASSIGN_OR_RETURN(const auto rights,
-                   tensor::Numbers::Of(right.type, right.data));
-  return tensor::Compare(lefts, rights, rtol, atol);
 }
 
 }  // namespace
@@ -124,58 +142,70 @@ Answer GetTensorHistogram(const Services&, const http::Request& request,
   Arguments arguments(request);
   TensorQuery query = ReadTensorQuery(arguments);
   query.slice = arguments.Text("slice");
-  query.max_bytes = kMaxTensorBytes;
   const uint64_t bins =
       arguments.Integer("bins", 1, kMaxBins).value_or(kDefaultBins);
   CO_RETURN_IF_ERROR(arguments.status());
   const std::string slice = query.slice;
-  CO_ASSIGN_OR_RETURN(const TensorValue value,
-                      co_await job->Tensor(std::move(query)));
-  CO_ASSIGN_OR_RETURN(const auto numbers,
-                      tensor::Numbers::Of(value.type, value.data));
-  Json json = EncodeSide(value);
+  CO_ASSIGN_OR_RETURN(
+      TensorPieces tensor,
+      co_await TensorPieces::Open(job, std::move(query), request.has_gone));
+  tensor::FiniteRange range;
+  CO_RETURN_IF_ERROR(co_await ForEachPiece(tensor, [&](const Numbers& piece) {
+    range.Add(piece);
+    return absl::OkStatus();
+  }));
+  tensor::HistogramCounter counter(range, bins);
+  CO_RETURN_IF_ERROR(co_await ForEachPiece(tensor, [&](const Numbers& piece) {
+    counter.Add(piece);
+    return absl::OkStatus();
+  }));
+  Json json = EncodeSide(tensor.head());
   json["slice"] = slice;
-  json["slice_shape"] = value.slice_shape;
-  json.update(Encode(tensor::MakeHistogram(numbers, bins)));
+  json["slice_shape"] = tensor.slice_shape();
+  json.update(Encode(counter.histogram()));
   co_return JsonResponse(json);
 }
 
 Answer CompareTensors(const Services& services, const http::Request& request,
                       const JobPtr& job) {
   Arguments arguments(request);
-  TensorQuery query = ReadTensorQuery(arguments);
-  query.slice = arguments.Text("slice");
-  query.max_bytes = kMaxTensorBytes;
-  std::string with = arguments.RequiredText("with");
-  const bool of_run = with.starts_with(kOfRun);
-  TensorQuery other = of_run ? query : ReadOther(arguments, with, query);
+  const ComparedQuery query = ReadComparedQuery(arguments);
   const double rtol = arguments.Real("rtol", 0).value_or(kDefaultRtol);
   const double atol = arguments.Real("atol", 0).value_or(kDefaultAtol);
+  const uint64_t bins = arguments.Integer("bins", 0, kMaxBins).value_or(0);
+  const uint64_t listed =
+      arguments.Integer("list", 0, kMaxListed).value_or(kDefaultListed);
   CO_RETURN_IF_ERROR(arguments.status());
-  const std::string slice = query.slice;
-  CO_ASSIGN_OR_RETURN(const TensorValue left,
-                      co_await job->Tensor(std::move(query)));
-  JobPtr other_job = job;
-  if (of_run) {
-    with.erase(0, kOfRun.size());
-    CO_ASSIGN_OR_RETURN(
-        const RunReference reference,
-        co_await FindRunReference(services, std::move(with), "with"));
-    other.rank = reference.rank.value_or(other.rank);
-    other.version = TensorQuery::Version::kStep;
-    other.step = reference.step.value_or(left.step);
-    other_job = reference.run->At(other.step);
-  }
-  CO_ASSIGN_OR_RETURN(const TensorValue right,
-                      co_await other_job->Tensor(std::move(other)));
-  CO_ASSIGN_OR_RETURN(const auto comparison, Compare(left, right, rtol, atol));
-  Json json = {{"left", EncodeSide(left)},
-               {"right", EncodeSide(right)},
-               {"slice", slice},
-               {"slice_shape", left.slice_shape},
+  CO_ASSIGN_OR_RETURN(
+      ComparedTensors sides,
+      co_await OpenCompared(services, job, query, request.has_gone));
+  auto& [left, right] = sides;
+  tensor::Comparer comparer(rtol, atol, std::max<uint64_t>(1, listed));
+  Ranges ranges;
+  CO_RETURN_IF_ERROR(co_await ForEachPair(
+      left, right, [&](const Numbers& a, const Numbers& b) {
+        if (bins > 0) {
+          ranges.sides.Add(a);
+          ranges.sides.Add(b);
+        }
+        return comparer.Add(a, b);
+      }));
+  const tensor::Comparison comparison = comparer.Finish();
+  ranges.difference = comparison.difference_range;
+  Json json = {{"left", EncodeSide(left.head())},
+               {"right", EncodeSide(right.head())},
+               {"slice", query.left.slice},
+               {"slice_shape", left.slice_shape()},
                {"rtol", rtol},
-               {"atol", atol}};
-  json.update(Encode(comparison, left.slice_shape));
+               {"atol", atol},
+               {"histograms", nullptr}};
+  json.update(Encode(comparison, left.slice_shape()));
+  json["not_close"] =
+      EncodeFirst(comparison.first_not_close, listed, left.slice_shape());
+  if (bins > 0) {
+    CO_ASSIGN_OR_RETURN(json["histograms"],
+                        co_await CountPairs(left, right, ranges, bins));
+  }
   co_return JsonResponse(json);
 }
 

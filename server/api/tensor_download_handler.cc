@@ -13,6 +13,7 @@
 #include "server/api/download_slot.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_arguments.h"
+#include "server/api/tensor_pieces.h"
 #include "server/base/error.h"
 #include "server/tensor/piece_plan.h"
 #include "server/tensor/shape.h"
@@ -25,7 +26,6 @@ using model::TensorQuery;
 using model::TensorValue;
 using tensor::FileFormat;
 
-constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 constexpr size_t kMaxFileNameBytes = 150;
 
 class Download {
@@ -38,7 +38,9 @@ class Download {
         query_(std::move(query)),
         first_(std::move(first)),
         head_(std::move(head)),
-        plan_(first_.type.shape, item_bytes, kPieceBytes) {}
+        item_bytes_(item_bytes),
+        plan_(first_.type.shape, WholeSlice(first_.type.shape), item_bytes,
+              TensorPieces::kPieceBytes) {}
 
   boost::asio::awaitable<absl::StatusOr<std::string>> Next() {
     if (!head_.empty()) co_return std::exchange(head_, {});
@@ -46,10 +48,11 @@ class Download {
     if (!piece) co_return std::string();
     TensorQuery query = query_;
     query.slice = piece->slice;
-    query.max_bytes = kPieceBytes;
+    query.max_bytes = piece->elements * item_bytes_;
     CO_ASSIGN_OR_RETURN(TensorValue value,
                         co_await job_->Tensor(std::move(query)));
-    if (!IsSameValue(value) || value.data.size() != piece->bytes) {
+    if (!IsSameValue(value, first_) ||
+        value.data.size() != piece->elements * item_bytes_) {
       co_return Error(absl::StatusCode::kAborted, "value_gone",
                       "the job continued while the tensor was being read");
     }
@@ -57,18 +60,12 @@ class Download {
   }
 
  private:
-  // Whether a slice belongs to the same value as the first response.
-  bool IsSameValue(const TensorValue& value) const {
-    return value.step == first_.step && value.type == first_.type &&
-           value.overwritten == first_.overwritten &&
-           value.stops_left == first_.stops_left;
-  }
-
   const std::unique_ptr<DownloadSlot> slot_;
   const JobPtr job_;
   const TensorQuery query_;
   const TensorValue first_;
   std::string head_;
+  const uint64_t item_bytes_;
   tensor::PiecePlan plan_;
 };
 
@@ -118,7 +115,7 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
   CO_RETURN_IF_ERROR(arguments.status());
 
   CO_ASSIGN_OR_RETURN(std::unique_ptr<DownloadSlot> slot,
-                      DownloadSlot::Take(services, kPieceBytes));
+                      DownloadSlot::Take(services, TensorPieces::kPieceBytes));
   TensorQuery about = query;
   about.want_data = false;
   CO_ASSIGN_OR_RETURN(TensorValue first,

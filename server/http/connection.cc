@@ -1,5 +1,7 @@
 #include "server/http/connection.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
@@ -36,6 +38,12 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace bhttp = boost::beast::http;
 using boost::system::error_code;
+
+// Whether the peer has closed its side, even if what it sent has not been read.
+bool HasHungUp(asio::ip::tcp::socket& socket) {
+  pollfd state{socket.native_handle(), POLLRDHUP, 0};
+  return poll(&state, 1, 0) > 0;
+}
 
 // Limits for the wait in Linger().
 constexpr std::chrono::seconds kLinger{2};
@@ -267,6 +275,7 @@ asio::awaitable<bool> Connection::ServeOne() {
     co_return false;
   }
   const bool last = !message.keep_alive();
+  request->has_gone = [this] { return HasHungUp(stream_.socket()); };
   Response response = co_await Handle(*std::move(request), *match.handler);
   co_return co_await Write(std::move(response), head, last) && !last;
 }

@@ -57,6 +57,10 @@ struct Request {
   NextPiece next_piece;
   // The peer's address and port: "127.0.0.1:40312".
   std::string peer;
+  // Whether the peer has closed its side of the connection, so that long work
+  // can be given up. May be called while the request is handled. Null if it is
+  // not known.
+  std::function<bool()> has_gone;
   // The client's identity, as the route's check found it; see RouteOptions.
   // Empty for a client that has shown no credential.
   std::any caller;

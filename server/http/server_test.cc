@@ -6,6 +6,9 @@
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <list>
@@ -80,6 +83,19 @@ asio::awaitable<Response> Throw(Request) {
   co_return Response();
 }
 
+// How many of those who asked for endless work have gone.
+std::atomic<int> g_gone{0};
+
+asio::awaitable<Response> WorkWithoutEnd(Request request) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (!request.has_gone()) {
+    timer.expires_after(std::chrono::milliseconds(1));
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  ++g_gone;
+  co_return Response();
+}
+
 // Echoes each message, and closes the channel upon "bye".
 asio::awaitable<void> EchoChannel(Request,
                                   std::shared_ptr<MessageChannel> channel) {
@@ -121,6 +137,7 @@ class ServerTest : public ::testing::Test {
     router->Add("POST", "/echo", Echo);
     router->Add("GET", "/large", Large);
     router->Add("GET", "/throw", Throw);
+    router->Add("GET", "/endless", WorkWithoutEnd);
     router->Add("GET", "/pieces", Pieces);
     router->Add("POST", "/small", Echo, {.max_body_bytes = 1'000});
     // Everybody who comes here has a credential.
@@ -286,6 +303,22 @@ TEST_F(ServerTest, AsksForNoMorePiecesThanThePeerTakes) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   EXPECT_LT(requested, 100);
+}
+
+TEST_F(ServerTest, LongWorkSeesThatThePeerHasGone) {
+  Start();
+  g_gone = 0;
+  auto leaving = std::make_unique<Client>(port_);
+  auto staying = std::make_unique<Client>(port_);
+  const std::string request =
+      "GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  leaving->SendRaw(request);
+  staying->SendRaw(request);
+  leaving.reset();
+  while (g_gone == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(g_gone, 1);
+  staying.reset();
+  while (g_gone < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST_F(ServerTest, SendsLargeBodiesWhole) {

@@ -10,9 +10,21 @@ namespace graphdbg::tensor {
 namespace {
 
 Histogram Of(const std::vector<double>& values, uint64_t bins) {
-  const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
-                               values.size() * sizeof(double));
-  return MakeHistogram(*Numbers::Of({DType::kFloat64, {}}, bytes), bins);
+  const auto numbers = [&](size_t first, size_t end) {
+    const std::string_view bytes(
+        reinterpret_cast<const char*>(values.data() + first),
+        (end - first) * sizeof(double));
+    return *Numbers::Of({DType::kFloat64, {}}, bytes);
+  };
+  // In two pieces.
+  const size_t half = values.size() / 2;
+  FiniteRange range;
+  range.Add(numbers(0, half));
+  range.Add(numbers(half, values.size()));
+  HistogramCounter counter(range, bins);
+  counter.Add(numbers(0, half));
+  counter.Add(numbers(half, values.size()));
+  return counter.histogram();
 }
 
 uint64_t Sum(const std::vector<uint64_t>& counts) {

@@ -34,6 +34,20 @@ void ConvertBits(const char* from, std::span<double> out) {
   }
 }
 
+// Floats are a sign and a magnitude, and magnitudes are in the order of their
+// bits.
+template <class Bits>
+void ReadOrder(const char* from, std::span<int64_t> out) {
+  constexpr auto kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  for (int64_t& ordinal : out) {
+    Bits bits;
+    std::memcpy(&bits, from, sizeof bits);
+    const auto magnitude = static_cast<int64_t>(bits & ~kSign);
+    ordinal = (bits & kSign) != 0 ? -magnitude : magnitude;
+    from += sizeof bits;
+  }
+}
+
 float BoolValue(uint8_t bits) { return bits != 0 ? 1 : 0; }
 
 struct Row {
@@ -41,6 +55,7 @@ struct Row {
   uint64_t item_bytes;
   uint64_t parts;
   void (*convert)(const char* from, std::span<double> out);
+  void (*order)(const char* from, std::span<int64_t> out) = nullptr;
 };
 
 constexpr std::array kRows = {
@@ -53,14 +68,18 @@ constexpr std::array kRows = {
     Row{DType::kUint16, 2, 1, ConvertPlain<uint16_t>},
     Row{DType::kUint32, 4, 1, ConvertPlain<uint32_t>},
     Row{DType::kUint64, 8, 1, ConvertPlain<uint64_t>},
-    Row{DType::kFloat8E4m3fn, 1, 1, ConvertBits<uint8_t, Float8E4m3fnValue>},
-    Row{DType::kFloat8E5m2, 1, 1, ConvertBits<uint8_t, Float8E5m2Value>},
-    Row{DType::kFloat16, 2, 1, ConvertBits<uint16_t, Float16Value>},
-    Row{DType::kBfloat16, 2, 1, ConvertBits<uint16_t, Bfloat16Value>},
-    Row{DType::kFloat32, 4, 1, ConvertPlain<float>},
-    Row{DType::kFloat64, 8, 1, ConvertPlain<double>},
-    Row{DType::kComplex64, 4, 2, ConvertPlain<float>},
-    Row{DType::kComplex128, 8, 2, ConvertPlain<double>},
+    Row{DType::kFloat8E4m3fn, 1, 1, ConvertBits<uint8_t, Float8E4m3fnValue>,
+        ReadOrder<uint8_t>},
+    Row{DType::kFloat8E5m2, 1, 1, ConvertBits<uint8_t, Float8E5m2Value>,
+        ReadOrder<uint8_t>},
+    Row{DType::kFloat16, 2, 1, ConvertBits<uint16_t, Float16Value>,
+        ReadOrder<uint16_t>},
+    Row{DType::kBfloat16, 2, 1, ConvertBits<uint16_t, Bfloat16Value>,
+        ReadOrder<uint16_t>},
+    Row{DType::kFloat32, 4, 1, ConvertPlain<float>, ReadOrder<uint32_t>},
+    Row{DType::kFloat64, 8, 1, ConvertPlain<double>, ReadOrder<uint64_t>},
+    Row{DType::kComplex64, 4, 2, ConvertPlain<float>, ReadOrder<uint32_t>},
+    Row{DType::kComplex128, 8, 2, ConvertPlain<double>, ReadOrder<uint64_t>},
 };
 
 }  // namespace
@@ -82,11 +101,16 @@ absl::StatusOr<Numbers> Numbers::Of(const model::TensorType& type,
                               "of type ",
                               model::DTypeName(type)));
   }
-  return Numbers(data, row->item_bytes, row->parts, row->convert);
+  return Numbers(data, row->dtype, row->item_bytes, row->parts, row->convert,
+                 row->order);
 }
 
 void Numbers::Read(uint64_t first, std::span<double> out) const {
   convert_(data_.data() + first * item_bytes_, out);
+}
+
+void Numbers::ReadOrdinals(uint64_t first, std::span<int64_t> out) const {
+  order_(data_.data() + first * item_bytes_, out);
 }
 
 void ForEachChunk(const Numbers& numbers,

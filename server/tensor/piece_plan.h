@@ -1,4 +1,4 @@
-// Splits a tensor into slices that are consecutive in memory.
+// Splits a slice of a tensor into smaller slices, in row-major order.
 #ifndef SERVER_TENSOR_PIECE_PLAN_H_
 #define SERVER_TENSOR_PIECE_PLAN_H_
 
@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "agent/tensor/slice.h"
 
 namespace graphdbg::tensor {
 
@@ -15,33 +17,35 @@ namespace graphdbg::tensor {
 //   [0,0:500] [0,500:1000] [1,0:500] [1,500:1000]
 class PiecePlan {
  public:
-  // The tensor's size in bytes must fit 64 bits. Pieces are as large as
-  // possible up to `max_bytes`, but at least one element.
-  PiecePlan(std::vector<int64_t> shape, uint64_t item_bytes,
+  // The slice must be within the shape, and its size in bytes must fit 64 bits.
+  // Pieces are as large as possible up to `max_bytes`, but at least one
+  // element.
+  PiecePlan(std::vector<int64_t> shape, Slice slice, uint64_t item_bytes,
             uint64_t max_bytes);
 
   struct Piece {
     // NumPy basic indexing. Empty selects everything.
     std::string slice;
-    uint64_t bytes = 0;
+    uint64_t elements = 0;
   };
-  // Absent after the last piece. An empty tensor has no pieces.
+  // Absent after the last piece. An empty slice has no pieces.
   std::optional<Piece> Next();
 
-  uint64_t total_bytes() const { return total_bytes_; }
-
  private:
+  std::string TextOf(int64_t end) const;
   // Advances the indices before the split dimension. False after the last.
   bool Advance();
 
   const std::vector<int64_t> shape_;
-  uint64_t total_bytes_ = 0;
-  // The dimension that is split, and the size of one of its rows.
+  const Slice slice_;
+  // The dimension that is split, and the elements of one of its rows.
   size_t split_ = 0;
-  uint64_t row_bytes_ = 0;
-  int64_t rows_per_piece_ = 0;
+  uint64_t row_elements_ = 1;
+  int64_t rows_per_piece_ = 1;
+  // The dimensions from here on are taken whole, and need not be named.
+  size_t whole_from_ = 0;
   // Start of the next piece: the indices before the split dimension, and the
-  // row.
+  // row. Both count the elements of the slice.
   std::vector<int64_t> prefix_;
   int64_t row_ = 0;
   bool done_ = false;

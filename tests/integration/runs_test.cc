@@ -108,7 +108,14 @@ TEST_F(RunsTest, ValuesAreReadAndComparedWhereTheyWereSaved) {
   EXPECT_EQ(other["max_abs_difference"], 10);
   EXPECT_EQ(Get(with + "run:abc:1")["max_abs_difference"], 0);
   EXPECT_EQ(Get(with + "run:abc")["right"]["step"], 20);
+  const Json placed = Get(with + "run:abc:1,tensor:forward/op1:0@10");
+  EXPECT_EQ(placed["right"], other["right"]);
+  EXPECT_EQ(Get(with + "rank:1@10")["right"], other["right"]);
+  EXPECT_EQ(Get(with + "rank:1,tensor:forward/op1:0@previous")["right"],
+            other["right"]);
   EXPECT_EQ(Refusal("GET", with + "run:abd"), "404 unknown_run");
+  EXPECT_EQ(Refusal("GET", with + "run:abd,tensor:forward/op1:0"),
+            "404 unknown_run");
   EXPECT_EQ(Refusal("GET", with + "run:abc@13"), "404 not_recorded");
   EXPECT_EQ(Get("/tensor/histogram?step=20&" + name)["step"], 20);
   EXPECT_EQ(Refusal("GET", "/tensor?step=13&" + name), "404 not_recorded");

@@ -90,8 +90,20 @@ describe('a tensor', () => {
     await figures.getByText(/of 640 not close/).waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('compare-dark');
+    await page.getByLabel('Show', { exact: true }).selectOption('heat maps');
+    await page.getByRole('img', { name: /^difference: 64 by 10/ }).waitFor();
+    await page.getByLabel('Show', { exact: true }).selectOption('histograms');
+    await page.getByRole('img', { name: /^Histograms of both sides: from/ }).waitFor();
+    await page.getByRole('img', { name: /^Histogram of the difference: from/ }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('compare-histograms-dark');
     await page.getByLabel('Compare with').selectOption('another tensor');
-    await page.getByLabel('Tensor to compare with').fill('forward/neg:0');
+    const tensor = page.getByLabel('Tensor to compare with');
+    // Parts of the name suffice.
+    await tensor.fill('forward neg');
+    await page.getByRole('option', { name: 'forward/neg:0' }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await tensor.fill('forward/neg:0');
     await page.keyboard.press('Enter');
     await page.getByText(/Shapes differ|Nothing to compare/).first().waitFor();
     expect(page.url()).toContain('with=tensor:forward/neg:0');

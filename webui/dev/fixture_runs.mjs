@@ -80,7 +80,7 @@ export class FixtureRun {
     const check = /^checks\/(\d+)$/.exec(rest);
     if (check && method === 'DELETE') return { status: 204, body: void this.checks.delete(check[1]) };
     if (check) return { body: this.checks.get(check[1]) };
-    if (/^tensor(\/histogram|\/compare)?$/.test(rest) && !saved(this.job.step)) {
+    if (/^tensor(\/histogram|\/compare|\/map)?$/.test(rest) && !saved(this.job.step)) {
       throw new Refusal(404, 'not_recorded', `Values of '${query.get('name')}' were not recorded at step ${this.job.step}.`);
     }
     switch (`${method} ${rest}`) {

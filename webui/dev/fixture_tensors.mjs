@@ -1,7 +1,7 @@
 // The tensor routes of the fixture server.
 import { Refusal } from './refusal.mjs';
 import { pack } from './fixture_index.mjs';
-import { binarySlice, comparisonOf, elementsOf, histogramOf, nestedSlice, parseAxes, statisticsOf } from './fixture_values.mjs';
+import { binarySlice, blocksOf, comparisonOf, elementsOf, histogramOf, histogramsOf, nestedSlice, parseAxes, statisticsOf } from './fixture_values.mjs';
 
 const MAX_AS_JSON = 100_000;
 
@@ -48,17 +48,52 @@ function values(job, query, headers) {
   return { body: { ...head, slice: query.get('slice') ?? '', slice_shape, overwritten: false, grad_scale: null, data: nestedSlice(node, seed, axes) } };
 }
 
+const TENSOR = /^(?:rank:(?<rank>\d+)(?:,|$|(?=@)))?(?:tensor:(?<name>.*?:\d+))?(?:@(?<step>\d+|current|previous))?$/;
+
+// What "with" names of the other side: see the route's description in openapi.yaml.
+function otherSide(text) {
+  if (text === 'previous') return { step: 'previous' };
+  if (/^step:\d+$/.test(text)) return { step: text.slice('step:'.length) };
+  const { rank, name, step } = TENSOR.exec(text)?.groups ?? {};
+  if (rank === undefined && name === undefined) {
+    throw new Refusal(400, 'invalid_parameter', '"with" names nothing to compare with.', 'with');
+  }
+  return {
+    ...(rank === undefined ? {} : { rank: Number(rank) }),
+    ...(name === undefined ? {} : { name }),
+    ...(step === undefined ? {} : { step }),
+  };
+}
+
 function compare(job, query) {
   const left = requested(job, query);
-  const [kind, ...rest] = (query.get('with') ?? '').split(':');
-  const value = rest.join(':');
-  const over = { previous: { step: 'previous' }, step: { step: value }, rank: { rank: Number(value) }, tensor: { name: value } }[kind];
-  if (over === undefined) throw new Refusal(400, 'bad_argument', '"with" is previous, step:N, rank:R or tensor:NAME.', 'with');
-  const right = requested(job, query, over);
+  const right = requested(job, query, otherSide(query.get('with') ?? ''));
   const [rtol, atol] = [Number(query.get('rtol') ?? 1e-5), Number(query.get('atol') ?? 1e-8)];
-  const result = comparisonOf(numbersOf(left), numbersOf(right), left.slice_shape, rtol, atol);
+  const [a, b] = [numbersOf(left), numbersOf(right)];
+  const result = comparisonOf(a, b, left.slice_shape, rtol, atol);
+  const bins = Number(query.get('bins') ?? 0);
+  const histograms = bins === 0 ? null : histogramsOf(a, b, bins);
   const side = ({ head }) => ({ ...head, overwritten: false });
-  return { left: side(left), right: side(right), slice: query.get('slice') ?? '', slice_shape: left.slice_shape, rtol, atol, ...result };
+  return { left: side(left), right: side(right), slice: query.get('slice') ?? '', slice_shape: left.slice_shape, rtol, atol, ...result, histograms };
+}
+
+// Blocks of elements, as five planes of float32.
+function map(job, query) {
+  const left = requested(job, query);
+  let values = numbersOf(left);
+  if ((query.get('of') ?? 'left') !== 'left') {
+    const others = numbersOf(requested(job, query, otherSide(query.get('with') ?? '')));
+    values = query.get('of') === 'right' ? others : values.map((value, i) => (Object.is(value, others[i]) ? 0 : value - others[i]));
+  }
+  const { grid, block, blocks, planes } = blocksOf(values, left.slice_shape, Number(query.get('rows') ?? 512), Number(query.get('columns') ?? 512));
+  const headers = {
+    'X-Graphdbg-Dtype': 'float32',
+    'X-Graphdbg-Shape': [5, ...blocks].join(','),
+    'X-Graphdbg-Grid': grid.join(','),
+    'X-Graphdbg-Block': block.join(','),
+    'X-Graphdbg-Step': left.head.step,
+  };
+  return { bytes: Buffer.from(Float32Array.from(planes.flat()).buffer), headers };
 }
 
 // The statistics of all steps so far, as if each had been inspected.
@@ -110,6 +145,7 @@ export function tensorRoute(job, route, query, headers) {
     }
     case 'GET tensor/history': return { body: history(job, query) };
     case 'GET tensor/compare': return { body: compare(job, query) };
+    case 'GET tensor/map': return map(job, query);
     case 'GET tensor/download': {
       const { node, seed, head } = requested(job, whole(query));
       const axes = parseAxes('', head.shape);

@@ -115,45 +115,108 @@ export function binarySlice(node, step, axes) {
   return Buffer.from(bytesOf(node.outputs[0].dtype, values).buffer);
 }
 
+const finiteOf = (values) => values.filter(Number.isFinite);
+
 // Same as numpy.histogram.
-export function histogramOf(values, bins) {
-  const finite = values.filter(Number.isFinite);
+export function histogramOf(values, bins, range = finiteOf(values)) {
   const counted = { nan_count: 0, pos_inf_count: 0, neg_inf_count: 0 };
   for (const v of values) {
     if (Number.isNaN(v)) counted.nan_count += 1;
     else if (v === Infinity) counted.pos_inf_count += 1;
     else if (v === -Infinity) counted.neg_inf_count += 1;
   }
-  if (finite.length === 0) return { edges: [], counts: [], ...counted };
-  let [low, high] = [Math.min(...finite), Math.max(...finite)];
+  if (range.length === 0) return { edges: [], counts: [], ...counted };
+  let [low, high] = [Math.min(...range), Math.max(...range)];
   if (low === high) [low, high] = [low - 0.5, high + 0.5];
   const edges = Array.from({ length: bins + 1 }, (_, i) => low + ((high - low) * i) / bins);
   const counts = Array(bins).fill(0);
-  for (const v of finite) counts[Math.min(bins - 1, Math.floor(((v - low) / (high - low)) * bins))] += 1;
+  for (const v of finiteOf(values)) counts[Math.min(bins - 1, Math.floor(((v - low) / (high - low)) * bins))] += 1;
   return { edges, counts, ...counted };
+}
+
+// Both sides over their common range, and the difference of finite pairs.
+export function histogramsOf(left, right, bins) {
+  const range = finiteOf([...left, ...right]);
+  const difference = finiteOf(left.map((value, i) => value - right[i]));
+  return { left: histogramOf(left, bins, range), right: histogramOf(right, bins, range), difference: histogramOf(difference, bins) };
+}
+
+// Reduces rows and columns to at most so many blocks: the number with the largest magnitude,
+// minimum, maximum, mean, and how many are not finite.
+export function blocksOf(values, shape, most_rows, most_columns) {
+  const columns = shape.length === 1 ? Math.ceil(Math.sqrt(values.length)) : (shape.at(-1) ?? 1);
+  const rows = columns === 0 ? 0 : Math.ceil(values.length / columns);
+  const block = [Math.ceil(rows / most_rows), Math.ceil(columns / most_columns)];
+  const blocks = [Math.ceil(rows / block[0]) || 0, Math.ceil(columns / block[1]) || 0];
+  const members = Array.from({ length: blocks[0] * blocks[1] }, () => []);
+  values.forEach((value, i) => {
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    members[Math.floor(row / block[0]) * blocks[1] + Math.floor(column / block[1])].push(value);
+  });
+  const extreme = (all) => all.reduce((most, v) => (Number.isNaN(v) || Math.abs(v) > Math.abs(most) ? v : most), 0);
+  const of = (measure) => members.map((all) => (finiteOf(all).length === 0 ? NaN : measure(finiteOf(all))));
+  const mean = (all) => all.reduce((sum, v) => sum + v, 0) / all.length;
+  const planes = [members.map(extreme), of((all) => Math.min(...all)), of((all) => Math.max(...all)), of(mean), members.map((all) => all.length - finiteOf(all).length)];
+  return { grid: [rows, columns], block, blocks, planes };
+}
+
+const float = new DataView(new ArrayBuffer(4));
+
+// The position of a number among those of float32.
+function ordinalOf(value) {
+  float.setFloat32(0, value);
+  const bits = float.getUint32(0);
+  return bits >= 0x8000_0000 ? 0x8000_0000 - bits : bits;
 }
 
 // Same as numpy.allclose with equal_nan, plus figures of the difference.
 export function comparisonOf(left, right, shape, rtol, atol) {
-  const r = { count: left.length, not_close_count: 0, non_finite_count: 0, max_abs_difference: null, mean_abs_difference: null, max_relative_difference: null, cosine: null, first_not_close: null };
-  let [sum, most, relative, ab, aa, bb] = [0, 0, 0, 0, 0, 0];
+  const pairOf = (i) => ({ index: indexOf(i, shape), left: jsonNumber(left[i]), right: jsonNumber(right[i]) });
+  const finite = [];
+  const far = [];
+  const r = { count: left.length, equal_count: 0, left_nan_count: 0, right_nan_count: 0, both_nan_count: 0 };
   left.forEach((a, i) => {
     const b = right[i];
-    const finite = Number.isFinite(a) && Number.isFinite(b);
-    const close = finite ? Math.abs(a - b) <= atol + rtol * Math.abs(b) : Object.is(a, b);
-    if (!close) {
-      r.not_close_count += 1;
-      r.first_not_close ??= { index: indexOf(i, shape), left: jsonNumber(a), right: jsonNumber(b) };
-    }
-    if (!finite) return (r.non_finite_count += 1);
-    const difference = Math.abs(a - b);
-    [sum, most, relative] = [sum + difference, Math.max(most, difference), Math.max(relative, b === 0 ? 0 : difference / Math.abs(b))];
-    return ([ab, aa, bb] = [ab + a * b, aa + a * a, bb + b * b]);
+    const is_finite = Number.isFinite(a) && Number.isFinite(b);
+    const equal = a === b || Object.is(a, b);
+    if (equal) r.equal_count += 1;
+    if (Number.isNaN(a)) r.left_nan_count += 1;
+    if (Number.isNaN(b)) r.right_nan_count += 1;
+    if (Number.isNaN(a) && Number.isNaN(b)) r.both_nan_count += 1;
+    if (!equal && !(is_finite && Math.abs(a - b) <= atol + rtol * Math.abs(b))) far.push(i);
+    if (is_finite) finite.push({ i, a, b, difference: a - b, ulps: Math.abs(ordinalOf(a) - ordinalOf(b)) });
   });
-  const finite = r.count - r.non_finite_count;
-  if (finite > 0) Object.assign(r, { max_abs_difference: most, mean_abs_difference: sum / finite, max_relative_difference: relative, cosine: aa * bb > 0 ? ab / Math.sqrt(aa * bb) : null });
-  return { ...r, all_close: r.not_close_count === 0 };
+  const sum = (measure) => finite.reduce((all, pair) => all + measure(pair), 0);
+  const mean = (measure) => (finite.length === 0 ? null : sum(measure) / finite.length);
+  const most = (measure) => finite.reduce((best, pair) => (best === null || measure(pair) > measure(best) ? pair : best), null);
+  const relative = ({ b, difference }) => (b === 0 ? 0 : Math.abs(difference / b));
+  const [widest, steepest, farthest] = [most(({ difference }) => Math.abs(difference)), most(relative), most(({ ulps }) => ulps)];
+  const lengths = Math.sqrt(sum(({ a }) => a * a) * sum(({ b }) => b * b));
+  const counts = Array(farthest === null ? 0 : bitsOf(farthest.ulps) + 1).fill(0);
+  for (const { ulps } of finite) counts[bitsOf(ulps)] += 1;
+  const squares = mean(({ difference }) => difference ** 2);
+  return {
+    ...r,
+    all_close: far.length === 0,
+    not_close_count: far.length,
+    non_finite_count: left.length - finite.length,
+    max_abs_difference: widest && Math.abs(widest.difference),
+    max_abs_at: widest && pairOf(widest.i),
+    mean_abs_difference: mean(({ difference }) => Math.abs(difference)),
+    mean_difference: mean(({ difference }) => difference),
+    rms_difference: squares === null ? null : Math.sqrt(squares),
+    max_relative_difference: steepest && relative(steepest),
+    max_relative_at: steepest && pairOf(steepest.i),
+    cosine: lengths > 0 ? sum(({ a, b }) => a * b) / lengths : null,
+    max_ulps: farthest === null ? null : farthest.ulps,
+    max_ulps_at: farthest && farthest.ulps > 0 ? pairOf(farthest.i) : null,
+    ulp_counts: counts,
+    first_not_close: far.length > 0 ? pairOf(far[0]) : null,
+    not_close: far.slice(0, 16).map(pairOf),
+  };
 }
+
+const bitsOf = (number) => (number === 0 ? 0 : Math.floor(Math.log2(number)) + 1);
 
 function indexOf(place, shape) {
   const index = [];

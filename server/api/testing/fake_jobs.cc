@@ -5,9 +5,39 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "agent/tensor/slice.h"
 #include "server/base/error.h"
 
 namespace graphdbg::api::testing {
+
+namespace {
+
+bool IsSameTensor(const model::TensorQuery& a, const model::TensorQuery& b) {
+  return a.node == b.node && a.slot == b.slot && a.rank == b.rank &&
+         a.version == b.version && a.step == b.step;
+}
+
+// The slice that is asked for, if the value is a whole tensor.
+model::TensorValue SliceOf(model::TensorValue value,
+                           const model::TensorQuery& query) {
+  if (!query.want_data) value.data.clear();
+  if (value.data.empty()) return value;
+  const auto& shape = value.type.shape;
+  const TensorView view{value.type.dtype, value.data.data(), shape.size(),
+                        shape.data(), nullptr};
+  if (view.byte_count() != static_cast<int64_t>(value.data.size()))
+    return value;
+  const auto slice = ParseSlice(query.slice, shape);
+  if (!slice.ok()) return value;
+  std::string data;
+  SliceReader reader(view, *slice);
+  while (!reader.done()) reader.Read(1 << 20, &data);
+  value.data = std::move(data);
+  value.slice_shape = ShapeOf(*slice);
+  return value;
+}
+
+}  // namespace
 
 FakeJob::FakeJob(std::string id) { info.id = std::move(id); }
 
@@ -219,8 +249,11 @@ jobs::Task<model::TensorValue> FakeJob::Tensor(model::TensorQuery query) {
   asked_tensor = query;
   tensor_queries.push_back(std::move(query));
   if (!error.ok()) co_return error;
+  if (other_tensor && !IsSameTensor(*asked_tensor, tensor_queries.front())) {
+    co_return SliceOf(*other_tensor, *asked_tensor);
+  }
   const bool second = second_tensor && tensor_queries.size() > 1;
-  co_return second ? *second_tensor : tensor;
+  co_return SliceOf(second ? *second_tensor : tensor, *asked_tensor);
 }
 
 jobs::Task<std::string> FakeJob::StepStatistics(uint32_t rank) {

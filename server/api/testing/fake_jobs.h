@@ -104,6 +104,8 @@ class FakeJob : public jobs::Job {
   model::JobRecording recording;
   // If set, returned from the second request on.
   std::optional<model::TensorValue> second_tensor;
+  // If set, returned for another tensor than that of the first query.
+  std::optional<model::TensorValue> other_tensor;
 
   std::optional<model::ControlRequest> asked_control;
   std::optional<model::SearchQuery> asked_search;

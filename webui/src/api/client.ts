@@ -70,6 +70,13 @@ export interface CompareRequest extends TensorRequest {
   with: string;
   rtol: number;
   atol: number;
+  bins: number;
+}
+
+// Of one tensor, or of two and their difference.
+export interface MapRequest extends TensorRequest {
+  with: string | null;
+  of: 'left' | 'right' | 'difference' | 'ulps';
 }
 
 export interface HitsRequest {
@@ -167,6 +174,7 @@ export const api = {
     http.json<TensorHistory>(job(id, '/tensor/history'), { query: { name, rank }, signal }),
   compare: (id: string, query: CompareRequest, signal?: AbortSignal) =>
     http.json<Comparison>(job(id, '/tensor/compare'), { query: { ...query }, signal }),
+  map: (id: string, query: MapRequest, signal?: AbortSignal) => http.map(job(id, '/tensor/map'), { ...query }, signal),
   download: (id: string, query: Omit<TensorRequest, 'slice'>, format: 'npy' | 'safetensors') =>
     http.file(job(id, '/tensor/download'), { ...query, format }),
   bundle: (id: string, hit: number) => http.file(job(id, `/hits/${hit}/bundle`), {}),

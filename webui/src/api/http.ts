@@ -27,6 +27,22 @@ export interface Floats {
   values: Float32Array;
 }
 
+// A picture of a tensor in blocks of elements.
+export interface TensorMap {
+  step: number;
+  // Rows and columns of elements, of the elements of a block, and of blocks.
+  grid: readonly [number, number];
+  block: readonly [number, number];
+  blocks: readonly [number, number];
+  // By block, row by row. The number with the largest magnitude, or NaN if there is one.
+  extreme: Float32Array;
+  // Of the finite elements; NaN if there are none.
+  min: Float32Array;
+  max: Float32Array;
+  mean: Float32Array;
+  non_finite: Float32Array;
+}
+
 function urlOf(path: string, query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
@@ -100,6 +116,30 @@ class HttpClient {
     const { headers } = response;
     const [rows = 0, columns = 0] = numbersOf(headers.get('X-Graphdbg-Shape'));
     return { rows, columns, step: Number(headers.get('X-Graphdbg-Step')), values: new Float32Array(await response.arrayBuffer()) };
+  }
+
+  async map(path: string, query: Query, signal?: AbortSignal): Promise<TensorMap> {
+    const response = await this.send(path, { query, signal }, 'application/octet-stream');
+    const { headers } = response;
+    const pair = (name: string) => {
+      const [rows = 0, columns = 0] = numbersOf(headers.get(name));
+      return [rows, columns] as const;
+    };
+    const [, rows = 0, columns = 0] = numbersOf(headers.get('X-Graphdbg-Shape'));
+    const buffer = await response.arrayBuffer();
+    const count = rows * columns;
+    const plane = (at: number) => new Float32Array(buffer, at * count * 4, count);
+    return {
+      step: Number(headers.get('X-Graphdbg-Step')),
+      grid: pair('X-Graphdbg-Grid'),
+      block: pair('X-Graphdbg-Block'),
+      blocks: [rows, columns],
+      extreme: plane(0),
+      min: plane(1),
+      max: plane(2),
+      mean: plane(3),
+      non_finite: plane(4),
+    };
   }
 
   // Fetches a file, with the name that the server suggests for it.

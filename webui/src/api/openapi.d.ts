@@ -670,8 +670,8 @@ export interface paths {
         /**
          * Compares a tensor element by element with itself at another step, on another rank or in a recorded run, or with another tensor of the same shape.
          * @description Two elements are close as in `numpy.allclose` with equal_nan:
-         *     |left - right| <= atol + rtol * |right|. The elements may have at most
-         *     256 MiB.
+         *     |left - right| <= atol + rtol * |right|. Tensors of any size are read
+         *     piece by piece; 409 `value_gone` if the job continues meanwhile.
          */
         get: operations["compareTensors"];
         put?: never;
@@ -746,6 +746,30 @@ export interface paths {
          *     1,000 steps are kept, also after the job has ended.
          */
         get: operations["getTensorHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/tensor/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Returns a picture of a tensor, or of the difference of two, in blocks.
+         * @description The last dimension of the slice are the columns, and all others together
+         *     the rows; a vector is wrapped into a square. A tensor of any size is
+         *     reduced to blocks of elements. A complex element counts as its magnitude.
+         */
+        get: operations["getTensorMap"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1595,6 +1619,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run}/tensor/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunTensorMap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run}/tensor/statistics": {
         parameters: {
             query?: never;
@@ -1863,6 +1907,12 @@ export interface components {
             name: string;
             tensors: string[];
         };
+        ComparedHistograms: {
+            /** @description Of left - right, over pairs that are finite. */
+            difference: components["schemas"]["HistogramCounts"];
+            left: components["schemas"]["HistogramCounts"];
+            right: components["schemas"]["HistogramCounts"];
+        };
         ComparedInput: {
             here: components["schemas"]["DifferenceValue"] | null;
             /** @description The first one that differs; null unless the tensor differs, as are its values. */
@@ -1879,30 +1929,50 @@ export interface components {
             /** @description Its name in the other run; null if it was not compared. */
             there_node: string | null;
         };
+        ComparedPair: {
+            /** @description Within the slice. */
+            index: number[];
+            left: components["schemas"]["Number"];
+            right: components["schemas"]["Number"];
+        };
         ComparedTensor: components["schemas"]["TensorHead"] & {
             overwritten: boolean;
         };
         Comparison: {
             all_close: boolean;
             atol: number;
+            both_nan_count: number;
             cosine: components["schemas"]["NullableNumber"];
             count: number;
-            first_not_close: {
-                index: number[];
-                left: components["schemas"]["Number"];
-                right: components["schemas"]["Number"];
-            } | null;
+            /** @description NaN equals NaN, and an infinity itself. */
+            equal_count: number;
+            first_not_close: components["schemas"]["NullableComparedPair"];
+            /** @description Null unless `bins` is given. Both sides have the same edges. */
+            histograms: components["schemas"]["ComparedHistograms"] | null;
             left: components["schemas"]["ComparedTensor"];
+            left_nan_count: number;
+            max_abs_at: components["schemas"]["NullableComparedPair"];
             max_abs_difference: components["schemas"]["NullableNumber"];
+            max_relative_at: components["schemas"]["NullableComparedPair"];
             max_relative_difference: components["schemas"]["NullableNumber"];
+            /** @description The largest distance in units in the last place: the number of steps between representable numbers. Null unless both sides are floats of the same type. */
+            max_ulps: number | null;
+            max_ulps_at: components["schemas"]["NullableComparedPair"];
             mean_abs_difference: components["schemas"]["NullableNumber"];
-            /** @description Pairs with a NaN or an infinity. They are excluded from the differences and the cosine, which are null without other pairs. */
+            mean_difference: components["schemas"]["NullableNumber"];
+            /** @description Pairs with a NaN or an infinity. They are excluded from the differences, the cosine and the distances in units in the last place, which are null without other pairs. */
             non_finite_count: number;
+            /** @description The first `list` elements that are not close. */
+            not_close: components["schemas"]["ComparedPair"][];
             not_close_count: number;
             right: components["schemas"]["ComparedTensor"];
+            right_nan_count: number;
+            rms_difference: components["schemas"]["NullableNumber"];
             rtol: number;
             slice: string;
             slice_shape: components["schemas"]["Shape"];
+            /** @description Pairs at a distance of 0, 1, 2 to 3, 4 to 7, 8 to 15, ... */
+            ulp_counts: number[] | null;
         };
         Condition: {
             /** @description About its hits, whatever the op; empty if there is none. */
@@ -2175,15 +2245,17 @@ export interface components {
             version: 1;
         };
         Histogram: components["schemas"]["TensorHead"] & {
+            overwritten: boolean;
+            slice: string;
+            slice_shape: components["schemas"]["Shape"];
+        } & components["schemas"]["HistogramCounts"];
+        HistogramCounts: {
             counts: number[];
             /** @description One more than `counts`. */
             edges: components["schemas"]["Number"][];
             nan_count: number;
             neg_inf_count: number;
-            overwritten: boolean;
             pos_inf_count: number;
-            slice: string;
-            slice_shape: components["schemas"]["Shape"];
         };
         Hit: {
             /** @description The infinities reached no result: every op that read them had finite outputs. The hit did not stop the job. */
@@ -2404,6 +2476,7 @@ export interface components {
         };
         /** @enum {unknown} */
         NodeKind: "scope" | "op" | "parameter" | "buffer" | "constant" | "input" | "aggregate";
+        NullableComparedPair: components["schemas"]["ComparedPair"] | null;
         NullableNumber: components["schemas"]["Number"] | null;
         NullableSource: components["schemas"]["Source"] | null;
         Number: number | ("NaN" | "Infinity" | "-Infinity");
@@ -2847,6 +2920,8 @@ export interface components {
         /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
         graph: string;
         job: string;
+        /** @description `previous`, `step:N`, `rank:R[,TENSOR][@STEP]`, `TENSOR[@STEP]`, or `run:RUN[:RANK][,TENSOR][@STEP]`, where `TENSOR` is `tensor:NODE:SLOT`, and `STEP` a number, `current` or `previous`. What it does not name is as on the left side: `rank:1,tensor:forward/h/2/add:0@7` is another tensor of another rank at another step. `run` is a recorded run. */
+        maybe_with: string;
         mode: "unknown" | "train" | "eval" | "predict";
         rank: number;
         /** @description Name of the run's directory. */
@@ -2859,6 +2934,8 @@ export interface components {
         step: string;
         /** @description Name of the tensor, NODE:SLOT. */
         tensor: string;
+        /** @description `previous`, `step:N`, `rank:R[,TENSOR][@STEP]`, `TENSOR[@STEP]`, or `run:RUN[:RANK][,TENSOR][@STEP]`, where `TENSOR` is `tensor:NODE:SLOT`, and `STEP` a number, `current` or `previous`. What it does not name is as on the left side: `rank:1,tensor:forward/h/2/add:0@7` is another tensor of another rank at another step. `run` is a recorded run. */
+        with: string;
     };
     requestBodies: never;
     headers: never;
@@ -3910,6 +3987,10 @@ export interface operations {
         parameters: {
             query: {
                 atol?: number;
+                /** @description Bins of the histograms of both sides and of their difference, which need a second pass. 0: none. */
+                bins?: number;
+                /** @description Elements of `not_close`. */
+                list?: number;
                 /** @description Name of the tensor, NODE:SLOT. */
                 name: components["parameters"]["tensor"];
                 rank?: components["parameters"]["rank"];
@@ -3918,8 +3999,8 @@ export interface operations {
                 slice?: components["parameters"]["slice"];
                 /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
-                /** @description `previous`, `step:N`, `rank:R`, `tensor:NODE:SLOT`, or `run:RUN[:RANK][@STEP]` for the same tensor in a recorded run, at the same step and on the same rank unless it names others. */
-                with: string;
+                /** @description `previous`, `step:N`, `rank:R[,TENSOR][@STEP]`, `TENSOR[@STEP]`, or `run:RUN[:RANK][,TENSOR][@STEP]`, where `TENSOR` is `tensor:NODE:SLOT`, and `STEP` a number, `current` or `previous`. What it does not name is as on the left side: `rank:1,tensor:forward/h/2/add:0@7` is another tensor of another rank at another step. `run` is a recorded run. */
+                with: components["parameters"]["with"];
             };
             header?: never;
             path: {
@@ -4028,6 +4109,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TensorHistory"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getTensorMap: {
+        parameters: {
+            query: {
+                /** @description At most as many columns of blocks. */
+                columns?: number;
+                /** @description Name of the tensor, NODE:SLOT. */
+                name: components["parameters"]["tensor"];
+                /** @description One of two tensors, left - right, or their distance in units in the last place; all but `left` need `with`. */
+                of?: "left" | "right" | "difference" | "ulps";
+                rank?: components["parameters"]["rank"];
+                /** @description At most as many rows of blocks. */
+                rows?: number;
+                /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
+                slice?: components["parameters"]["slice"];
+                /** @description `current` (the default), `previous`, or a step. */
+                step?: components["parameters"]["step"];
+                /** @description `previous`, `step:N`, `rank:R[,TENSOR][@STEP]`, `TENSOR[@STEP]`, or `run:RUN[:RANK][,TENSOR][@STEP]`, where `TENSOR` is `tensor:NODE:SLOT`, and `STEP` a number, `current` or `previous`. What it does not name is as on the left side: `rank:1,tensor:forward/h/2/add:0@7` is another tensor of another rank at another step. `run` is a recorded run. */
+                with?: components["parameters"]["maybe_with"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Five planes of little-endian float32, each in row-major order: the value with the largest magnitude (NaN if there is one), minimum, maximum and mean of the finite ones (NaN if there are none), and the number of those that are not finite. */
+            200: {
+                headers: {
+                    /** @description Rows and columns of elements in a block. */
+                    "X-Graphdbg-Block"?: string;
+                    "X-Graphdbg-Dtype"?: string;
+                    /** @description Rows and columns of elements. */
+                    "X-Graphdbg-Grid"?: string;
+                    /** @description 5, rows and columns of blocks, separated by commas. */
+                    "X-Graphdbg-Shape"?: string;
+                    "X-Graphdbg-Step"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             default: components["responses"]["Problem"];
@@ -5294,6 +5422,10 @@ export interface operations {
         parameters: {
             query: {
                 atol?: number;
+                /** @description Bins of the histograms of both sides and of their difference, which need a second pass. 0: none. */
+                bins?: number;
+                /** @description Elements of `not_close`. */
+                list?: number;
                 /** @description Name of the tensor, NODE:SLOT. */
                 name: components["parameters"]["tensor"];
                 rank?: components["parameters"]["rank"];
@@ -5302,8 +5434,8 @@ export interface operations {
                 slice?: components["parameters"]["slice"];
                 /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
-                /** @description `previous`, `step:N`, `rank:R`, `tensor:NODE:SLOT`, or `run:RUN[:RANK][@STEP]` for the same tensor in a recorded run, at the same step and on the same rank unless it names others. */
-                with: string;
+                /** @description `previous`, `step:N`, `rank:R[,TENSOR][@STEP]`, `TENSOR[@STEP]`, or `run:RUN[:RANK][,TENSOR][@STEP]`, where `TENSOR` is `tensor:NODE:SLOT`, and `STEP` a number, `current` or `previous`. What it does not name is as on the left side: `rank:1,tensor:forward/h/2/add:0@7` is another tensor of another rank at another step. `run` is a recorded run. */
+                with: components["parameters"]["with"];
             };
             header?: never;
             path: {
@@ -5419,6 +5551,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunTensorHistory"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunTensorMap: {
+        parameters: {
+            query: {
+                /** @description At most as many columns of blocks. */
+                columns?: number;
+                /** @description Name of the tensor, NODE:SLOT. */
+                name: components["parameters"]["tensor"];
+                /** @description One of two tensors, left - right, or their distance in units in the last place; all but `left` need `with`. */
+                of?: "left" | "right" | "difference" | "ulps";
+                rank?: components["parameters"]["rank"];
+                /** @description At most as many rows of blocks. */
+                rows?: number;
+                /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
+                slice?: components["parameters"]["slice"];
+                /** @description `current` (the default), `previous`, or a step. */
+                step?: components["parameters"]["step"];
+                /** @description `previous`, `step:N`, `rank:R[,TENSOR][@STEP]`, `TENSOR[@STEP]`, or `run:RUN[:RANK][,TENSOR][@STEP]`, where `TENSOR` is `tensor:NODE:SLOT`, and `STEP` a number, `current` or `previous`. What it does not name is as on the left side: `rank:1,tensor:forward/h/2/add:0@7` is another tensor of another rank at another step. `run` is a recorded run. */
+                with?: components["parameters"]["maybe_with"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Five planes of little-endian float32, each in row-major order: the value with the largest magnitude (NaN if there is one), minimum, maximum and mean of the finite ones (NaN if there are none), and the number of those that are not finite. */
+            200: {
+                headers: {
+                    /** @description Rows and columns of elements in a block. */
+                    "X-Graphdbg-Block"?: string;
+                    "X-Graphdbg-Dtype"?: string;
+                    /** @description Rows and columns of elements. */
+                    "X-Graphdbg-Grid"?: string;
+                    /** @description 5, rows and columns of blocks, separated by commas. */
+                    "X-Graphdbg-Shape"?: string;
+                    "X-Graphdbg-Step"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             default: components["responses"]["Problem"];

@@ -151,6 +151,8 @@ export type Histogram = Schemas['Histogram'];
 export type TensorHistory = Schemas['TensorHistory'] & Partial<Schemas['RunTensorHistory']>;
 export type StatisticsPoint = Schemas['StatisticsPoint'];
 export type Comparison = Schemas['Comparison'];
+export type ComparedPair = Schemas['ComparedPair'];
+export type HistogramCounts = Schemas['HistogramCounts'];
 export type Finding = Schemas['Finding'];
 
 export type TensorStatistics = Schemas['TensorHead'] &

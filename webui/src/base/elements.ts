@@ -142,6 +142,11 @@ export function itemBytes(dtype: string): number {
   return dtype === 'bool' ? 1 : Number(bits?.[1] ?? 32) / 8;
 }
 
+// Numbers that were computed, not sent as elements.
+export function computedElements(numbers: Float32Array): Elements {
+  return real('float32', numbers, float32Text);
+}
+
 // Returns right - left, element by element. The difference of two NaN or of equal infinities is 0.
 export function differenceOf(left: Elements, right: Elements): Elements {
   const count = Math.min(left.count, right.count);

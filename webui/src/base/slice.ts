@@ -110,9 +110,15 @@ export function splitSlice(text: string): { slice: string; transposed: boolean }
   return { slice, transposed: slice !== text };
 }
 
+// The number of elements of a slice; null if it is wrong.
+export function elementsIn(slice: string, shape: readonly number[]): number | null {
+  const parsed = parseSlice(slice, shape);
+  return parsed.ok ? parsed.count : null;
+}
+
 // Limits of the initial slice, so that it is transferred and drawn without a noticeable wait.
 const FIRST_ROWS = 1000;
-const FIRST_ELEMENTS = 1_000_000;
+export const FIRST_ELEMENTS = 1_000_000;
 
 // The initial slice of a tensor: its last two axes, at index 0 of the others.
 export function defaultSlice(shape: readonly number[]): string {

@@ -2,7 +2,7 @@
 // out of date.
 
 import { keepPreviousData, QueryClient, queryOptions, useInfiniteQuery, useQuery, useQueries } from '@tanstack/react-query';
-import { api } from '../api/client';
+import { api, type MapRequest } from '../api/client';
 import { Problem } from '../api/problem';
 import type { GraphSummary, Hit, TensorSlice, WatchpointSelection } from '../api/types';
 import { isRun } from '../base/run_id';
@@ -272,13 +272,28 @@ export interface Tolerance {
   atol: number;
 }
 
+// Bins of the histograms of both sides.
+const COMPARED_BINS = 64;
+
 export function useComparison(query: ValueQuery, against: string, { rtol, atol }: Tolerance) {
   const { job, name, rank, step, slice, version, enabled } = query;
   return useQuery({
     queryKey: ['compare', job, name, rank, step, slice, against, rtol, atol, version],
     queryFn: ({ signal }) =>
-      api.compare(job, { name, rank, step, slice, with: against, rtol, atol }, signal),
+      api.compare(job, { name, rank, step, slice, with: against, rtol, atol, bins: COMPARED_BINS }, signal),
     enabled,
+  });
+}
+
+// A picture of a slice of any size; of the difference to another tensor if `against` names one.
+export function useTensorMap(query: ValueQuery, of: MapRequest['of'], against: string | null = null) {
+  const { job, name, rank, step, slice, version, enabled } = query;
+  return useQuery({
+    queryKey: ['map', job, name, rank, step, slice, of, against, version],
+    queryFn: ({ signal }) => api.map(job, { name, rank, step, slice, of, with: against }, signal),
+    enabled,
+    gcTime: KEEP_SLICES_MS,
+    structuralSharing: false,
   });
 }
 

@@ -5,6 +5,7 @@ import { api } from '../api/client';
 import { Problem } from '../api/problem';
 import type { Statistics, TensorSummary } from '../api/types';
 import { isRun } from '../base/run_id';
+import { elementsIn, FIRST_ELEMENTS } from '../base/slice';
 import { describe } from '../state/describe';
 import { hasEnded, isOpenedModel } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
@@ -36,6 +37,9 @@ const TensorHistogram = lazy(async () => ({
 }));
 const TensorHistoryView = lazy(async () => ({
   default: (await import('./tensor_history')).TensorHistoryView,
+}));
+const ReducedMap = lazy(async () => ({
+  default: (await import('./reduced_map')).ReducedMap,
 }));
 const TensorCompare = lazy(async () => ({
   default: (await import('./tensor_compare')).TensorCompare,
@@ -193,7 +197,9 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const panel = panelOf(route?.panel);
   const query = useTensorRequest(tensor);
   const wantsSlice = panel === 'values' || panel === 'heat';
-  const value = useSlice({ ...query, enabled: query.enabled && wantsSlice });
+  // The server reduces slices that are too large to be loaded for a picture.
+  const reduced = panel === 'heat' && (elementsIn(query.slice, tensor.shape) ?? 0) > FIRST_ELEMENTS;
+  const value = useSlice({ ...query, enabled: query.enabled && wantsSlice && !reduced });
   const measured = useStatistics(query);
   const now = useJob((state) => state.model.info?.step ?? 0);
   // Statistics that come without a request may be of an earlier step.
@@ -214,6 +220,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
     switch (panel) {
       case 'values':
       case 'heat':
+        if (reduced && query.enabled) return <ReducedMap query={query} title={tensor.name} />;
         return <ValuesArea tensor={tensor} query={query} value={value} statistics={old === null ? statistics : null} heat={panel === 'heat'} />;
       case 'histogram':
         return <TensorHistogram query={query} statistics={statistics} old={old} />;

@@ -18,3 +18,4 @@ export const copied = 'Copied';
 export const copyFailed = 'Copy failed';
 export const clipboardDenied = 'The browser denied access to the clipboard.';
 export const serverUnreachable = 'The server is not responding.';
+export const suggested = 'Suggestions';

@@ -47,13 +47,20 @@ export const compareWith = 'Compare with';
 export const previousStep = 'the previous step';
 export const anotherStep = 'another step';
 export const anotherRank = 'another rank';
+export const anotherLayer = 'the same op in another layer';
 export const anotherTensor = 'another tensor';
 export const anotherRun = 'a recorded run';
 export const sameOpElsewhere = 'Compare with the same op in';
 export const rankToCompare = 'Rank to compare with';
 export const rank = (rank: number) => `rank ${rank}`;
 export const step = (step: number) => `step ${step}`;
-export const toCompare = { step: 'Step to compare with', tensor: 'Tensor to compare with', run: 'Run to compare with' };
+export const toCompare = {
+  step: 'Step to compare with',
+  layer: 'Layer to compare with',
+  tensor: 'Tensor to compare with',
+  run: 'Run to compare with',
+};
+export const sameStep = 'same step';
 export const placeholders = { tensor: 'scope/node:slot' };
 export const choose = { previous: '', rank: 'Choose a rank', step: 'Choose a step', tensor: 'Choose a tensor', run: 'Choose a run' };
 export const stepGone = (step: string) => `Values of step ${step} are not kept`;
@@ -75,18 +82,31 @@ export const savedSteps = (steps: readonly number[]) => {
 export const nothingToCompare = 'Nothing to compare with';
 export const loadingBoth = 'Loading both tensors';
 export const shapesDiffer = 'Shapes differ';
-export const heatMap = 'heat map';
+export const shown = 'Show';
+export const ways = { values: 'values', heat: 'heat maps', histograms: 'histograms' };
+export const wholeTensor = 'whole tensor';
+export const wholeHint = (elements: string) => `Compares all ${elements} elements instead of the slice`;
+export const tooManyValues = 'The values of so many elements are shown as heat maps and histograms.';
+export const bothHistograms = 'Histograms of both sides';
+export const differenceHistogram = 'Histogram of the difference';
+export const noFinite = 'No finite values';
+export const histogramSummary = (title: string, from: string, to: string, most: string) =>
+  `${title}: from ${from} to ${to}, at most ${most} values in a bin`;
 export const comparison = 'Comparison';
 export const equalButNotFinite = (count: string) => `equal, but none of ${count} is finite`;
 export const allClose = (count: string) => `all ${count} close`;
 export const notClose = (some: string, all: string, percent: string) => `${some} of ${all} not close (${percent} %)`;
+export const largestDifference = (size: string, index: string) => `largest difference ${size} at ${index}`;
+export const atMostUlps = (count: string) => `at most ${count} ulp`;
 export const figures = {
   verdict: 'allclose',
-  maxAbs: 'max |Δ|',
+  equal: 'equal',
   meanAbs: 'mean |Δ|',
+  rms: 'rms Δ',
   maxRelative: 'max relative',
   cosine: 'cosine',
   notFinite: 'not finite',
+  oneSidedNan: 'NaN on one side',
   firstAt: 'first at',
 };
 export const notFiniteHint = 'Pairs with NaN or infinity, excluded from the differences';

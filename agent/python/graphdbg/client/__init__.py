@@ -23,6 +23,7 @@ from .graph import Graph
 from .jobs import Job
 from .models import (
     Advice,
+    ComparedPair,
     Comparison,
     Diagnosis,
     ExceptionInfo,
@@ -47,6 +48,7 @@ __all__ = [
     "ApiError",
     "Client",
     "CommandRefusedError",
+    "ComparedPair",
     "Comparison",
     "ConflictError",
     "Diagnosis",

@@ -482,17 +482,21 @@ class Job:
         slice: str | None = None,
         rtol: float | None = None,
         atol: float | None = None,
+        listed: int | None = None,
     ) -> Comparison:
-        """Compares a tensor with itself elsewhere, or with another one of the same shape.
+        """Compares a tensor of any size with itself elsewhere, or with another one of the same shape.
 
         Args:
             name: NODE:SLOT; a node's name means its first output.
-            with_: "previous", "step:N", "rank:R" or "tensor:NODE:SLOT".
+            with_: "previous", "step:N", "rank:R[,TENSOR][@STEP]", "TENSOR[@STEP]" or
+                "run:RUN[:RANK][,TENSOR][@STEP]", where TENSOR is tensor:NODE:SLOT, and RUN a recorded run that the
+                server has. What it does not name is as on the left side.
             step, rank, slice: As for `tensor`.
             rtol, atol: Tolerances as in numpy.allclose. Default: 1e-5 and 1e-8.
+            listed: The number of pairs in `not_close`, at most 1,000. Default: 16.
         """
         query = {"name": full_name(name), "with": with_, "step": step, "rank": rank, "slice": slice}
-        answer = self._http.get(f"{self._path}/tensor/compare", **query, rtol=rtol, atol=atol)
+        answer = self._http.get(f"{self._path}/tensor/compare", **query, rtol=rtol, atol=atol, list=listed)
         return Comparison.from_json(answer)
 
     # ---- graph

@@ -551,28 +551,73 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True)
+class ComparedPair:
+    """Two elements at the same place.
+
+    Attributes:
+        index: Within the slice.
+        left, right: The elements; of a complex element, the part that differs.
+    """
+
+    index: tuple[int, ...]
+    left: float
+    right: float
+
+    @classmethod
+    def from_json(cls, data: Json) -> ComparedPair:
+        return cls(tuple(data["index"]), float(data["left"]), float(data["right"]))
+
+
+def _pair(data: Json | None) -> ComparedPair | None:
+    return None if data is None else ComparedPair.from_json(data)
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two tensors, compared element by element.
 
     Attributes:
         count: The number of pairs.
         all_close: Whether |left - right| <= atol + rtol * |right| for all pairs.
-        not_close_count: The number of pairs for which it is not.
+        equal_count: The number of pairs that are equal; NaN equals NaN.
+        not_close_count: The number of pairs that are not close.
         non_finite_count: The number of pairs with a NaN or an infinity, which the fields below leave out.
-        max_abs_difference, mean_abs_difference, max_relative_difference: Of the finite pairs.
+        max_abs_difference, mean_abs_difference, mean_difference, rms_difference, max_relative_difference:
+            Of left - right, over the finite pairs.
+        max_abs_at: Where the difference is the largest.
         cosine: The cosine of the angle between the tensors.
+        max_ulps: The largest distance in units in the last place: how many representable numbers apart. None unless
+            both are floats of the same type.
+        ulp_counts: The number of pairs at a distance of 0, 1, 2 to 3, 4 to 7, ... units; None as `max_ulps`.
+        not_close: The first pairs that are not close.
     """
 
     count: int
     all_close: bool
+    equal_count: int
     not_close_count: int
     non_finite_count: int
     max_abs_difference: Number
+    max_abs_at: ComparedPair | None
     mean_abs_difference: Number
+    mean_difference: Number
+    rms_difference: Number
     max_relative_difference: Number
     cosine: Number
+    max_ulps: int | None
+    ulp_counts: list[int] | None
+    not_close: list[ComparedPair]
 
     @classmethod
     def from_json(cls, data: Json) -> Comparison:
-        names = ("max_abs_difference", "mean_abs_difference", "max_relative_difference", "cosine")
-        return _make(cls, data, **{name: _number(data[name]) for name in names})
+        names = (
+            "max_abs_difference",
+            "mean_abs_difference",
+            "mean_difference",
+            "rms_difference",
+            "max_relative_difference",
+            "cosine",
+        )
+        numbers = {name: _number(data[name]) for name in names}
+        not_close = [ComparedPair.from_json(each) for each in data["not_close"]]
+        return _make(cls, data, **numbers, max_abs_at=_pair(data["max_abs_at"]), not_close=not_close)
