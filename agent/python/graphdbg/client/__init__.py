@@ -38,6 +38,7 @@ from .models import (
     Source,
     Statistics,
     TensorInfo,
+    SelectionPreview,
     Watchpoint,
 )
 
@@ -72,6 +73,7 @@ __all__ = [
     "UnreachableError",
     "ValueGoneError",
     "WaitTimeoutError",
+    "SelectionPreview",
     "Watchpoint",
     "connect",
 ]
