@@ -73,8 +73,8 @@ absl::Status CheckRegexes(const std::vector<std::string>& list,
     const RE2 regex(list[i], RE2::Quiet);
     if (regex.ok()) continue;
     return Wrong(Element(field, i),
-                 absl::StrCat(Element(field, i), " is no regular expression: ",
-                              regex.error()));
+                 absl::StrCat(Element(field, i),
+                              " is no regular expression: ", regex.error()));
   }
   return absl::OkStatus();
 }
@@ -83,8 +83,8 @@ absl::Status CheckSources(const std::vector<std::string>& list,
                           const std::string& field) {
   for (size_t i = 0; i < list.size(); ++i) {
     const SourceFilter source = SourceFilter::Parse(list[i]);
-    const bool line_0 = absl::string_view(list[i]).substr(
-                            source.file.size()) == ":0";
+    const bool line_0 =
+        absl::string_view(list[i]).substr(source.file.size()) == ":0";
     if (!source.file.empty() && source.file.back() != ':' &&
         source.file.find(':') == std::string::npos && !line_0) {
       continue;

@@ -49,9 +49,9 @@ bool PreparedLists::Names(const NodeDescription& node) const {
     return true;
   }
   const re2::StringPiece name(node.name.data(), node.name.size());
-  return std::any_of(
-      regexes_.begin(), regexes_.end(),
-      [&](const auto& each) { return RE2::PartialMatch(name, *each); });
+  return std::any_of(regexes_.begin(), regexes_.end(), [&](const auto& each) {
+    return RE2::PartialMatch(name, *each);
+  });
 }
 
 bool PreparedLists::InScope(absl::string_view name) const {

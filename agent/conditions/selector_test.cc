@@ -52,10 +52,13 @@ TEST(SelectorTest, ListedNamesNeedNotBeSorted) {
 TEST(SelectorTest, TheTargetRestrictsEverySelection) {
   NodeSelection selection;
   const Target kWeights{Category::kWeight};
-  EXPECT_TRUE(NodeMatcher(selection, kWeights).Matches({"a", Category::kWeight}));
-  EXPECT_FALSE(NodeMatcher(selection, kWeights).Matches({"a", Category::kGradient}));
+  EXPECT_TRUE(
+      NodeMatcher(selection, kWeights).Matches({"a", Category::kWeight}));
+  EXPECT_FALSE(
+      NodeMatcher(selection, kWeights).Matches({"a", Category::kGradient}));
   selection.nodes = {"a"};
-  EXPECT_FALSE(NodeMatcher(selection, kWeights).Matches({"a", Category::kGradient}));
+  EXPECT_FALSE(
+      NodeMatcher(selection, kWeights).Matches({"a", Category::kGradient}));
 }
 
 NodeDescription Node(absl::string_view name, absl::string_view op_type,
@@ -85,8 +88,8 @@ TEST(SelectorTest, OpTypesAndSourcesNarrowWhatIsNamed) {
       NodeMatcher(selection).Matches(Node("forward/encoder/t", "aten::t")));
   EXPECT_FALSE(
       NodeMatcher(selection).Matches(Node("forward/addmm", "aten::addmm")));
-  EXPECT_FALSE(
-      NodeMatcher(selection).Matches(Node("forward/encoder/a", "aten::baddmm")));
+  EXPECT_FALSE(NodeMatcher(selection).Matches(
+      Node("forward/encoder/a", "aten::baddmm")));
   selection.sources = {"model.py:32"};
   EXPECT_TRUE(NodeMatcher(selection).Matches(
       Node("forward/encoder/a", "aten::relu", "/home/a/model.py", 32)));

@@ -98,7 +98,7 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
         absl::StrCat("cannot add the watchpoint: the limit is ",
                      wire::kMaxWatchpoints, " enabled watchpoints"));
   }
-  conditions::NodeSelection selection = 
+  conditions::NodeSelection selection =
       conditions::FromMessage(message.selection());
   if (status.ok()) status = CheckSelection(selection);
   if (status.ok()) status = CheckReporter(condition.id());
@@ -111,8 +111,8 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
     if (watchpoint->predicate.on_execution() && !selection.sources.empty()) {
       watchpoint->line_runs = std::make_unique<LineRuns>();
     }
-    watchpoint->matcher = conditions::NodeMatcher(std::move(selection),
-                                                  TargetOf(condition.id()));
+    watchpoint->matcher =
+        conditions::NodeMatcher(std::move(selection), TargetOf(condition.id()));
     watchpoint->pause = message.pause();
     if (IsReported(condition.id())) {
       watchpoint->reported_condition = condition.id();

@@ -320,8 +320,7 @@ absl::Status Check(const v1::SetWatchpoint& watchpoint) {
       Required("watchpoint.condition.id", watchpoint.condition().id()),
       AtMost("number of watchpoint.condition.params",
              watchpoint.condition().params().size(), kMaxConditionParams),
-      CheckTexts(watchpoint.condition()),
-      CheckLists(watchpoint.selection()),
+      CheckTexts(watchpoint.condition()), CheckLists(watchpoint.selection()),
       CheckLists(watchpoint.selection().exclude()));
 }
 

@@ -286,16 +286,16 @@ Json EncodeExport(const model::ExportNode& exported) {
 }
 
 Json EncodeLists(const conditions::NodeLists& lists) {
-  return {{"nodes", lists.nodes},
-          {"scopes", lists.scopes},
-          {"patterns", lists.patterns},
-          {"regexes", lists.regexes},
-          {"categories",
-           List(lists.categories, model::ToString<model::Category>)},
-          {"op_types", lists.op_types},
-          {"sources", lists.sources},
-          {"dtypes", List(lists.dtypes, ToString)},
-          {"ranks", lists.ranks}};
+  return {
+      {"nodes", lists.nodes},
+      {"scopes", lists.scopes},
+      {"patterns", lists.patterns},
+      {"regexes", lists.regexes},
+      {"categories", List(lists.categories, model::ToString<model::Category>)},
+      {"op_types", lists.op_types},
+      {"sources", lists.sources},
+      {"dtypes", List(lists.dtypes, ToString)},
+      {"ranks", lists.ranks}};
 }
 
 Json Encode(const model::SelectionPreview& preview) {

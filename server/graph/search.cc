@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/conditions/source_filter.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "agent/conditions/source_filter.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/graph/graph_view.h"
@@ -116,7 +116,8 @@ class Filter {
         wanted_(conditions::SourceFilter::Parse(query.source)),
         source_(store,
                 [this](const model::SourceLine& frame) {
-                  return !query_.source.empty() && wanted_.Matches(frame.file, frame.line);
+                  return !query_.source.empty() &&
+                         wanted_.Matches(frame.file, frame.line);
                 }),
         code_(store, [this](const model::SourceLine& frame) {
           return SearchesCode() &&
@@ -152,7 +153,8 @@ class Filter {
         !query_.source.empty()) {
       return {};
     }
-    if (!query_.op_type.empty() && !conditions::IsOpType(scope.type, query_.op_type)) {
+    if (!query_.op_type.empty() &&
+        !conditions::IsOpType(scope.type, query_.op_type)) {
       return {};
     }
     return {q_.IsIn(scope.name)};
@@ -175,7 +177,8 @@ class Filter {
     const graph::Node& node = store_.node(index);
     if (query_.category && node.category != *query_.category) return false;
     if (query_.kind && node.kind != *query_.kind) return false;
-    if (!query_.op_type.empty() && !conditions::IsOpType(node.op_type, query_.op_type)) {
+    if (!query_.op_type.empty() &&
+        !conditions::IsOpType(node.op_type, query_.op_type)) {
       return false;
     }
     if (query_.watchpoint && !annotations_.Covers(*query_.watchpoint, index)) {

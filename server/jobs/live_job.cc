@@ -217,7 +217,8 @@ Task<model::Watchpoint> LiveJob::AddWatchpoint(model::WatchpointSpec spec) {
       });
 }
 
-Task<model::SelectionPreview> LiveJob::PreviewWatchpoint(model::WatchpointSpec spec) {
+Task<model::SelectionPreview> LiveJob::PreviewWatchpoint(
+    model::WatchpointSpec spec) {
   return OnStrand<absl::StatusOr<model::SelectionPreview>>(
       [this, spec = std::move(spec)] {
         const std::string& device =

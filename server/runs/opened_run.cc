@@ -166,7 +166,8 @@ class OpenedRun::View final : public jobs::Job {
   jobs::Task<model::Watchpoint> AddWatchpoint(model::WatchpointSpec) override {
     return Refused<model::Watchpoint>();
   }
-  jobs::Task<model::SelectionPreview> PreviewWatchpoint(model::WatchpointSpec spec) override {
+  jobs::Task<model::SelectionPreview> PreviewWatchpoint(
+      model::WatchpointSpec spec) override {
     return run_->OnStrand<absl::StatusOr<model::SelectionPreview>>(
         [spec = std::move(spec)](RunSource& source) {
           return watch::WatchTable(source.graph())

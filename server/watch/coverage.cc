@@ -74,8 +74,7 @@ model::SelectionPreview PreviewOf(const model::WatchpointSpec& spec,
     for (const model::Output& output : graph.node(i).outputs) {
       if (!matcher.MatchesType(output.type.dtype)) continue;
       ++preview.tensors;
-      preview.bytes +=
-          ElementsOf(output.type) * ItemSize(output.type.dtype);
+      preview.bytes += ElementsOf(output.type) * ItemSize(output.type.dtype);
     }
   }
   const Cost cost = on_accelerator ? kOnAccelerator : kOnCpu;

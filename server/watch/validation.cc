@@ -38,7 +38,8 @@ absl::Status CheckPatterns(const std::vector<std::string>& patterns,
       conditions::PatternSet(patterns).words() * graph.name_bytes();
   if (steps <= kMaxMatchSteps) return absl::OkStatus();
   return Wrong("patterns",
-               absl::StrCat("matching the patterns with the ", graph.node_count(), " nodes of this job takes ",
+               absl::StrCat("matching the patterns with the ",
+                            graph.node_count(), " nodes of this job takes ",
                             steps, " steps; the limit is ", kMaxMatchSteps,
                             "; use fewer or shorter patterns, or scopes"));
 }
@@ -71,11 +72,11 @@ absl::Status ValidateSelection(const model::WatchpointSpec& spec,
     if (node == graph::kNoNode) return UnknownNode(field, selection.nodes[i]);
     if (conditions::TargetOf(row).Includes(Describe(graph, node))) continue;
     const bool ops = row.target == "op";
-    return Wrong(field,
-                 absl::StrCat("condition \"", row.id, "\" applies to ",
-                              ops ? "ops" : "nodes of category ",
-                              ops ? "" : row.target, "; \"", selection.nodes[i],
-                              ops ? "\" is none" : "\" is of another category"));
+    return Wrong(
+        field, absl::StrCat("condition \"", row.id, "\" applies to ",
+                            ops ? "ops" : "nodes of category ",
+                            ops ? "" : row.target, "; \"", selection.nodes[i],
+                            ops ? "\" is none" : "\" is of another category"));
   }
   return absl::OkStatus();
 }

@@ -91,10 +91,10 @@ absl::Status WatchTable::CheckAllPatterns(
   }
   return WithField(
       Error(absl::StatusCode::kInvalidArgument, "invalid_watchpoint",
-            absl::StrCat("the patterns and regular expressions of all watchpoints "
-                         "of the job have ",
-                         all, " bytes; the limit is ",
-                         conditions::kMaxJobPatternBytes)),
+            absl::StrCat(
+                "the patterns and regular expressions of all watchpoints "
+                "of the job have ",
+                all, " bytes; the limit is ", conditions::kMaxJobPatternBytes)),
       "patterns");
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import graphdbg
 import pytest
-from conftest import Server, marked_line
+from conftest import Server, marked_line, wait_until
 from graphdbg.client import InvalidRequestError, Job
 
 # Two layers of each kind, a line with several ops, and an op in float16.
@@ -122,6 +122,22 @@ def test_what_a_selection_would_cover(server: Server, job: Job) -> None:
     assert set(preview.examples) == {"forward/encoder/fc/addmm", "forward/encoder/relu"}
     executed = job.preview_watchpoint("executed", scopes=["forward/encoder"], op_types=["addmm", "relu"])
     assert 0 < executed.seconds_per_step < preview.seconds_per_step
+
+
+def test_ranks(server: Server, script: Path, start_job: Any) -> None:
+    for rank in range(2):
+        environment = server.job_environment(
+            GRAPHDBG_JOB="pair", GRAPHDBG_RANK=str(rank), GRAPHDBG_WORLD_SIZE="2", GRAPHDBG_OVERVIEW="0"
+        )
+        start_job([sys.executable, str(script), "20"], environment)
+    wait_until("both ranks", lambda: len((server.job("pair") or {"ranks": []})["ranks"]) == 2)
+    server.wait_for_state("pair", "paused", pause_reason="start")
+    job = graphdbg.connect(server.addresses["http_address"], data_dir=server.data_dir).job("pair")
+    job.watch("abs_max > -1", op_types=["tanh"], scopes=["forward"], ranks=[1], pause="none")
+    job.watch("abs_max > -1", op_types=["tanh"], scopes=["forward"], exclude={"ranks": [1]}, pause="none")
+    job.continue_()
+    server.wait_for_state("pair", "finished")
+    assert {(hit.watchpoint, hit.rank) for hit in job.hits()} == {(1, 1), (2, 0)}
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,8 @@ jobs::Task<model::Watchpoint> FakeJob::AddWatchpoint(
   co_return made;
 }
 
-jobs::Task<model::SelectionPreview> FakeJob::PreviewWatchpoint(model::WatchpointSpec spec) {
+jobs::Task<model::SelectionPreview> FakeJob::PreviewWatchpoint(
+    model::WatchpointSpec spec) {
   if (!error.ok()) co_return error;
   model::SelectionPreview preview;
   preview.node_count = spec.selection.nodes.size();

@@ -43,7 +43,8 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::Watchpoint> GetWatchpoint(uint32_t id) override;
   jobs::Task<model::Watchpoint> AddWatchpoint(
       model::WatchpointSpec spec) override;
-  jobs::Task<model::SelectionPreview> PreviewWatchpoint(model::WatchpointSpec spec) override;
+  jobs::Task<model::SelectionPreview> PreviewWatchpoint(
+      model::WatchpointSpec spec) override;
   jobs::Task<model::Watchpoint> ChangeWatchpoint(
       uint32_t id, model::WatchpointChange change) override;
   jobs::StatusTask RemoveWatchpoint(uint32_t id) override;

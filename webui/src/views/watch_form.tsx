@@ -134,6 +134,10 @@ function PauseRow({ id, pause, onChange }: { id: string; pause: PauseMode; onCha
 }
 
 const NO_RANKS: Rank[] = [];
+// Conditions that a recorded run says nothing of.
+const NOT_RECORDED: ReadonlySet<string> = new Set(['training', 'op']);
+// Conditions that do not imply which nodes are meant.
+const ANY_NODE: ReadonlySet<string> = new Set(['tensor', 'op']);
 const NO_LISTS = { regexes: [], op_types: [], sources: [], dtypes: [], ranks: [], exclude: {} };
 
 // What the fields below the target do not show.
@@ -182,7 +186,7 @@ export function WatchForm({ form, onCheck }: Props) {
   }
   if (conditions.data === undefined) return <Notice title={words.loadingConditions} busy />;
   const fits = (other: Condition) =>
-    other.id !== ALIAS && canBeChecked(other, ranks) && (onCheck === undefined || other.target !== 'training');
+    other.id !== ALIAS && canBeChecked(other, ranks) && (onCheck === undefined || !NOT_RECORDED.has(other.target));
   const offered = conditions.data.conditions.filter((other) => fits(other) || other.id === from?.condition.id);
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title={words.noConditions} />;
@@ -194,7 +198,7 @@ export function WatchForm({ form, onCheck }: Props) {
     setConditionId(chosenId);
     setTexts(suggestedTexts(next));
     if (!aimed && kind !== 'ticked') {
-      setKind(next?.target === 'tensor' ? firstKind(form) : 'everything');
+      setKind(next !== undefined && ANY_NODE.has(next.target) ? firstKind(form) : 'everything');
     }
   };
   const targetOf = (): Target | string => {
@@ -304,7 +308,7 @@ export function WatchForm({ form, onCheck }: Props) {
             {selection === null ? words.noSelectedNode : isScope ? words.selectedScope(selection) : selection}
           </option>
           <option value="pattern">{words.matchingPattern}</option>
-          {condition.target === 'tensor' &&
+          {ANY_NODE.has(condition.target) &&
             CATEGORIES.map((category) => (
               <option key={category} value={category}>
                 {categoryNames[category]}

@@ -35,10 +35,10 @@ from .models import (
     NodeDetail,
     Rank,
     RankRecording,
+    SelectionPreview,
     Source,
     Statistics,
     TensorInfo,
-    SelectionPreview,
     Watchpoint,
 )
 
@@ -67,13 +67,13 @@ __all__ = [
     "NotFoundError",
     "Rank",
     "RankRecording",
+    "SelectionPreview",
     "Source",
     "Statistics",
     "TensorInfo",
     "UnreachableError",
     "ValueGoneError",
     "WaitTimeoutError",
-    "SelectionPreview",
     "Watchpoint",
     "connect",
 ]

@@ -21,8 +21,8 @@ from .models import (
     JobInfo,
     LiveRule,
     RankRecording,
-    Statistics,
     SelectionPreview,
+    Statistics,
     Watchpoint,
 )
 
