@@ -57,7 +57,7 @@ TEST(CatalogueTest, HasThePromisedConditionsOnceEach) {
       // Others.
       "abs_max_gt", "abs_max_lt", "abs_mean_gt", "abs_mean_lt",
       "tensor_variance", "tensor_not_changed", "activation_inactive",
-      "expression",
+      "expression", "executed",
       // Conditions of training.
       "gradient_always_zero", "gradient_missing", "parameter_not_optimized",
       "update_without_effect", "learning_rate_not_positive",

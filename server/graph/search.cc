@@ -60,6 +60,11 @@ class FoldedFinder {
   std::array<size_t, 256> skips_;
 };
 
+bool IsAt(const conditions::SourceFilter& wanted,
+          const model::SourceLine& line) {
+  return wanted.Matches(line.file, line.line);
+}
+
 // The frames that fulfil a criterion. Each distinct frame is checked once: the
 // stacks of a graph's nodes share most of their frames.
 class FrameSet {
@@ -117,7 +122,7 @@ class Filter {
         source_(store,
                 [this](const model::SourceLine& frame) {
                   return !query_.source.empty() &&
-                         wanted_.Matches(frame.file, frame.line);
+                         IsAt(wanted_, frame);
                 }),
         code_(store, [this](const model::SourceLine& frame) {
           return SearchesCode() &&
@@ -142,7 +147,7 @@ class Filter {
     if (named ? !FindsOuterFrames() : code == nullptr) return {};
     const model::SourceLine* source = nullptr;
     if (!Fits(index, source)) return {};
-    if (named && wanted_.Matches(*store_.SourceOf(index))) return {};
+    if (named && IsAt(wanted_, *store_.SourceOf(index))) return {};
     return {true, source != nullptr ? source : code};
   }
 

@@ -262,15 +262,20 @@ std::vector<model::WatchpointSpec> JobWatchpoints::RecommendedSet() const {
 void JobWatchpoints::Welcome(const std::string& job, AgentLink& link,
                              uint32_t rank, bool resumed) const {
   std::vector<uint32_t> sent;
+  std::vector<uint32_t> removed = table_.RemovedIds();
   for (uint32_t id : table_.Ids()) {
-    // A resumed process may still hold a watchpoint that was disabled since.
-    if (!conditions::IncludesRank(table_.SpecOf(id).selection, rank)) continue;
-    if (resumed || table_.SpecOf(id).enabled) sent.push_back(id);
+    const model::WatchpointSpec& spec = table_.SpecOf(id);
+    if (!conditions::IncludesRank(spec.selection, rank)) {
+      removed.push_back(id);
+    } else if (resumed || spec.enabled) {
+      // A resumed process may still hold one that was disabled since.
+      sent.push_back(id);
+    }
   }
   link.Send(WelcomeOrder{job, static_cast<uint32_t>(sent.size()), resumed});
   for (uint32_t id : sent) Send(link, rank, id);
   if (!resumed) return;
-  for (uint32_t id : table_.RemovedIds()) link.Send(RemoveWatchpointOrder{id});
+  for (uint32_t id : removed) link.Send(RemoveWatchpointOrder{id});
 }
 
 void JobWatchpoints::Send(AgentLink& link, uint32_t rank, uint32_t id) const {

@@ -1,4 +1,5 @@
-// What a watchpoint is narrowed to, folded away because most watchpoints need none of it.
+// What a watchpoint is narrowed to, and which hits count: folded away because most watchpoints need
+// none of it.
 
 import { useId, useMemo } from 'react';
 import type { GraphIndex } from '../index/graph_index';
@@ -19,23 +20,34 @@ function typesOf(index: GraphIndex | null): string[] {
   return [...types].toSorted();
 }
 
+// Which hits count.
+export interface Counting {
+  // In digits; empty for 0.
+  ignored: string;
+  once: boolean;
+}
+
 interface Props {
   texts: Narrowing;
+  // Null if all hits count, as over a recorded run.
+  counting: Counting | null;
   // A wrong text is shown, so its field must be.
   open: boolean;
   // The job has one rank only, so that none can be chosen.
   alone: boolean;
   onChange: (texts: Narrowing) => void;
+  onCount: (counting: Counting) => void;
 }
 
-export function NarrowingFields({ texts, open, alone, onChange }: Props) {
+export function NarrowingFields({ texts, counting, open, alone, onChange, onCount }: Props) {
   const id = useId();
   const index = useScopes((state) => state.index);
   const types = useMemo(() => typesOf(index), [index]);
   const completions: Partial<Record<keyof Narrowing, string[]>> = { op_types: types, dtypes: DTYPES };
+  const counts = counting !== null && (counting.ignored !== '' || counting.once);
   const shown = FIELDS.filter((field) => field !== 'ranks' || !alone || texts.ranks !== '');
   return (
-    <details className="form-help" open={open || isNarrowed(texts) || undefined}>
+    <details className="form-help" open={open || isNarrowed(texts) || counts || undefined}>
       <summary>{words.more}</summary>
       {shown.map((field) => (
         <div key={field} className="form-row">
@@ -60,6 +72,33 @@ export function NarrowingFields({ texts, open, alone, onChange }: Props) {
           )}
         </div>
       ))}
+      {counting !== null && (
+        <>
+          <div className="form-row">
+            <label htmlFor={`${id}-ignored`}>{words.ignoredHits}</label>
+            <input
+              id={`${id}-ignored`}
+              className="field mono"
+              inputMode="numeric"
+              placeholder="0"
+              title={words.ignoredHitsHint}
+              value={counting.ignored}
+              onChange={(event) => onCount({ ...counting, ignored: event.target.value.replaceAll(/\D/g, '') })}
+            />
+          </div>
+          <div className="form-row">
+            <label htmlFor={`${id}-once`} title={words.onceHint}>
+              {words.once}
+            </label>
+            <input
+              id={`${id}-once`}
+              type="checkbox"
+              checked={counting.once}
+              onChange={(event) => onCount({ ...counting, once: event.target.checked })}
+            />
+          </div>
+        </>
+      )}
     </details>
   );
 }

@@ -237,7 +237,7 @@ it('copies a watchpoint to a new one, for another kind of tensor', async () => {
 
 it('narrows a selection, and leaves out what is named', async () => {
   const user = show('backward');
-  await user.click(await screen.findByText('Only, except'));
+  await user.click(await screen.findByText('More…'));
   fireEvent.change(screen.getByLabelText('Only op types'), { target: { value: 'addmm, mm' } });
   fireEvent.change(screen.getByLabelText('Only lines'), { target: { value: 'model.py:32' } });
   fireEvent.change(screen.getByLabelText('Name matches'), { target: { value: '/fc1|fc2/' } });
@@ -257,7 +257,7 @@ it('narrows a selection, and leaves out what is named', async () => {
 
 it('says which rank is none, and asks for ranks only where there are several', async () => {
   const user = show(null);
-  await user.click(await screen.findByText('Only, except'));
+  await user.click(await screen.findByText('More…'));
   expect(screen.queryByLabelText('Only ranks')).toBeNull();
   fireEvent.change(screen.getByLabelText('Except'), { target: { value: 'rank:first' } });
   await user.click(add());
@@ -277,4 +277,13 @@ it('keeps and empties the lists of an edited watchpoint', async () => {
   expect(posted).toMatchObject([
     { scopes: ['forward'], op_types: [], exclude: { nodes: ['forward/a'], categories: ['weight'] } },
   ]);
+});
+
+it('says which hits count', async () => {
+  const user = show(null);
+  await user.click(await screen.findByText('More…'));
+  fireEvent.change(screen.getByLabelText('Ignore first'), { target: { value: '3 hits' } });
+  await user.click(screen.getByLabelText('Once'));
+  await user.click(add());
+  expect(posted).toMatchObject([{ ignore_count: 3, once: true }]);
 });

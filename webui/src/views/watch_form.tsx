@@ -27,7 +27,7 @@ import * as counts from '../words/counts';
 import * as runWords from '../words/run';
 import { categoryNames, targetNames } from '../words/watch';
 import * as words from '../words/watch_form';
-import { NarrowingFields } from './narrowing_fields';
+import { NarrowingFields, type Counting } from './narrowing_fields';
 import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
 import { useJobContext } from './job_context';
 import { useReasonAgainstWatching } from './use_reason_against';
@@ -140,6 +140,14 @@ const NOT_RECORDED: ReadonlySet<string> = new Set(['training', 'op']);
 const ANY_NODE: ReadonlySet<string> = new Set(['tensor', 'op']);
 const NO_LISTS = { regexes: [], op_types: [], sources: [], dtypes: [], ranks: [], exclude: {} };
 
+// Agents that count no hits refuse these fields, so they are left out unless they say something.
+function countingOf({ ignored, once }: Counting, edit: boolean): { once?: boolean; ignore_count?: number } {
+  return {
+    ...(once || edit ? { once } : {}),
+    ...(ignored !== '' || edit ? { ignore_count: Number(ignored) } : {}),
+  };
+}
+
 // What the fields below the target do not show.
 function namesIn({ nodes, scopes, patterns, categories }: Watchpoint) {
   return { nodes, scopes, patterns, categories };
@@ -176,6 +184,10 @@ export function WatchForm({ form, onCheck }: Props) {
   }
   const [pattern, setPattern] = useState(from?.patterns[0] ?? '');
   const [narrowing, setNarrowing] = useState(() => (from === null ? NO_NARROWING : narrowingOf(from)));
+  const [counting, setCounting] = useState<Counting>({
+    ignored: from?.ignore_count ? String(from.ignore_count) : '',
+    once: from?.once ?? false,
+  });
   const [pause, setPause] = useState<PauseMode>(from?.pause ?? 'node');
   const [problem, setProblem] = useState<FieldProblem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -232,7 +244,8 @@ export function WatchForm({ form, onCheck }: Props) {
     setBusy(true);
     const { enabled: _, ...named } = specOf(condition, params, to, pause);
     // A change keeps the lists that it does not name.
-    const spec = { ...named, ...(edit ? { ...NO_LISTS, ...narrowed } : narrowed) };
+    const lists = edit ? { ...NO_LISTS, ...narrowed } : narrowed;
+    const spec = { ...named, ...lists, ...countingOf(counting, edit) };
     const refused =
       onCheck !== undefined
         ? await onCheck({ ...spec, enabled: true })
@@ -331,7 +344,8 @@ export function WatchForm({ form, onCheck }: Props) {
           />
         </div>
       )}
-      <NarrowingFields texts={narrowing} open={typeof narrowed === 'string'} alone={ranks.length < 2} onChange={setNarrowing} />
+      <NarrowingFields texts={narrowing} open={typeof narrowed === 'string'} alone={ranks.length < 2}
+        counting={onCheck === undefined ? counting : null} onChange={setNarrowing} onCount={setCounting} />
       <Mirror selection={described} />
       {onCheck === undefined && <Preview selection={previewed} condition={condition} />}
       {onCheck === undefined && <PauseRow id={`${id}-pause`} pause={pause} onChange={setPause} />}

@@ -42,7 +42,7 @@ export const noneYet: Record<Condition['target'], string> = {
 export const bytesPerStep = (bytes: string) => `${bytes} per step`;
 export const timePerStep = (time: string) => `about +${time} per step`;
 export const shareOfStep = (share: string) => `about +${share} % per step`;
-export const more = 'Only, except';
+export const more = 'More…';
 export const narrowingNames: Record<keyof Narrowing, string> = {
   op_types: 'Only op types',
   sources: 'Only lines',
@@ -67,6 +67,10 @@ export const narrowingExamples: Record<keyof Narrowing, string> = {
   regexes: 'layers/[0-3]/',
   exclude: 'type:relu aux/',
 };
+export const ignoredHits = 'Ignore first';
+export const ignoredHitsHint = 'Hits of each rank that stop nothing and are not listed';
+export const once = 'Once';
+export const onceHint = 'The first hit disables the watchpoint';
 export const notARank = (text: string) => `"${text}" is no rank.`;
 export const pauseAtOp = 'pause at op';
 export const pauseAtEndOfStep = 'pause at end of step';
