@@ -62,6 +62,7 @@ constexpr ConditionSymptom kSymptoms[] = {
     {"autocast_without_effect", "autocast"},
     {"cast_without_effect", "cast"},
     {"replicas_differ", "replicas"},
+    {"executed", "executed"},
     {"expression", "expression"},
 };
 

@@ -352,6 +352,12 @@ std::vector<Condition> MakeCatalogue() {
           kPercentageOfAll, std::nullopt),
   };
   rows.push_back(CustomExpression());
+  rows.push_back(
+      Row("executed", "Executed",
+          "The op was executed. No tensor is read. With a line of source code "
+          "in the selection it is a breakpoint on that line: the line is hit "
+          "once each time it runs, however many ops it makes.",
+          "op", {}, "Values are not read.", std::nullopt));
   for (const Compared& compared : kCompared) {
     rows.push_back(Comparison(compared, true));
     rows.push_back(Comparison(compared, false));
@@ -379,11 +385,11 @@ const Condition* Find(absl::string_view id) {
   return nullptr;
 }
 
-std::optional<Category> TargetOf(const Condition& condition) {
-  if (condition.target == "weight") return Category::kWeight;
-  if (condition.target == "gradient") return Category::kGradient;
-  if (condition.target == "activation") return Category::kActivation;
-  return std::nullopt;
+Target TargetOf(const Condition& condition) {
+  if (condition.target == "weight") return {Category::kWeight};
+  if (condition.target == "gradient") return {Category::kGradient};
+  if (condition.target == "activation") return {Category::kActivation};
+  return {std::nullopt, condition.target == "op"};
 }
 
 }  // namespace graphdbg::conditions

@@ -52,8 +52,9 @@ struct Condition {
   std::string title;
   std::string help;
   // The tensors that it applies to: "weight", "gradient", "activation", or
-  // "tensor" for all of them. "training" for a condition of the training as a
-  // whole, which the program tests and reports itself (graphdbg_report).
+  // "tensor" for all of them. "op" for a condition on the execution of ops,
+  // whose tensors are not read. "training" for a condition of the training as
+  // a whole, which the program tests and reports itself (graphdbg_report).
   std::string target;
   std::vector<Parameter> params;
   // How it treats NaN, infinities and empty tensors.
@@ -75,8 +76,8 @@ const std::vector<Condition>& Catalogue();
 // Null if there is no condition with this id.
 const Condition* Find(absl::string_view id);
 
-// The category of the nodes that it applies to; absent if it applies to all.
-std::optional<Category> TargetOf(const Condition& condition);
+// The nodes that it applies to.
+Target TargetOf(const Condition& condition);
 
 // A watchpoint's parameters, by name.
 struct Arguments {

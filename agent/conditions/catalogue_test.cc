@@ -57,7 +57,7 @@ TEST(CatalogueTest, HasThePromisedConditionsOnceEach) {
       // Others.
       "abs_max_gt", "abs_max_lt", "abs_mean_gt", "abs_mean_lt",
       "tensor_variance", "tensor_not_changed", "activation_inactive",
-      "expression",
+      "expression", "executed",
       // Conditions of training.
       "gradient_always_zero", "gradient_missing", "parameter_not_optimized",
       "update_without_effect", "learning_rate_not_positive",
@@ -106,16 +106,19 @@ TEST(CatalogueTest, EveryRowCompilesWithItsParameters) {
 }
 
 TEST(CatalogueTest, TargetsAreCategories) {
-  EXPECT_EQ(TargetOf(*Find("weight_overflow")), Category::kWeight);
-  EXPECT_EQ(TargetOf(*Find("gradient_vanishing")), Category::kGradient);
-  EXPECT_EQ(TargetOf(*Find("activation_range")), Category::kActivation);
-  EXPECT_FALSE(TargetOf(*Find("tensor_range")));
+  EXPECT_EQ(TargetOf(*Find("weight_overflow")).category, Category::kWeight);
+  EXPECT_EQ(TargetOf(*Find("gradient_vanishing")).category,
+            Category::kGradient);
+  EXPECT_EQ(TargetOf(*Find("activation_range")).category,
+            Category::kActivation);
+  EXPECT_TRUE(TargetOf(*Find("tensor_range")).everything());
+  EXPECT_TRUE(TargetOf(*Find("executed")).ops_only);
 }
 
 TEST(CatalogueTest, NoTensorMatchesAConditionThatTheProgramReports) {
   for (const Condition& condition : Catalogue()) {
     if (!condition.reported_by_program()) continue;
-    EXPECT_FALSE(TargetOf(condition)) << condition.id;
+    EXPECT_TRUE(TargetOf(condition).everything()) << condition.id;
     EXPECT_TRUE(condition.params.empty()) << condition.id;
     const Predicate predicate = *Compile(condition.id, {});
     EXPECT_FALSE(predicate.needs().previous) << condition.id;

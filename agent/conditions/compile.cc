@@ -263,6 +263,7 @@ absl::StatusOr<Predicate> Compile(absl::string_view id,
   const Condition& condition = *Find(id);
   // No tensor matches it.
   if (condition.reported_by_program()) return Predicate::AnyOf({});
+  if (id == "executed") return Predicate::OnExecution();
   if (id == "operator_overflow") return Predicate::OverflowFlag();
   if (FindParameter(condition, kPropagated) != nullptr) {
     const auto stops = [&arguments](const char* parameter) {

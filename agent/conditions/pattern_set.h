@@ -12,13 +12,6 @@
 
 namespace graphdbg::conditions {
 
-// Users write patterns, and they are matched with every node of a job: on the
-// server while other users wait for the job, and in the training process.
-constexpr size_t kMaxPatternBytes = 1'024;
-// For all patterns of one selection, and of all selections of a job.
-constexpr size_t kMaxSelectionPatternBytes = 4'096;
-constexpr size_t kMaxJobPatternBytes = 65'536;
-
 // `*` matches any characters except `/`, `**` any characters, `?` one character
 // except `/`, and everything else itself. The whole name must match.
 //

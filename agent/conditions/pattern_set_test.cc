@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/conditions/selection.h"
 #include "gtest/gtest.h"
 
 namespace graphdbg::conditions {

@@ -50,6 +50,8 @@ class Predicate {
   static Predicate FromExpression(Expression expression);
   // Matches if the device reports that the op overflowed.
   static Predicate OverflowFlag();
+  // Matches no tensor: the execution of an op is enough.
+  static Predicate OnExecution();
 
   // Infinities match only once it is known that an op passes them on. Has no
   // effect on predicates that infinities alone do not match.
@@ -73,6 +75,8 @@ class Predicate {
   bool uses_statistics_only() const { return uses_statistics_only_; }
   // Statistics of the tensor and of its change are not sufficient.
   bool needs_values() const { return needs_values_; }
+  // Executions match it, and tensors are not tested.
+  bool on_execution() const { return on_execution_; }
   // It tests a property of the op and not of values.
   bool uses_overflow_flag() const { return overflow_flag_; }
   // Infinities alone match it, as with "inf" and "overflow".
@@ -114,6 +118,7 @@ class Predicate {
   bool only_before_first_step_ = false;
   bool overflow_flag_ = false;
   std::optional<int> axis_;
+  bool on_execution_ = false;
   std::vector<Term> terms_;
   std::shared_ptr<const Expression> expression_;
 };

@@ -1,74 +1,111 @@
-// The nodes that a watchpoint covers, whether or not they are known yet.
+// Decides which nodes a watchpoint's selection contains.
 #ifndef AGENT_CONDITIONS_SELECTOR_H_
 #define AGENT_CONDITIONS_SELECTOR_H_
 
-#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "agent/conditions/pattern_set.h"
+#include "agent/conditions/selection.h"
+#include "agent/conditions/source_filter.h"
+#include "agent/tensor/dtype.h"
+
+namespace re2 {
+class RE2;
+}  // namespace re2
 
 namespace graphdbg::conditions {
 
-// Numbers as in proto/graphdbg/v1/graph.proto.
-enum class Category {
-  kOther = 0,
-  kWeight = 1,
-  kGradient = 2,
-  kActivation = 3,
-  kOptimizer = 4,
+// What selections can ask of a node.
+struct NodeDescription {
+  absl::string_view name;
+  Category category = Category::kOther;
+  absl::string_view op_type = {};
+  // The user's line that made it, for a backward op its forward op. Without a
+  // file if there is none.
+  absl::string_view file = {};
+  uint32_t line = 0;
+  bool is_op = true;
 };
 
-// The union of the lists. If all are empty, every node is selected.
-struct NodeSelection {
-  // Full names.
-  std::vector<std::string> nodes;
-  // Scopes, without trailing slash, which select all nodes below them.
-  std::vector<std::string> scopes;
-  // Shell patterns over full names, see PatternSet.
-  std::vector<std::string> patterns;
-  std::vector<Category> categories;
-  // If set, restricts the selection to the category that the condition applies
-  // to.
-  std::optional<Category> target;
+// The nodes that a condition applies to.
+struct Target {
+  // Absent: nodes of all categories.
+  std::optional<Category> category = std::nullopt;
+  // Only ops, not parameters and other tensors.
+  bool ops_only = false;
 
-  bool everything() const {
-    return nodes.empty() && scopes.empty() && patterns.empty() &&
-           categories.empty();
+  bool everything() const { return !category && !ops_only; }
+  bool Includes(const NodeDescription& node) const {
+    return (!category || *category == node.category) &&
+           (!ops_only || node.is_op);
   }
 };
 
-// Decides whether a selection contains a node. The time depends on the length
-// of the name and the total length of the patterns, not on the number of listed
-// nodes and scopes.
-class NodeMatcher {
+// The lists of a selection, prepared for matching.
+class PreparedLists {
  public:
-  // Selects every node.
-  NodeMatcher() = default;
-  explicit NodeMatcher(NodeSelection selection);
+  PreparedLists() = default;
+  // Regular expressions that are invalid match nothing.
+  explicit PreparedLists(NodeLists lists);
 
-  bool Matches(absl::string_view name, Category category) const;
-
-  bool selects_everything() const { return everything_; }
-  // Absent if nodes of all categories may be selected.
-  const std::optional<Category>& target() const { return target_; }
-  const PatternSet& patterns() const { return patterns_; }
+  // Whether a name, scope, pattern, regular expression or category selects it.
+  bool Names(const NodeDescription& node) const;
+  bool HasType(const NodeDescription& node) const;
+  bool HasSource(const NodeDescription& node) const;
 
  private:
-  bool InListedScope(absl::string_view name) const;
+  bool InScope(absl::string_view name) const;
 
-  bool everything_ = true;
-  std::optional<Category> target_;
   // Sorted.
   std::vector<std::string> nodes_;
   std::vector<std::string> scopes_;
   std::vector<Category> categories_;
   PatternSet patterns_;
+  std::vector<std::shared_ptr<const re2::RE2>> regexes_;
+  std::vector<std::string> op_types_;
+  std::vector<SourceFilter> sources_;
 };
 
-size_t PatternBytes(const NodeSelection& selection);
+// The time to match a node depends on the length of its name and the total
+// length of the patterns, not on the number of listed nodes and scopes.
+class NodeMatcher {
+ public:
+  // Selects every node.
+  NodeMatcher() = default;
+  // Selects only nodes of the target.
+  explicit NodeMatcher(NodeSelection selection, Target target = {});
+
+  bool Matches(const NodeDescription& node) const;
+  // Whether tensors of this type are selected, if their node is.
+  bool MatchesType(DType dtype) const {
+    return ((dtypes_ >> static_cast<uint32_t>(dtype)) & 1) != 0;
+  }
+
+  bool selects_everything() const {
+    return everything_ && target_.everything();
+  }
+  // Tensors of all types are selected.
+  bool selects_all_types() const { return dtypes_ == kAllTypes; }
+
+ private:
+  static constexpr uint32_t kAllTypes = UINT32_MAX;
+
+  bool everything_ = true;
+  bool any_name_ = true;
+  bool any_op_type_ = true;
+  bool any_source_ = true;
+  bool excludes_ = false;
+  // One bit for each type.
+  uint32_t dtypes_ = kAllTypes;
+  Target target_;
+  PreparedLists lists_;
+  PreparedLists exclude_;
+};
 
 }  // namespace graphdbg::conditions
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/conditions/selection_message.h"
 #include "agent/core/log.h"
 #include "agent/core/recorder.h"
 #include "agent/core/refusal.h"
@@ -182,6 +183,10 @@ void Agent::Dial() {
 
 void Agent::SetOwnWatchpoints() {
   for (const v1::SetWatchpoint& watchpoint : config_.record.watchpoints) {
+    if (!conditions::IncludesRank(
+            conditions::FromMessage(watchpoint.selection()), config_.rank)) {
+      continue;
+    }
     const absl::StatusOr<uint32_t> count = watch_.Set(watchpoint);
     captures_.Set(watchpoint);
     if (!count.ok()) {

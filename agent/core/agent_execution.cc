@@ -139,6 +139,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   const WatchSnapshot& watch = watch_.OnThisThread();
   Findings findings = reporter_.NewFindings();
   values_.RecordWrites(execution);
+  checker_.ReportExecution(watch, execution, point, &findings);
   const bool deferred =
       execution.outputs.size() > 0 &&
       execution.outputs[0].device != GRAPHDBG_CPU &&

@@ -56,6 +56,11 @@ void RecordStatistics(const Findings& findings, uint32_t node, uint32_t slot,
   }
 }
 
+// Whether the watchpoint applies to tensors of this type.
+bool Tests(const Watchpoint& watchpoint, const graphdbg_tensor& tensor) {
+  return watchpoint.matcher.MatchesType(DTypeFromNumber(tensor.dtype));
+}
+
 // The value of an output in the previous step, if a condition needs it.
 class PreviousOutput {
  public:
@@ -100,7 +105,38 @@ bool Checker::Begin(const WatchSnapshot& watch, const Execution& execution,
   }
   const bool uninitialized = IsUninitialized(execution, point.step);
   facts->uninitialized_in_step.store(uninitialized ? point.step : UINT64_MAX);
-  return watch.On(execution.node) != nullptr && !uninitialized;
+  const WatchSnapshot::Set* const set = watch.On(execution.node);
+  return set != nullptr && set->tests_values && !uninitialized;
+}
+
+void Checker::ReportExecution(const WatchSnapshot& watch,
+                              const Execution& execution,
+                              const ExecutionPoint& point,
+                              Findings* findings) const {
+  const WatchSnapshot::Set* const set = watch.On(execution.node);
+  if (set == nullptr || !set->tests_execution) return;
+  const auto& outputs = execution.outputs;
+  for (const Watchpoint* watchpoint : set->watchpoints) {
+    if (!watchpoint->predicate.on_execution()) continue;
+    uint32_t slot = 0;
+    while (slot < outputs.size() && !Tests(*watchpoint, outputs[slot])) ++slot;
+    // An op without outputs has no types that could be others.
+    if (slot == outputs.size() && slot > 0) continue;
+    if (!BeginsRun(*watchpoint, execution.node, point)) continue;
+    v1::Hit hit = MakeHit(*watchpoint, execution.node, slot, point);
+    if (slot < outputs.size()) *hit.mutable_type() = TypeOf(outputs[slot]);
+    AddStepContext(execution, &hit);
+    findings->hits.push_back(std::move(hit));
+    findings->AddStop(watchpoint->id, watchpoint->pause);
+  }
+}
+
+bool Checker::BeginsRun(const Watchpoint& watchpoint, uint32_t node,
+                        const ExecutionPoint& point) const {
+  if (watchpoint.line_runs == nullptr) return true;
+  const NodeTable::Info info = nodes_->InfoOf(node);
+  return watchpoint.line_runs->Begins(point.step, point.order, node, info.name,
+                                      info.file, info.line);
 }
 
 void Checker::CheckExecution(const WatchSnapshot& watch,
@@ -171,6 +207,7 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
   // Determined only if a condition matches.
   std::optional<bool> intentional;
   for (const Watchpoint* watchpoint : set.watchpoints) {
+    if (!Tests(*watchpoint, tensor)) continue;
     const conditions::Predicate& predicate = watchpoint->predicate;
     const Outcome outcome = predicate.Test(measurements);
     if (outcome == Outcome::kNoPrevious) {
@@ -284,7 +321,7 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
   nodes_->Facts(node)->RecordFinite(measurements->all_finite(), point.step);
   for (const Watchpoint* watchpoint : set.watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;
-    if (predicate.uses_overflow_flag()) continue;
+    if (predicate.uses_overflow_flag() || !Tests(*watchpoint, tensor)) continue;
     const Outcome outcome = predicate.Test(measurements);
     if (outcome == Outcome::kNoPrevious) {
       RecordMissingPrevious(*watchpoint, node, point.step, findings);
@@ -376,6 +413,17 @@ v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
                          uint32_t slot, const graphdbg_tensor& tensor,
                          conditions::TensorMeasurements* measurements,
                          const ExecutionPoint& point) const {
+  v1::Hit hit = MakeHit(watchpoint, node, slot, point);
+  conditions::Actual actual;
+  watchpoint.predicate.Test(measurements, &actual);
+  hit.mutable_actual()->insert(actual.begin(), actual.end());
+  *hit.mutable_statistics() = ToProto(measurements->statistics());
+  *hit.mutable_type() = TypeOf(tensor);
+  return hit;
+}
+
+v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
+                         uint32_t slot, const ExecutionPoint& point) const {
   v1::Hit hit;
   hit.set_watchpoint(watchpoint.id);
   hit.set_revision(watchpoint.revision);
@@ -383,11 +431,6 @@ v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
   hit.set_node_id(node);
   hit.set_slot(slot);
   hit.set_order(point.order);
-  conditions::Actual actual;
-  watchpoint.predicate.Test(measurements, &actual);
-  hit.mutable_actual()->insert(actual.begin(), actual.end());
-  *hit.mutable_statistics() = ToProto(measurements->statistics());
-  *hit.mutable_type() = TypeOf(tensor);
   *hit.mutable_source() = SourceOf(node, point);
   hit.set_time_unix_nano(
       std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -96,8 +96,13 @@ class Checker {
                       const PreviousValues* previous, SeenValues* seen,
                       const ExecutionPoint& point, Findings* findings) const;
 
+  // Reports the hits of conditions on executions, which CheckExecution and
+  // CheckMeasured do not. Reads no tensor.
+  void ReportExecution(const WatchSnapshot& watch, const Execution& execution,
+                       const ExecutionPoint& point, Findings* findings) const;
+
   // Records the properties that an execution states itself. Returns false if
-  // there is nothing to check. Part of CheckExecution.
+  // there is no tensor to check. Part of CheckExecution.
   bool Begin(const WatchSnapshot& watch, const Execution& execution,
              const ExecutionPoint& point) const;
   // Like CheckExecution, after Begin, but for values that were measured before
@@ -166,10 +171,16 @@ class Checker {
   // Adds what the op has read to a hit.
   static void AddInputs(const Execution& execution, uint64_t step,
                         Inputs* inputs, v1::Hit* hit);
+  // Whether the execution is the first of a run of the watchpoint's line.
+  bool BeginsRun(const Watchpoint& watchpoint, uint32_t node,
+                 const ExecutionPoint& point) const;
   bool IsIntentional(uint32_t node, uint64_t step) const;
   // The same for an input that contains infinities.
   bool IsIntentionalInput(uint32_t node, const Statistics& statistics,
                           uint64_t step) const;
+  // A hit without what the tensor has.
+  v1::Hit MakeHit(const Watchpoint& watchpoint, uint32_t node, uint32_t slot,
+                  const ExecutionPoint& point) const;
   v1::Hit MakeHit(const Watchpoint& watchpoint, uint32_t node, uint32_t slot,
                   const graphdbg_tensor& tensor,
                   conditions::TensorMeasurements* measurements,

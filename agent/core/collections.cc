@@ -102,7 +102,7 @@ struct Collections::Compiled {
     return FoundIn(include, info.name) ||
            Contains(settings->op_types, info.op_type) ||
            Contains(settings->kinds, ToString(info.kind)) ||
-           (matcher && matcher->Matches(info.name, info.category));
+           (matcher && matcher->Matches({info.name, info.category}));
   }
 };
 

@@ -15,6 +15,8 @@ constexpr auto kAttemptInterval = std::chrono::microseconds(50);
 bool DeferredChecks::CanWait(const WatchSnapshot::Set& set, bool* stops) {
   *stops = false;
   for (const Watchpoint* watchpoint : set.watchpoints) {
+    // Has been reported already.
+    if (watchpoint->predicate.on_execution()) continue;
     if (watchpoint->pause == v1::PAUSE_MODE_NODE ||
         !watchpoint->predicate.uses_statistics_only()) {
       return false;

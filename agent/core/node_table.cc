@@ -452,23 +452,33 @@ uint32_t NodeTable::Find(absl::string_view name) const {
 NodeTable::Info NodeTable::InfoOf(uint32_t id) const {
   MutexLock lock(&mu_);
   const Record& record = At(id);
-  return {*record.name, *record.op_type, record.kind, record.category,
-          record.forward_node};
+  Info info = {*record.name, *record.op_type, record.kind, record.category,
+               record.forward_node};
+  if (const Frame* const frame = UserLineOf(id)) {
+    info.file = *frame->file;
+    info.line = frame->line;
+  }
+  return info;
+}
+
+const NodeTable::Frame* NodeTable::UserLineOf(uint32_t id) const {
+  for (uint32_t node : {At(id).forward_node, id}) {
+    if (node == 0) continue;
+    for (const Frame& frame : At(node).stack) {
+      if (frame.user) return &frame;
+    }
+  }
+  return nullptr;
 }
 
 v1::SourceFrame NodeTable::UserFrameOf(uint32_t id) const {
   MutexLock lock(&mu_);
   v1::SourceFrame frame;
-  for (uint32_t node : {At(id).forward_node, id}) {
-    if (node == 0) continue;
-    for (const Frame& from : At(node).stack) {
-      if (!from.user) continue;
-      frame.set_file(*from.file);
-      frame.set_function(*from.function);
-      frame.set_line(from.line);
-      frame.set_user(true);
-      return frame;
-    }
+  if (const Frame* const from = UserLineOf(id)) {
+    frame.set_file(*from->file);
+    frame.set_function(*from->function);
+    frame.set_line(from->line);
+    frame.set_user(true);
   }
   return frame;
 }

@@ -108,6 +108,13 @@ class NodeTable {
     conditions::Category category = conditions::Category::kOther;
     // The forward op of a backward op; 0 for other nodes.
     uint32_t forward_node = 0;
+    // The user's line as UserFrameOf has it; exists as long as the table.
+    absl::string_view file = {};
+    uint32_t line = 0;
+
+    conditions::NodeDescription description() const {
+      return {name, category, op_type, file, line, kind == GRAPHDBG_OP};
+    }
   };
 
   // The scope that contains a node directly.
@@ -262,6 +269,8 @@ class NodeTable {
   // Returns the number of bytes added.
   size_t TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update)
       GRAPHDBG_REQUIRES(mu_);
+  // Null if there is none.
+  const Frame* UserLineOf(uint32_t id) const GRAPHDBG_REQUIRES(mu_);
   const Record& At(uint32_t id) const GRAPHDBG_REQUIRES(mu_) {
     return records_[id - 1];
   }

@@ -61,7 +61,7 @@ absl::Status AddReported(const graphdbg_finding& finding,
   }
   const NodeTable::Info info = nodes.InfoOf(finding.node);
   for (const Watchpoint* const watchpoint : watch.OnReported(row->id)) {
-    if (!watchpoint->matcher.Matches(info.name, info.category)) continue;
+    if (!watchpoint->matcher.Matches(info.description())) continue;
     findings->hits.push_back(MakeHit(*watchpoint, finding, nodes, point));
     if (watchpoint->pause != v1::PAUSE_MODE_NONE) {
       findings->AddStop(watchpoint->id, v1::PAUSE_MODE_STEP);

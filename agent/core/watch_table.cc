@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
+#include "agent/conditions/selection_message.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/status_macros.h"
@@ -13,19 +14,9 @@
 namespace graphdbg::agent {
 namespace {
 
-conditions::NodeSelection SelectionOf(const v1::SetWatchpoint& message) {
-  const v1::NodeSelection& listed = message.selection();
-  conditions::NodeSelection selection;
-  selection.nodes = {listed.nodes().begin(), listed.nodes().end()};
-  selection.scopes = {listed.scopes().begin(), listed.scopes().end()};
-  selection.patterns = {listed.patterns().begin(), listed.patterns().end()};
-  for (int category : listed.categories()) {
-    selection.categories.push_back(static_cast<conditions::Category>(category));
-  }
-  if (const auto* row = conditions::Find(message.condition().id())) {
-    selection.target = conditions::TargetOf(*row);
-  }
-  return selection;
+conditions::Target TargetOf(const std::string& condition) {
+  const auto* const row = conditions::Find(condition);
+  return row == nullptr ? conditions::Target() : conditions::TargetOf(*row);
 }
 
 bool IsReported(const std::string& id) {
@@ -107,8 +98,9 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
         absl::StrCat("cannot add the watchpoint: the limit is ",
                      wire::kMaxWatchpoints, " enabled watchpoints"));
   }
-  conditions::NodeSelection selection = SelectionOf(message);
-  if (status.ok()) status = CheckPatterns(selection);
+  conditions::NodeSelection selection =
+      conditions::FromMessage(message.selection());
+  if (status.ok()) status = CheckSelection(selection);
   if (status.ok()) status = CheckReporter(condition.id());
   if (status.ok() && message.enabled()) {
     auto watchpoint = std::make_shared<Watchpoint>();
@@ -116,7 +108,11 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
     watchpoint->revision = message.revision();
     watchpoint->predicate = *std::move(predicate);
     watchpoint->pattern_bytes = conditions::PatternBytes(selection);
-    watchpoint->matcher = conditions::NodeMatcher(std::move(selection));
+    if (watchpoint->predicate.on_execution() && !selection.sources.empty()) {
+      watchpoint->line_runs = std::make_unique<LineRuns>();
+    }
+    watchpoint->matcher =
+        conditions::NodeMatcher(std::move(selection), TargetOf(condition.id()));
     watchpoint->pause = message.pause();
     if (IsReported(condition.id())) {
       watchpoint->reported_condition = condition.id();
@@ -128,8 +124,9 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
   return count;
 }
 
-absl::Status WatchTable::CheckPatterns(
+absl::Status WatchTable::CheckSelection(
     const conditions::NodeSelection& selection) const {
+  RETURN_IF_ERROR(conditions::Validate(selection));
   const size_t bytes = conditions::PatternBytes(selection);
   size_t all = bytes;
   for (const auto& [id, watchpoint] : watchpoints_) {
@@ -178,7 +175,7 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
     next->tests_values_ = true;
     next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
     const conditions::NodeMatcher& matcher = watchpoint->matcher;
-    next->covers_all_ |= matcher.selects_everything() && !matcher.target();
+    next->covers_all_ |= matcher.selects_everything();
     next->matches_infinities_ |= watchpoint->predicate.matches_infinities();
     next->needs_previous_ |= watchpoint->predicate.needs().previous;
   }
@@ -201,10 +198,14 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
 const WatchSnapshot::Set* WatchTable::Match(WatchSnapshot* snapshot,
                                             uint32_t node) const {
   const NodeTable::Info info = nodes_->InfoOf(node);
+  const conditions::NodeDescription description = info.description();
   auto set = std::make_unique<WatchSnapshot::Set>();
   for (const auto& [id, watchpoint] : snapshot->watchpoints_) {
     if (watchpoint->reported_condition.empty() &&
-        watchpoint->matcher.Matches(info.name, info.category)) {
+        watchpoint->matcher.Matches(description)) {
+      const bool on_execution = watchpoint->predicate.on_execution();
+      set->tests_execution |= on_execution;
+      set->tests_values |= !on_execution;
       set->watchpoints.push_back(watchpoint.get());
       set->needs.Add(watchpoint->predicate.needs());
     }

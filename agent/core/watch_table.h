@@ -15,6 +15,7 @@
 #include "agent/conditions/predicate.h"
 #include "agent/conditions/selector.h"
 #include "agent/core/hit_limits.h"
+#include "agent/core/line_runs.h"
 #include "agent/core/node_table.h"
 #include "agent/core/segmented_array.h"
 #include "proto/graphdbg/v1/watch.pb.h"
@@ -34,6 +35,9 @@ struct Watchpoint {
   // previous value (or no overflow flag); 0: none, kReported: the user was
   // notified.
   mutable std::atomic<uint64_t> first_missed_step{0};
+  // With a condition on executions and lines of source code: which executions
+  // begin a run of a line. Null: every execution counts.
+  std::unique_ptr<LineRuns> line_runs;
   // The newest step with a hit, plus one; 0: none.
   mutable std::atomic<uint64_t> last_hit_step{0};
 
@@ -50,6 +54,9 @@ class WatchSnapshot {
     Watchpoints watchpoints;
     // The union of their needs.
     conditions::Needs needs;
+    // Some condition is tested on tensors, or on the execution.
+    bool tests_values = false;
+    bool tests_execution = false;
   };
 
   // Null if no watchpoint covers the node. Takes no lock.
@@ -122,9 +129,9 @@ class WatchTable {
   HitLimits& limits() { return limits_; }
 
  private:
-  // Whether the patterns of the watchpoint and of all others are short enough
-  // to be matched in the training process.
-  absl::Status CheckPatterns(const conditions::NodeSelection& selection) const
+  // Whether the selection means something, and its patterns and those of all
+  // others are short enough to be matched in the training process.
+  absl::Status CheckSelection(const conditions::NodeSelection& selection) const
       GRAPHDBG_REQUIRES(mu_);
   // Builds and publishes a new snapshot. Returns how many known nodes the
   // watchpoint with this id covers.

@@ -156,5 +156,46 @@ TEST_F(WatchTableTest, RefusesPatternsThatAreTooLong) {
   EXPECT_EQ(IdsOn(a), Ids{16});
 }
 
+TEST_F(WatchTableTest, KnowsTheTypeAndTheLineOfANodeThatIsDeclaredLater) {
+  v1::SetWatchpoint message;
+  message.set_id(1);
+  message.set_enabled(true);
+  message.mutable_condition()->set_id("executed");
+  message.mutable_selection()->add_sources("model.py:32");
+  message.mutable_selection()->mutable_exclude()->add_op_types("relu");
+  EXPECT_EQ(*watch_.Set(message), 0u);
+  const auto declare = [&](const char* name, const char* type, uint32_t line) {
+    graphdbg_source_frame frame = {};
+    frame.file = "/home/a/model.py";
+    frame.line = line;
+    frame.user = 1;
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name;
+    info.op_type = type;
+    info.kind = GRAPHDBG_OP;
+    info.stack = &frame;
+    info.stack_depth = 1;
+    const uint32_t node = *nodes_.Declare(info);
+    watch_.AddNode(node);
+    return node;
+  };
+  EXPECT_EQ(IdsOn(declare("forward/addmm", "aten::addmm", 32)), (Ids{1}));
+  EXPECT_EQ(IdsOn(declare("forward/relu", "aten::relu", 32)), (Ids{}));
+  EXPECT_EQ(IdsOn(declare("forward/mm", "aten::mm", 33)), (Ids{}));
+  EXPECT_TRUE(watch_.snapshot()->On(1)->tests_execution);
+  EXPECT_FALSE(watch_.snapshot()->On(1)->tests_values);
+}
+
+TEST_F(WatchTableTest, RefusesWhatMeansNothing) {
+  v1::SetWatchpoint message;
+  message.set_id(1);
+  message.set_enabled(true);
+  message.mutable_condition()->set_id("nan");
+  message.mutable_selection()->add_regexes("(");
+  EXPECT_EQ(watch_.Set(message).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace graphdbg::agent

@@ -1,6 +1,7 @@
 #include "agent/core/watchpoint_json.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "agent/conditions/catalogue.h"
+#include "agent/conditions/selection_message.h"
 #include "agent/core/json_fields.h"
 #include "proto/wire/status_macros.h"
 
@@ -101,6 +103,40 @@ absl::Status ReadCondition(const Json& json, v1::Condition* condition) {
   return absl::OkStatus();
 }
 
+absl::Status ReadDTypes(const Json& json, std::vector<DType>* to) {
+  std::vector<std::string> names;
+  RETURN_IF_ERROR(ReadTexts(json, "dtypes", &names));
+  for (const std::string& name : names) {
+    const std::optional<DType> dtype = ParseDType(name);
+    if (!dtype) return Wrong("dtypes", "types such as \"float16\"");
+    to->push_back(*dtype);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadRanks(const Json& json, std::vector<uint32_t>* to) {
+  const Json* const ranks = Find(json, "ranks");
+  if (ranks == nullptr) return absl::OkStatus();
+  if (!ranks->is_array()) return Wrong("ranks", "a list of numbers");
+  for (const Json& rank : *ranks) {
+    if (!rank.is_number_unsigned()) return Wrong("ranks", "numbers from 0");
+    to->push_back(rank.get<uint32_t>());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadLists(const Json& json, conditions::NodeLists* to) {
+  RETURN_IF_ERROR(ReadTexts(json, "nodes", &to->nodes));
+  RETURN_IF_ERROR(ReadTexts(json, "scopes", &to->scopes));
+  RETURN_IF_ERROR(ReadTexts(json, "patterns", &to->patterns));
+  RETURN_IF_ERROR(ReadTexts(json, "regexes", &to->regexes));
+  RETURN_IF_ERROR(ReadCategories(json, &to->categories));
+  RETURN_IF_ERROR(ReadTexts(json, "op_types", &to->op_types));
+  RETURN_IF_ERROR(ReadTexts(json, "sources", &to->sources));
+  RETURN_IF_ERROR(ReadDTypes(json, &to->dtypes));
+  return ReadRanks(json, &to->ranks);
+}
+
 }  // namespace
 
 absl::Status ReadWatchpointJson(const Json& json,
@@ -115,18 +151,13 @@ absl::Status ReadWatchpointJson(const Json& json,
       json.is_object() ? Find(json, "condition") : nullptr;
   if (condition == nullptr) return Wrong("watchpoints", "a condition");
   RETURN_IF_ERROR(ReadCondition(*condition, watchpoint->mutable_condition()));
-  conditions::NodeSelection lists;
-  RETURN_IF_ERROR(ReadTexts(json, "nodes", &lists.nodes));
-  RETURN_IF_ERROR(ReadTexts(json, "scopes", &lists.scopes));
-  RETURN_IF_ERROR(ReadTexts(json, "patterns", &lists.patterns));
-  RETURN_IF_ERROR(ReadCategories(json, &lists.categories));
-  v1::NodeSelection* const selection = watchpoint->mutable_selection();
-  for (const auto& each : lists.nodes) selection->add_nodes(each);
-  for (const auto& each : lists.scopes) selection->add_scopes(each);
-  for (const auto& each : lists.patterns) selection->add_patterns(each);
-  for (const auto category : lists.categories) {
-    selection->add_categories(static_cast<v1::NodeCategory>(category));
+  conditions::NodeSelection selection;
+  RETURN_IF_ERROR(ReadLists(json, &selection));
+  if (const Json* const exclude = Find(json, "exclude")) {
+    if (!exclude->is_object()) return Wrong("exclude", "an object");
+    RETURN_IF_ERROR(ReadLists(*exclude, &selection.exclude));
   }
+  *watchpoint->mutable_selection() = conditions::ToMessage(selection);
   std::vector<std::string> actions;
   RETURN_IF_ERROR(ReadTexts(json, "actions", &actions));
   watchpoint->set_capture(

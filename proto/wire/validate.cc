@@ -291,24 +291,24 @@ absl::Status CheckTexts(const v1::Condition& condition) {
   return status;
 }
 
-absl::Status Check(const v1::SetWatchpoint& watchpoint) {
-  if (watchpoint.id() == 0) return Invalid("watchpoint.id", "is 0");
-  if (!v1::PauseMode_IsValid(watchpoint.pause())) {
-    return Invalid("watchpoint.pause", "is invalid");
-  }
-  const v1::NodeSelection& selection = watchpoint.selection();
+absl::Status CheckLists(const v1::NodeSelection& selection) {
   const auto name = [](const auto& s) {
     return Required("watchpoint.selection", s);
   };
+  const auto any = [](auto) { return absl::OkStatus(); };
   return First(
-      Required("watchpoint.condition.id", watchpoint.condition().id()),
-      AtMost("number of watchpoint.condition.params",
-             watchpoint.condition().params().size(), kMaxConditionParams),
-      CheckTexts(watchpoint.condition()),
       Each("selection.nodes", selection.nodes(), kMaxSelectionEntries, name),
       Each("selection.scopes", selection.scopes(), kMaxSelectionEntries, name),
       Each("selection.patterns", selection.patterns(), kMaxSelectionEntries,
            name),
+      Each("selection.regexes", selection.regexes(), kMaxSelectionEntries,
+           name),
+      Each("selection.op_types", selection.op_types(), kMaxSelectionEntries,
+           name),
+      Each("selection.sources", selection.sources(), kMaxSelectionEntries,
+           name),
+      Each("selection.dtypes", selection.dtypes(), kMaxSelectionEntries, any),
+      Each("selection.ranks", selection.ranks(), kMaxSelectionEntries, any),
       Each("selection.categories", selection.categories(), 16,
            [](int category) {
              return v1::NodeCategory_IsValid(category)
@@ -316,6 +316,19 @@ absl::Status Check(const v1::SetWatchpoint& watchpoint) {
                         : Invalid("selection.categories",
                                   "contains an invalid category");
            }));
+}
+
+absl::Status Check(const v1::SetWatchpoint& watchpoint) {
+  if (watchpoint.id() == 0) return Invalid("watchpoint.id", "is 0");
+  if (!v1::PauseMode_IsValid(watchpoint.pause())) {
+    return Invalid("watchpoint.pause", "is invalid");
+  }
+  return First(
+      Required("watchpoint.condition.id", watchpoint.condition().id()),
+      AtMost("number of watchpoint.condition.params",
+             watchpoint.condition().params().size(), kMaxConditionParams),
+      CheckTexts(watchpoint.condition()), CheckLists(watchpoint.selection()),
+      CheckLists(watchpoint.selection().exclude()));
 }
 
 absl::Status Check(const v1::TensorRequest& request) {

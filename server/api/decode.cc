@@ -7,6 +7,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/tensor/dtype.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/body_reader.h"
 #include "server/api/decode_actions.h"
@@ -40,33 +43,80 @@ std::optional<model::Condition> ReadCondition(BodyReader& body) {
   return condition;
 }
 
-// Absent if the body contains no field of the selection.
-std::optional<model::Selection> ReadSelection(BodyReader& body,
-                                              model::Selection selection) {
+// `read` makes an item of each text, or returns nothing after a failure.
+template <class Item, class Read>
+bool ReadItems(BodyReader& body, const char* name, std::vector<Item>& items,
+               const Read& read) {
+  const auto texts = body.Texts(name);
+  if (!texts) return false;
+  items.clear();
+  for (const std::string& text : *texts) {
+    const auto item = read(text);
+    if (!item) {
+      body.Fail(absl::StrCat(name, "[", items.size(), "]"),
+                "'" + text + "' is none of " + read.names());
+      break;
+    }
+    items.push_back(*item);
+  }
+  return true;
+}
+
+struct ToCategory {
+  std::optional<model::Category> operator()(const std::string& text) const {
+    return model::Parse<model::Category>(text);
+  }
+  std::string names() const { return model::AllNames<model::Category>(); }
+};
+
+struct ToDType {
+  std::optional<DType> operator()(const std::string& text) const {
+    const auto dtype = ParseDType(text);
+    return dtype == DType::kUnspecified ? std::nullopt : dtype;
+  }
+  std::string names() const {
+    std::vector<std::string> names;
+    for (int i = 1; DTypeFromNumber(i) != DType::kOther || i <= 16; ++i) {
+      names.push_back(ToString(DTypeFromNumber(i)));
+    }
+    return absl::StrJoin(names, ", ");
+  }
+};
+
+// Whether the body contains any of the lists. Those it does not contain keep
+// their values.
+bool ReadLists(BodyReader& body, conditions::NodeLists& lists) {
   bool given = false;
-  auto take = [&](const char* name, std::vector<std::string>& into) {
+  const auto take = [&](const char* name, std::vector<std::string>& into) {
     auto texts = body.Texts(name);
     if (!texts) return;
     into = std::move(*texts);
     given = true;
   };
-  take("nodes", selection.nodes);
-  take("scopes", selection.scopes);
-  take("patterns", selection.patterns);
-  auto words = body.Texts("categories");
-  if (words) {
+  take("nodes", lists.nodes);
+  take("scopes", lists.scopes);
+  take("patterns", lists.patterns);
+  take("regexes", lists.regexes);
+  take("op_types", lists.op_types);
+  take("sources", lists.sources);
+  given |= ReadItems(body, "categories", lists.categories, ToCategory());
+  given |= ReadItems(body, "dtypes", lists.dtypes, ToDType());
+  if (auto ranks = body.Integers32("ranks")) {
+    lists.ranks = std::move(*ranks);
     given = true;
-    selection.categories.clear();
-    for (const std::string& word : *words) {
-      auto category = model::Parse<model::Category>(word);
-      if (!category) {
-        body.Fail(
-            "categories[" + std::to_string(selection.categories.size()) + "]",
-            "'" + word + "' is none of " + model::AllNames<model::Category>());
-        break;
-      }
-      selection.categories.push_back(*category);
-    }
+  }
+  return given;
+}
+
+// Absent if the body contains no field of the selection.
+std::optional<model::Selection> ReadSelection(BodyReader& body,
+                                              model::Selection selection) {
+  bool given = ReadLists(body, selection);
+  if (auto exclude = body.Object("exclude")) {
+    given = true;
+    selection.exclude = {};
+    ReadLists(*exclude, selection.exclude);
+    exclude->RefuseOthers();
   }
   if (!given) return std::nullopt;
   return selection;

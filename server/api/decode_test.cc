@@ -97,6 +97,39 @@ TEST(DecodeWatchpointTest, ReadsAllFields) {
   EXPECT_FALSE(spec->enabled);
 }
 
+TEST(DecodeWatchpointTest, SelectionsHaveMoreThanNames) {
+  const auto spec = DecodeWatchpoint(R"({"condition":{"id":"nan"},
+      "regexes":["a|b"],"op_types":["addmm"],"sources":["m.py:3"],
+      "dtypes":["float16","float8_e5m2"],"ranks":[0,7],
+      "exclude":{"scopes":["aux"],"ranks":[1],"categories":["weight"]}})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  const model::Selection& selection = spec->selection;
+  EXPECT_EQ(selection.regexes, std::vector<std::string>{"a|b"});
+  EXPECT_EQ(selection.op_types, std::vector<std::string>{"addmm"});
+  EXPECT_EQ(selection.sources, std::vector<std::string>{"m.py:3"});
+  EXPECT_EQ(selection.dtypes,
+            (std::vector<DType>{DType::kFloat16, DType::kFloat8E5m2}));
+  EXPECT_EQ(selection.ranks, (std::vector<uint32_t>{0, 7}));
+  EXPECT_EQ(selection.exclude.scopes, std::vector<std::string>{"aux"});
+  EXPECT_EQ(selection.exclude.ranks, std::vector<uint32_t>{1});
+  EXPECT_EQ(selection.exclude.categories,
+            std::vector<model::Category>{model::Category::kWeight});
+}
+
+TEST(DecodeWatchpointTest, WrongEntriesOfASelectionAreNamed) {
+  const auto field = [](const std::string& lists) {
+    return FieldOf(
+        DecodeWatchpoint(R"({"condition":{"id":"nan"},)" + lists + "}")
+            .status());
+  };
+  EXPECT_EQ(field(R"("dtypes":["float32","half"])"), "dtypes[1]");
+  EXPECT_EQ(field(R"("dtypes":["unspecified"])"), "dtypes[0]");
+  EXPECT_EQ(field(R"("ranks":[0,-1])"), "ranks[1]");
+  EXPECT_EQ(field(R"("exclude":{"dtypes":["x"]})"), "exclude.dtypes[0]");
+  EXPECT_EQ(field(R"("exclude":{"exclude":{}})"), "exclude.exclude");
+  EXPECT_EQ(field(R"("exclude":["a"])"), "exclude");
+}
+
 TEST(DecodeWatchpointTest, TheConditionAloneIsEnough) {
   auto spec = DecodeWatchpoint(R"({"condition":{"id":"nan"}})");
   ASSERT_TRUE(spec.ok()) << spec.status();

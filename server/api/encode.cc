@@ -285,17 +285,35 @@ Json EncodeExport(const model::ExportNode& exported) {
           {"last_step", node.last_step}};
 }
 
+Json EncodeLists(const conditions::NodeLists& lists) {
+  return {
+      {"nodes", lists.nodes},
+      {"scopes", lists.scopes},
+      {"patterns", lists.patterns},
+      {"regexes", lists.regexes},
+      {"categories", List(lists.categories, model::ToString<model::Category>)},
+      {"op_types", lists.op_types},
+      {"sources", lists.sources},
+      {"dtypes", List(lists.dtypes, ToString)},
+      {"ranks", lists.ranks}};
+}
+
+Json Encode(const model::SelectionPreview& preview) {
+  return {{"node_count", preview.node_count},
+          {"tensors", preview.tensors},
+          {"bytes", preview.bytes},
+          {"seconds_per_step", preview.seconds_per_step},
+          {"examples", preview.examples}};
+}
+
 Json Encode(const model::Watchpoint& watchpoint) {
   const model::WatchpointSpec& spec = watchpoint.spec;
-  return {
+  Json json = EncodeLists(spec.selection);
+  json["exclude"] = EncodeLists(spec.selection.exclude);
+  json.update(Json{
       {"id", watchpoint.id},
       {"condition",
        {{"id", spec.condition.id}, {"params", EncodeParams(spec.condition)}}},
-      {"nodes", spec.selection.nodes},
-      {"scopes", spec.selection.scopes},
-      {"patterns", spec.selection.patterns},
-      {"categories",
-       List(spec.selection.categories, model::ToString<model::Category>)},
       {"pause", model::ToString(spec.pause)},
       {"enabled", spec.enabled},
       {"once", spec.once},
@@ -304,7 +322,8 @@ Json Encode(const model::Watchpoint& watchpoint) {
       {"actions", EncodeActions(spec.actions)},
       {"node_count", watchpoint.node_count},
       {"hit_count", watchpoint.hit_count},
-      {"error", NullIfEmpty(watchpoint.error)}};
+      {"error", NullIfEmpty(watchpoint.error)}});
+  return json;
 }
 
 Json Encode(const model::Sender& sender) {

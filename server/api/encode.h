@@ -26,6 +26,7 @@ Json Encode(const model::SearchResult& result);
 Json EncodeExport(const model::ExportNode& node);
 Json Encode(const model::NeighbourEdge& edge);
 Json Encode(const model::Watchpoint& watchpoint);
+Json Encode(const model::SelectionPreview& preview);
 Json Encode(const conditions::Advice& advice);
 Json Encode(const model::Hit& hit);
 // A hit in a line: its condition, its tensor, and what was measured.

@@ -19,9 +19,14 @@ bool ReportsDeletion(const Event& event) {
 
 uint64_t BytesOf(const model::Selection& selection) {
   uint64_t bytes = 0;
-  for (const auto* list :
-       {&selection.nodes, &selection.scopes, &selection.patterns}) {
-    for (const std::string& name : *list) bytes += sizeof name + name.size();
+  for (const conditions::NodeLists* lists :
+       {static_cast<const conditions::NodeLists*>(&selection),
+        &selection.exclude}) {
+    for (const auto* list :
+         {&lists->nodes, &lists->scopes, &lists->patterns, &lists->regexes,
+          &lists->op_types, &lists->sources}) {
+      for (const std::string& name : *list) bytes += sizeof name + name.size();
+    }
   }
   return bytes;
 }

@@ -146,9 +146,9 @@ Answer PreviewWatchpoint(const Services&, const http::Request& request,
                          const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(model::WatchpointSpec spec,
                       DecodeWatchpoint(request.body));
-  CO_ASSIGN_OR_RETURN(const uint64_t count,
-                      co_await job->CountNodes(std::move(spec)));
-  co_return JsonResponse({{"node_count", count}});
+  CO_ASSIGN_OR_RETURN(const model::SelectionPreview preview,
+                      co_await job->PreviewWatchpoint(std::move(spec)));
+  co_return JsonResponse(Encode(preview));
 }
 
 Answer AddRecommended(const Services&, const http::Request& request,

@@ -214,7 +214,9 @@ TEST_F(WatchpointHandlersTest, NodesAreCountedBeforeAWatchpointIsMade) {
   const http::Response counted =
       Post(target, R"({"condition":{"id":"max_gt"},"nodes":["a","b"]})");
   EXPECT_EQ(counted.status, 200);
-  EXPECT_EQ(BodyOf(counted), Json::parse(R"({"node_count":2})"));
+  EXPECT_EQ(BodyOf(counted),
+            Json::parse(R"({"node_count":2,"tensors":0,"bytes":0,
+                        "seconds_per_step":0.0,"examples":["a","b"]})"));
   EXPECT_TRUE(job_->watchpoints.empty());
   ExpectProblem(Post(target, "{}"), 422, "invalid_field", "condition");
 }

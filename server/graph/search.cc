@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "agent/conditions/source_filter.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/graph/graph_view.h"
@@ -59,40 +60,10 @@ class FoldedFinder {
   std::array<size_t, 256> skips_;
 };
 
-// "conv2d" also matches "aten::conv2d".
-bool IsOpType(std::string_view op_type, std::string_view wanted) {
-  if (op_type.size() < wanted.size()) return false;
-  const size_t rest = op_type.size() - wanted.size();
-  if (!std::equal(wanted.begin(), wanted.end(), op_type.begin() + rest,
-                  SameLetter)) {
-    return false;
-  }
-  return rest == 0 || (rest >= 2 && op_type.substr(rest - 2, 2) == "::");
+bool IsAt(const conditions::SourceFilter& wanted,
+          const model::SourceLine& line) {
+  return wanted.Matches(line.file, line.line);
 }
-
-struct SourceFilter {
-  std::string_view file;
-  uint32_t line = 0;
-
-  static SourceFilter Parse(std::string_view text) {
-    const size_t colon = text.rfind(':');
-    if (colon == std::string_view::npos) return {text, 0};
-    uint32_t line = 0;
-    const char* end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
-    // A colon that is not followed by a number is part of the path.
-    if (error != std::errc() || stop != end) return {text, 0};
-    return {text.substr(0, colon), line};
-  }
-
-  bool Matches(const model::SourceLine& source) const {
-    if (line != 0 && source.line != line) return false;
-    const std::string_view path = source.file;
-    if (!path.ends_with(file)) return false;
-    return path.size() == file.size() || file.empty() || file.front() == '/' ||
-           path[path.size() - file.size() - 1] == '/';
-  }
-};
 
 // The frames that fulfil a criterion. Each distinct frame is checked once: the
 // stacks of a graph's nodes share most of their frames.
@@ -147,10 +118,11 @@ class Filter {
         annotations_(annotations),
         query_(query),
         q_(query.q),
-        wanted_(SourceFilter::Parse(query.source)),
+        wanted_(conditions::SourceFilter::Parse(query.source)),
         source_(store,
                 [this](const model::SourceLine& frame) {
-                  return !query_.source.empty() && wanted_.Matches(frame);
+                  return !query_.source.empty() &&
+                         IsAt(wanted_, frame);
                 }),
         code_(store, [this](const model::SourceLine& frame) {
           return SearchesCode() &&
@@ -175,7 +147,7 @@ class Filter {
     if (named ? !FindsOuterFrames() : code == nullptr) return {};
     const model::SourceLine* source = nullptr;
     if (!Fits(index, source)) return {};
-    if (named && wanted_.Matches(*store_.SourceOf(index))) return {};
+    if (named && IsAt(wanted_, *store_.SourceOf(index))) return {};
     return {true, source != nullptr ? source : code};
   }
 
@@ -186,7 +158,8 @@ class Filter {
         !query_.source.empty()) {
       return {};
     }
-    if (!query_.op_type.empty() && !IsOpType(scope.type, query_.op_type)) {
+    if (!query_.op_type.empty() &&
+        !conditions::IsOpType(scope.type, query_.op_type)) {
       return {};
     }
     return {q_.IsIn(scope.name)};
@@ -209,7 +182,8 @@ class Filter {
     const graph::Node& node = store_.node(index);
     if (query_.category && node.category != *query_.category) return false;
     if (query_.kind && node.kind != *query_.kind) return false;
-    if (!query_.op_type.empty() && !IsOpType(node.op_type, query_.op_type)) {
+    if (!query_.op_type.empty() &&
+        !conditions::IsOpType(node.op_type, query_.op_type)) {
       return false;
     }
     if (query_.watchpoint && !annotations_.Covers(*query_.watchpoint, index)) {
@@ -224,7 +198,7 @@ class Filter {
   const Annotations& annotations_;
   const model::SearchQuery& query_;
   const FoldedFinder q_;
-  const SourceFilter wanted_;
+  const conditions::SourceFilter wanted_;
   const FrameSet source_;
   const FrameSet code_;
 };

@@ -323,6 +323,7 @@ jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   out.can_boost = wire::Has(theirs, wire::kRecording2);
   out.can_capture = wire::Has(theirs, wire::kBundles1);
   out.counts_hits = wire::Has(theirs, wire::kCountedHits);
+  out.selects = wire::Has(theirs, wire::kSelection);
   if (hello.has_allowed()) {
     const v1::Allowed& allowed = hello.allowed();
     out.allowed = {allowed.view(), allowed.control(), allowed.terminate(),

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "agent/conditions/selection_message.h"
 #include "server/ingest/capabilities.h"
 #include "server/model/messages.h"
 
@@ -56,14 +57,7 @@ void Fill(const jobs::SetWatchpointOrder& order,
   watchpoint.set_ignore_count(spec.ignore_count);
   watchpoint.set_capture(model::HasAction<model::CaptureAction>(spec.actions));
   *watchpoint.mutable_condition() = model::ToMessage(spec.condition);
-  const model::Selection& from = spec.selection;
-  v1::NodeSelection& to = *watchpoint.mutable_selection();
-  *to.mutable_nodes() = {from.nodes.begin(), from.nodes.end()};
-  *to.mutable_scopes() = {from.scopes.begin(), from.scopes.end()};
-  *to.mutable_patterns() = {from.patterns.begin(), from.patterns.end()};
-  for (model::Category category : from.categories) {
-    to.add_categories(static_cast<v1::NodeCategory>(category));
-  }
+  *watchpoint.mutable_selection() = conditions::ToMessage(spec.selection);
 }
 
 void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {

@@ -141,6 +141,8 @@ TEST(EncodeTest, KeepsAllOfAWatchpoint) {
   order.spec.selection.scopes = {"b"};
   order.spec.selection.patterns = {"c*"};
   order.spec.selection.categories = {model::Category::kOptimizer};
+  order.spec.selection.dtypes = {DType::kFloat16};
+  order.spec.selection.exclude.regexes = {"d"};
   order.spec.pause = model::PauseMode::kStep;
   order.spec.enabled = true;
   const auto message = Encode(order, {});
@@ -154,6 +156,8 @@ TEST(EncodeTest, KeepsAllOfAWatchpoint) {
   EXPECT_EQ(watchpoint.selection().scopes(0), "b");
   EXPECT_EQ(watchpoint.selection().patterns(0), "c*");
   EXPECT_EQ(watchpoint.selection().categories(0), v1::NODE_CATEGORY_OPTIMIZER);
+  EXPECT_EQ(watchpoint.selection().dtypes(0), v1::DTYPE_FLOAT16);
+  EXPECT_EQ(watchpoint.selection().exclude().regexes(0), "d");
   EXPECT_EQ(watchpoint.pause(), v1::PAUSE_MODE_STEP);
   EXPECT_TRUE(watchpoint.enabled());
 }

@@ -47,7 +47,7 @@ absl::StatusOr<Rank*> AgentConnections::Attach(
   if (JobJournal* journal = recorder_.journal()) {
     journal->RecordHello(rank.hello.rank, rank.hello, same_process);
   }
-  watchpoints_.Welcome(job_, *rank.link, same_process);
+  watchpoints_.Welcome(job_, *rank.link, rank.hello.rank, same_process);
   // A state event alone would not announce the new process.
   events_.PublishJob(rank.hello.rank);
   machine_.OnConnected(rank);

@@ -61,6 +61,8 @@ struct AgentHello {
   bool can_capture = false;
   // The agent counts hits, for watchpoints that pass over some.
   bool counts_hits = false;
+  // The agent knows all fields of selections, not only names and categories.
+  bool selects = false;
   // If another process is the only rank of the job, this one is refused with
   // rank_taken and chooses another id, instead of being the next run of this.
   bool chooses_another_id = false;

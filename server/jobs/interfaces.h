@@ -84,7 +84,8 @@ class Job {
   virtual Task<model::Watchpoint> AddWatchpoint(model::WatchpointSpec spec) = 0;
   // The number of known nodes that the watchpoint would cover. Its condition
   // may lack parameters.
-  virtual Task<uint64_t> CountNodes(model::WatchpointSpec spec) = 0;
+  virtual Task<model::SelectionPreview> PreviewWatchpoint(
+      model::WatchpointSpec spec) = 0;
   virtual Task<model::Watchpoint> ChangeWatchpoint(
       uint32_t id, model::WatchpointChange change) = 0;
   virtual StatusTask RemoveWatchpoint(uint32_t id) = 0;

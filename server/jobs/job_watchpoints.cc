@@ -49,9 +49,7 @@ void JobWatchpoints::Add(model::WatchpointSpec spec, Callback done) {
     return done(may);
   }
   if (auto kept = recorder_.Check(); !kept.ok()) return done(kept);
-  if (auto can = CheckCounts(spec.once, spec.ignore_count); !can.ok()) {
-    return done(can);
-  }
+  if (auto can = CheckAbilities(spec); !can.ok()) return done(can);
   const auto id = table_.Add(std::move(spec));
   if (!id.ok()) return done(id.status());
   Distribute(
@@ -66,11 +64,11 @@ void JobWatchpoints::Change(uint32_t id, const model::WatchpointChange& change,
   if (auto kept = recorder_.Check(); !kept.ok()) return done(kept);
   if (auto known = table_.Check(id); !known.ok()) return done(known);
   const model::WatchpointSpec before = table_.SpecOf(id);
-  if (auto can = CheckCounts(change.once.value_or(false),
-                             change.ignore_count.value_or(0));
-      !can.ok()) {
-    return done(can);
-  }
+  model::WatchpointSpec asked;
+  asked.once = change.once.value_or(false);
+  asked.ignore_count = change.ignore_count.value_or(0);
+  asked.selection = change.selection.value_or(model::Selection());
+  if (auto can = CheckAbilities(asked); !can.ok()) return done(can);
   if (auto changed = table_.Change(id, change); !changed.ok()) {
     return done(changed);
   }
@@ -78,17 +76,26 @@ void JobWatchpoints::Change(uint32_t id, const model::WatchpointChange& change,
       id, [this, id, before] { UndoChange(id, before); }, std::move(done));
 }
 
-absl::Status JobWatchpoints::CheckCounts(bool once,
-                                         uint32_t ignore_count) const {
-  if (!once && ignore_count == 0) return absl::OkStatus();
+absl::Status JobWatchpoints::CheckAbilities(
+    const model::WatchpointSpec& spec) const {
+  const bool counts = spec.once || spec.ignore_count > 0;
   for (const auto& [number, rank] : machine_.ranks()) {
-    if (rank.link == nullptr || rank.hello.counts_hits) continue;
-    return WithField(
-        Error(absl::StatusCode::kUnimplemented, "unsupported_watchpoint",
-              absl::StrCat("the agent of rank ", number, " (",
-                           rank.hello.framework,
-                           ") does not pass over hits of a watchpoint")),
-        once ? "once" : "ignore_count");
+    if (rank.link == nullptr) continue;
+    const auto refuse = [&](std::string_view field, std::string_view what) {
+      return WithField(
+          Error(absl::StatusCode::kUnimplemented, "unsupported_watchpoint",
+                absl::StrCat("the agent of rank ", number, " (",
+                             rank.hello.framework, ") does not ", what)),
+          field);
+    };
+    if (counts && !rank.hello.counts_hits) {
+      return refuse(spec.once ? "once" : "ignore_count",
+                    "pass over hits of a watchpoint");
+    }
+    const absl::string_view key = conditions::ExtendedKey(spec.selection);
+    if (!key.empty() && !rank.hello.selects) {
+      return refuse(key, absl::StrCat("know \"", key, "\" of a selection"));
+    }
   }
   return absl::OkStatus();
 }
@@ -139,7 +146,7 @@ void JobWatchpoints::SendToAll(uint32_t id) {
   for (const auto& [number, rank] : machine_.ranks()) {
     if (!rank.link) continue;
     if (exists) {
-      Send(*rank.link, id);
+      Send(*rank.link, number, id);
     } else {
       rank.link->Send(RemoveWatchpointOrder{id});
     }
@@ -253,19 +260,29 @@ std::vector<model::WatchpointSpec> JobWatchpoints::RecommendedSet() const {
 }
 
 void JobWatchpoints::Welcome(const std::string& job, AgentLink& link,
-                             bool resumed) const {
+                             uint32_t rank, bool resumed) const {
   std::vector<uint32_t> sent;
+  std::vector<uint32_t> removed = table_.RemovedIds();
   for (uint32_t id : table_.Ids()) {
-    // A resumed process may still hold a watchpoint that was disabled since.
-    if (resumed || table_.SpecOf(id).enabled) sent.push_back(id);
+    const model::WatchpointSpec& spec = table_.SpecOf(id);
+    if (!conditions::IncludesRank(spec.selection, rank)) {
+      removed.push_back(id);
+    } else if (resumed || spec.enabled) {
+      // A resumed process may still hold one that was disabled since.
+      sent.push_back(id);
+    }
   }
   link.Send(WelcomeOrder{job, static_cast<uint32_t>(sent.size()), resumed});
-  for (uint32_t id : sent) Send(link, id);
+  for (uint32_t id : sent) Send(link, rank, id);
   if (!resumed) return;
-  for (uint32_t id : table_.RemovedIds()) link.Send(RemoveWatchpointOrder{id});
+  for (uint32_t id : removed) link.Send(RemoveWatchpointOrder{id});
 }
 
-void JobWatchpoints::Send(AgentLink& link, uint32_t id) const {
+void JobWatchpoints::Send(AgentLink& link, uint32_t rank, uint32_t id) const {
+  if (!conditions::IncludesRank(table_.SpecOf(id).selection, rank)) {
+    link.Send(RemoveWatchpointOrder{id});
+    return;
+  }
   SetWatchpointOrder order{id, table_.RevisionOf(id), table_.SpecOf(id)};
   // One of several ranks pauses at the node until the other ranks have been
   // asked to stop after this step, and then continues to the end of the step.

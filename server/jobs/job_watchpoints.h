@@ -51,7 +51,8 @@ class JobWatchpoints {
 
   // Welcomes an agent with all watchpoints. `resumed`: its process was
   // connected before and may hold outdated ones.
-  void Welcome(const std::string& job, AgentLink& link, bool resumed) const;
+  void Welcome(const std::string& job, AgentLink& link, uint32_t rank,
+               bool resumed) const;
 
   // Disables a watchpoint that is met once. The hit is one of its own.
   void OnHit(const model::Hit& hit);
@@ -63,8 +64,9 @@ class JobWatchpoints {
 
  private:
   // UNIMPLEMENTED "unsupported_watchpoint" if a rank's agent counts no hits,
-  // and the watchpoint passes over some.
-  absl::Status CheckCounts(bool once, uint32_t ignore_count) const;
+  // and the watchpoint passes over some, or if it does not know what the
+  // watchpoint selects by. WithField names the field.
+  absl::Status CheckAbilities(const model::WatchpointSpec& spec) const;
   // Records the current revision of a watchpoint, which may be its removal.
   void Record(uint32_t id);
   // Records the current revision and then sends it to all ranks. `undo` is
@@ -76,7 +78,8 @@ class JobWatchpoints {
   void UndoAdd(uint32_t id);
   void UndoChange(uint32_t id, const model::WatchpointSpec& before);
   void UndoRemove(uint32_t id);
-  void Send(AgentLink& link, uint32_t id) const;
+  // Ranks that it does not select have it removed.
+  void Send(AgentLink& link, uint32_t rank, uint32_t id) const;
   void MarkUnchecked(uint32_t id);
   std::vector<model::WatchpointSpec> RecommendedSet() const;
 

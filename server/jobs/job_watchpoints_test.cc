@@ -72,6 +72,33 @@ TEST_F(JobWatchpointsTest, OneThatIsMetOnceIsDisabledByItsHit) {
   EXPECT_EQ(watchpoints_.Get(id)->spec.actions, spec.actions);
 }
 
+TEST_F(JobWatchpointsTest, OnlySelectedRanksGetAWatchpoint) {
+  Connect(0);
+  Connect(1);
+  model::WatchpointSpec spec = Nan();
+  spec.selection.ranks = {1};
+  const uint32_t id = Add(spec);
+  EXPECT_TRUE(SetOrdersOf(0).empty());
+  ASSERT_EQ(SetOrdersOf(1).size(), 1u);
+  model::WatchpointChange change;
+  change.selection.emplace().ranks = {0};
+  watchpoints_.Change(id, change, [](const auto&) {});
+  Settle();
+  EXPECT_EQ(SetOrdersOf(0).size(), 1u);
+  EXPECT_EQ(SetOrdersOf(1).size(), 1u);
+  EXPECT_EQ(LinkOf(1)->OrdersOf<RemoveWatchpointOrder>().size(), 1u);
+}
+
+TEST_F(JobWatchpointsTest, AnAgentThatKnowsNamesOnlyIsNamed) {
+  Connect(0);
+  model::WatchpointSpec spec = Nan();
+  spec.selection.op_types = {"addmm"};
+  absl::Status refused;
+  watchpoints_.Add(spec, [&](const auto& added) { refused = added.status(); });
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(FieldOf(refused), "op_types");
+}
+
 TEST_F(JobWatchpointsTest, AnAgentThatCountsNoHitsCannotPassOverThem) {
   Connect(0);
   const uint32_t id = Add(Nan());
@@ -201,7 +228,7 @@ TEST_F(JobWatchpointsTest, WelcomesANewProcessWithEnabledWatchpoints) {
   spec.enabled = false;
   Add(spec);
   FakeAgentLink link;
-  watchpoints_.Welcome("job", link, /*resumed=*/false);
+  watchpoints_.Welcome("job", link, 0, /*resumed=*/false);
   ASSERT_EQ(link.orders.size(), 2u);
   EXPECT_EQ(link.OrdersOf<WelcomeOrder>()[0].watchpoint_count, 1u);
   EXPECT_EQ(link.OrdersOf<SetWatchpointOrder>()[0].id, enabled);
@@ -215,7 +242,7 @@ TEST_F(JobWatchpointsTest, CorrectsTheWatchpointsOfAResumedProcess) {
   watchpoints_.Remove(removed, [](const absl::Status&) {});
   Settle();
   FakeAgentLink link;
-  watchpoints_.Welcome("job", link, /*resumed=*/true);
+  watchpoints_.Welcome("job", link, 0, /*resumed=*/true);
   EXPECT_TRUE(link.OrdersOf<WelcomeOrder>()[0].resumed);
   EXPECT_EQ(link.OrdersOf<SetWatchpointOrder>().size(), 1u);
   EXPECT_EQ(link.OrdersOf<RemoveWatchpointOrder>()[0].id, removed);

@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
@@ -35,6 +36,10 @@ std::string GraphVersionPrefix(int64_t created_at_unix_nano,
                                const JobOptions& options) {
   return absl::StrCat(absl::Hex(created_at_unix_nano), "-", Generation(options),
                       "-");
+}
+
+bool IsAccelerator(const std::string& device) {
+  return !device.empty() && !absl::EqualsIgnoreCase(device, "cpu");
 }
 
 }  // namespace
@@ -219,9 +224,14 @@ Task<model::Watchpoint> LiveJob::AddWatchpoint(model::WatchpointSpec spec) {
       });
 }
 
-Task<uint64_t> LiveJob::CountNodes(model::WatchpointSpec spec) {
-  return OnStrand<absl::StatusOr<uint64_t>>(
-      [this, spec = std::move(spec)] { return watch_table_.CountOf(spec); });
+Task<model::SelectionPreview> LiveJob::PreviewWatchpoint(
+    model::WatchpointSpec spec) {
+  return OnStrand<absl::StatusOr<model::SelectionPreview>>(
+      [this, spec = std::move(spec)] {
+        const std::string& device =
+            machine_.ranks().empty() ? "" : machine_.first_rank().hello.device;
+        return watch_table_.Preview(spec, IsAccelerator(device));
+      });
 }
 
 Task<model::Watchpoint> LiveJob::ChangeWatchpoint(

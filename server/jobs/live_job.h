@@ -94,7 +94,8 @@ class LiveJob final : public Job,
   Task<std::vector<model::Watchpoint>> Watchpoints() override;
   Task<model::Watchpoint> GetWatchpoint(uint32_t id) override;
   Task<model::Watchpoint> AddWatchpoint(model::WatchpointSpec spec) override;
-  Task<uint64_t> CountNodes(model::WatchpointSpec spec) override;
+  Task<model::SelectionPreview> PreviewWatchpoint(
+      model::WatchpointSpec spec) override;
   Task<model::Watchpoint> ChangeWatchpoint(
       uint32_t id, model::WatchpointChange change) override;
   StatusTask RemoveWatchpoint(uint32_t id) override;

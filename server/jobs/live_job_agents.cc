@@ -129,8 +129,11 @@ void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
     journal->RecordGraph(rank.hello.rank, graph_, changes);
   }
   UpdateMemoryUse();
+  // Types of tensors become known with the first execution.
+  const std::vector<uint32_t> changed = watch_table_.MatchAgain(changes.nodes);
   const std::vector<uint32_t> grown = watch_table_.MatchNewNodes();
   events_.PublishGraph(rank.hello.rank, graph_.node_count());
+  for (uint32_t id : changed) watchpoints_.Publish(id);
   for (uint32_t id : grown) watchpoints_.Publish(id);
   // The agent sends its next patch when this one is durable, so that at most
   // one patch of a rank waits for the disk.

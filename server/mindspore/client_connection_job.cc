@@ -89,6 +89,8 @@ jobs::AgentHello ClientConnection::Hello() const {
   }
   hello.incarnation = incarnation_;
   hello.chooses_another_id = true;
+  // The client is told the names of nodes.
+  hello.selects = true;
   hello.unsupported = protocol_.unsupported();
   return hello;
 }

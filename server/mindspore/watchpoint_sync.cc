@@ -14,15 +14,21 @@ constexpr char kLeaf[] = "leaf";
 // Upper limit for the tag and the length of a nested message.
 constexpr size_t kOverhead = 8;
 
-conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
-  conditions::NodeSelection selection;
-  selection.scopes = spec.selection.scopes;
-  selection.patterns = spec.selection.patterns;
-  selection.categories = spec.selection.categories;
-  if (const auto* row = conditions::Find(spec.condition.id)) {
-    selection.target = conditions::TargetOf(*row);
+// The client is told the names of nodes, so it needs no selections.
+bool Covers(const conditions::NodeMatcher& matcher, const NodeEntry& node) {
+  conditions::NodeDescription description = {node.name, node.category,
+                                             node.op_type};
+  description.is_op = node.kind == model::NodeKind::kOp;
+  if (node.source) {
+    description.file = node.source->file;
+    description.line = node.source->line;
   }
-  return selection;
+  return matcher.Matches(description) &&
+         (matcher.selects_all_types() ||
+          std::any_of(node.outputs.begin(), node.outputs.end(),
+                      [&](const model::Output& output) {
+                        return matcher.MatchesType(output.type.dtype);
+                      }));
 }
 
 }  // namespace
@@ -156,20 +162,21 @@ WatchpointSync::Leaves WatchpointSync::Expand(
     const model::WatchpointSpec& spec) const {
   Leaves leaves;
   std::set<std::string> seen;
-  const conditions::NodeMatcher rest(SelectionOf(spec));
-  const bool only_listed =
-      !spec.selection.nodes.empty() && rest.selects_everything();
-  for (const std::string& name : spec.selection.nodes) {
-    const NodeEntry* node = nodes_.ByName(name);
-    if (node == nullptr) continue;
-    if (rest.target() && *rest.target() != node->category) continue;
-    AddLeaf(*node, seen, leaves);
-  }
-  if (only_listed) return leaves;
-  for (const NodeEntry& node : nodes_.nodes()) {
-    if (rest.Matches(node.name, node.category)) {
-      AddLeaf(node, seen, leaves);
+  const auto* const row = conditions::Find(spec.condition.id);
+  const conditions::NodeMatcher matcher(
+      spec.selection,
+      row == nullptr ? conditions::Target() : conditions::TargetOf(*row));
+  if (spec.selection.only_listed()) {
+    for (const std::string& name : spec.selection.nodes) {
+      const NodeEntry* const node = nodes_.ByName(name);
+      if (node != nullptr && Covers(matcher, *node)) {
+        AddLeaf(*node, seen, leaves);
+      }
     }
+    return leaves;
+  }
+  for (const NodeEntry& node : nodes_.nodes()) {
+    if (Covers(matcher, node)) AddLeaf(node, seen, leaves);
   }
   return leaves;
 }

@@ -24,15 +24,22 @@ struct Condition {
   std::map<std::string, std::string> text_params = {};
 };
 
-// The nodes that a watchpoint covers: the union of all fields. An empty
-// selection covers every node.
-struct Selection {
-  std::vector<std::string> nodes;
-  std::vector<std::string> scopes;
-  std::vector<std::string> patterns;
-  std::vector<Category> categories;
+// What a watchpoint covers. An empty selection covers every node. Agents select
+// by it, so they define it.
+using Selection = conditions::NodeSelection;
 
-  bool operator==(const Selection&) const = default;
+// What a watchpoint would cover, before it is made.
+struct SelectionPreview {
+  // Of the nodes that are known.
+  uint64_t node_count = 0;
+  // Their outputs of the selected types whose shapes are known, and the bytes
+  // of these, in one step in which each node executes once.
+  uint64_t tensors = 0;
+  uint64_t bytes = 0;
+  // What checking them is expected to take in such a step.
+  double seconds_per_step = 0;
+  // The names of the first nodes.
+  std::vector<std::string> examples;
 };
 
 // Where a hit pauses the job: at the node, at the end of the step, or nowhere.

@@ -4,8 +4,11 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
 #include "proto/wire/status_macros.h"
+#include "server/base/error.h"
+#include "server/watch/coverage.h"
 
 namespace graphdbg::recorded {
 
@@ -28,15 +31,24 @@ absl::StatusOr<CheckedNodes> CheckedNodes::Find(const graph::GraphStore& graph,
   ASSIGN_OR_RETURN(conditions::Predicate predicate,
                    conditions::Compile(condition.id, {condition.params,
                                                       condition.text_params}));
+  if (predicate.on_execution()) {
+    return WithField(
+        Error(absl::StatusCode::kInvalidArgument, "invalid_watchpoint",
+              absl::StrCat("condition \"", condition.id,
+                           "\" cannot be checked over a recording, which has "
+                           "the values of tensors")),
+        "condition.id");
+  }
   auto check = std::make_shared<Check>(
-      std::move(predicate),
+      std::move(predicate), watch::MatcherOf(spec.watchpoint),
       std::make_shared<const model::Condition>(condition));
   return CheckedNodes(std::move(check), std::move(table), id);
 }
 
 bool Wants(const model::CheckSpec& spec, uint32_t rank) {
-  return spec.ranks.empty() || std::find(spec.ranks.begin(), spec.ranks.end(),
-                                         rank) != spec.ranks.end();
+  return conditions::IncludesRank(spec.watchpoint.selection, rank) &&
+         (spec.ranks.empty() || std::find(spec.ranks.begin(), spec.ranks.end(),
+                                          rank) != spec.ranks.end());
 }
 
 void Check::AddTask(uint64_t steps, std::function<void(Check&)> task) {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/conditions/predicate.h"
+#include "agent/conditions/selector.h"
 #include "server/graph/graph_store.h"
 #include "server/model/run.h"
 #include "server/runs/background_check.h"
@@ -39,9 +40,11 @@ class Check final : public BackgroundCheck {
   // More hits are only counted.
   static constexpr size_t kMaxHits = 10'000;
 
-  Check(conditions::Predicate predicate,
+  Check(conditions::Predicate predicate, conditions::NodeMatcher matcher,
         std::shared_ptr<const model::Condition> condition)
-      : predicate_(std::move(predicate)), condition_(std::move(condition)) {}
+      : predicate_(std::move(predicate)),
+        matcher_(std::move(matcher)),
+        condition_(std::move(condition)) {}
 
   // Adds a task, which usually covers one rank.
   void AddTask(uint64_t steps, std::function<void(Check&)> task);
@@ -49,6 +52,8 @@ class Check final : public BackgroundCheck {
 
   // --- For tasks ------------------------------------------------------------
   const conditions::Predicate& predicate() const { return predicate_; }
+  // Whether tensors of this type are checked.
+  bool ChecksType(DType dtype) const { return matcher_.MatchesType(dtype); }
   const std::shared_ptr<const model::Condition>& condition() const {
     return condition_;
   }
@@ -58,6 +63,7 @@ class Check final : public BackgroundCheck {
 
  private:
   const conditions::Predicate predicate_;
+  const conditions::NodeMatcher matcher_;
   const std::shared_ptr<const model::Condition> condition_;
   std::atomic<uint64_t> not_recorded_{0};
 
@@ -69,7 +75,8 @@ class Check final : public BackgroundCheck {
 // A check without tasks yet, and the nodes that it covers.
 class CheckedNodes {
  public:
-  // INVALID_ARGUMENT as for a watchpoint of a job.
+  // INVALID_ARGUMENT as for a watchpoint of a job, or if the condition is on
+  // executions, which are not recorded.
   static absl::StatusOr<CheckedNodes> Find(const graph::GraphStore& graph,
                                            const model::CheckSpec& spec);
 
@@ -86,7 +93,7 @@ class CheckedNodes {
   uint32_t id_;
 };
 
-// Whether the spec asks for this rank.
+// Whether the spec, and the selection in it, ask for this rank.
 bool Wants(const model::CheckSpec& spec, uint32_t rank);
 
 }  // namespace graphdbg::recorded

@@ -172,10 +172,12 @@ class OpenedRun::View final : public jobs::Job {
   jobs::Task<model::Watchpoint> AddWatchpoint(model::WatchpointSpec) override {
     return Refused<model::Watchpoint>();
   }
-  jobs::Task<uint64_t> CountNodes(model::WatchpointSpec spec) override {
-    return run_->OnStrand<absl::StatusOr<uint64_t>>(
+  jobs::Task<model::SelectionPreview> PreviewWatchpoint(
+      model::WatchpointSpec spec) override {
+    return run_->OnStrand<absl::StatusOr<model::SelectionPreview>>(
         [spec = std::move(spec)](RunSource& source) {
-          return watch::WatchTable(source.graph()).CountOf(spec);
+          return watch::WatchTable(source.graph())
+              .Preview(spec, /*on_accelerator=*/false);
         });
   }
   jobs::Task<model::Watchpoint> ChangeWatchpoint(

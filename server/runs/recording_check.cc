@@ -179,7 +179,8 @@ class RankTask {
   void CheckRecord(const Record& record, const Record* change) {
     // Empty tensors never match.
     if (record.known_kind() != Kind::kStatistics ||
-        record.statistics.count == 0) {
+        record.statistics.count == 0 ||
+        !check_.ChecksType(DTypeFromNumber(record.dtype))) {
       return;
     }
     const CheckedNode* const node = rank_.Find(record.node);

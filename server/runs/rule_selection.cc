@@ -109,7 +109,7 @@ absl::Status SelectedTensors::Add(
     Node& to = nodes_[i];
     if (everything || FoundIn(include, node.name) ||
         Contains(selection.op_types, node.op_type) ||
-        (matcher && matcher->Matches(node.name, node.category))) {
+        (matcher && matcher->Matches({node.name, node.category}))) {
       to.selected |= rule;
       to.name = node.name;
     }

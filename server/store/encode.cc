@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "agent/conditions/selection_message.h"
 #include "server/model/enum_names.h"
 #include "server/model/messages.h"
 
@@ -234,13 +235,8 @@ graph::NodeRecord Decode(const Node& node, graph::NodeIndex index) {
 
 Watchpoint Encode(const model::WatchpointSpec& spec) {
   Watchpoint out;
-  const model::Selection& selection = spec.selection;
   *out.mutable_condition() = model::ToMessage(spec.condition);
-  *out.mutable_nodes() = {selection.nodes.begin(), selection.nodes.end()};
-  *out.mutable_scopes() = {selection.scopes.begin(), selection.scopes.end()};
-  *out.mutable_patterns() = {selection.patterns.begin(),
-                             selection.patterns.end()};
-  for (Category each : selection.categories) out.add_categories(Number(each));
+  *out.mutable_selection() = conditions::ToMessage(spec.selection);
   out.set_pause(Number(spec.pause));
   out.set_enabled(spec.enabled);
   out.set_once(spec.once);
@@ -252,17 +248,25 @@ Watchpoint Encode(const model::WatchpointSpec& spec) {
   return out;
 }
 
+// Earlier files have these lists in the watchpoint itself.
+model::Selection DecodeOldSelection(const Watchpoint& watchpoint) {
+  model::Selection selection;
+  selection.nodes = {watchpoint.nodes().begin(), watchpoint.nodes().end()};
+  selection.scopes = {watchpoint.scopes().begin(), watchpoint.scopes().end()};
+  selection.patterns = {watchpoint.patterns().begin(),
+                        watchpoint.patterns().end()};
+  for (uint32_t each : watchpoint.categories()) {
+    selection.categories.push_back(FromNumber(each, Category::kOther));
+  }
+  return selection;
+}
+
 model::WatchpointSpec Decode(const Watchpoint& watchpoint) {
   model::WatchpointSpec spec;
   spec.condition = model::FromMessage(watchpoint.condition());
-  spec.selection = {
-      {watchpoint.nodes().begin(), watchpoint.nodes().end()},
-      {watchpoint.scopes().begin(), watchpoint.scopes().end()},
-      {watchpoint.patterns().begin(), watchpoint.patterns().end()},
-      {}};
-  for (uint32_t each : watchpoint.categories()) {
-    spec.selection.categories.push_back(FromNumber(each, Category::kOther));
-  }
+  spec.selection = watchpoint.has_selection()
+                       ? conditions::FromMessage(watchpoint.selection())
+                       : DecodeOldSelection(watchpoint);
   spec.pause = FromNumber(watchpoint.pause(), PauseMode::kNode);
   spec.enabled = watchpoint.enabled();
   spec.once = watchpoint.once();

@@ -138,6 +138,12 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   spec.selection.scopes = {"s"};
   spec.selection.patterns = {"**"};
   spec.selection.categories = {model::Category::kGradient};
+  spec.selection.regexes = {"a|b"};
+  spec.selection.op_types = {"addmm"};
+  spec.selection.sources = {"model.py:3"};
+  spec.selection.dtypes = {DType::kFloat16};
+  spec.selection.ranks = {0, 7};
+  spec.selection.exclude.scopes = {"aux"};
   spec.pause = model::PauseMode::kStep;
   spec.enabled = false;
   spec.once = true;
@@ -164,10 +170,7 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   const model::WatchpointSpec& again = *job.watchpoints[2].spec;
   EXPECT_EQ(again.condition.params, spec.condition.params);
   EXPECT_EQ(again.condition.text_params, spec.condition.text_params);
-  EXPECT_EQ(again.selection.nodes, spec.selection.nodes);
-  EXPECT_EQ(again.selection.scopes, spec.selection.scopes);
-  EXPECT_EQ(again.selection.patterns, spec.selection.patterns);
-  EXPECT_EQ(again.selection.categories, spec.selection.categories);
+  EXPECT_EQ(again.selection, spec.selection);
   EXPECT_EQ(again.pause, model::PauseMode::kStep);
   EXPECT_FALSE(again.enabled);
   EXPECT_TRUE(again.once);

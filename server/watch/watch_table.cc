@@ -6,6 +6,7 @@
 #include "agent/conditions/catalogue.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
+#include "server/watch/coverage.h"
 #include "server/watch/validation.h"
 
 namespace graphdbg::watch {
@@ -14,29 +15,13 @@ namespace {
 using graph::NodeIndex;
 using graph::ScopeIndex;
 
-// The selection without the listed nodes, which are always known and are
-// covered by name.
-conditions::NodeSelection PredicateOf(const model::WatchpointSpec& spec) {
-  const model::Selection& selection = spec.selection;
-  conditions::NodeSelection out;
-  out.scopes = selection.scopes;
-  out.patterns = selection.patterns;
-  out.categories = selection.categories;
-  out.target = conditions::TargetOf(*conditions::Find(spec.condition.id));
-  return out;
-}
-
 // Users may write "a/b/" for the scope "a/b".
 void Normalize(model::Selection& selection) {
-  for (std::string& scope : selection.scopes) {
-    while (scope.size() > 1 && scope.back() == '/') scope.pop_back();
+  for (auto* scopes : {&selection.scopes, &selection.exclude.scopes}) {
+    for (std::string& scope : *scopes) {
+      while (scope.size() > 1 && scope.back() == '/') scope.pop_back();
+    }
   }
-}
-
-size_t PatternBytes(const model::Selection& selection) {
-  size_t bytes = 0;
-  for (const std::string& pattern : selection.patterns) bytes += pattern.size();
-  return bytes;
 }
 
 absl::Status UnknownWatchpoint(uint32_t id) {
@@ -63,14 +48,11 @@ absl::StatusOr<uint32_t> WatchTable::Add(model::WatchpointSpec spec) {
   return id;
 }
 
-absl::StatusOr<uint64_t> WatchTable::CountOf(model::WatchpointSpec spec) const {
+absl::StatusOr<model::SelectionPreview> WatchTable::Preview(
+    model::WatchpointSpec spec, bool on_accelerator) const {
   Normalize(spec.selection);
   RETURN_IF_ERROR(ValidateSelection(spec, graph_));
-  WatchTable scratch(graph_);
-  scratch.MatchNewNodes();
-  Entry entry;
-  scratch.Install(entry, 1, std::move(spec));
-  return entry.node_count;
+  return PreviewOf(spec, graph_, on_accelerator);
 }
 
 absl::Status WatchTable::Change(uint32_t id,
@@ -97,11 +79,11 @@ absl::Status WatchTable::Change(uint32_t id,
 
 absl::Status WatchTable::CheckAllPatterns(
     uint32_t id, const model::Selection& selection) const {
-  const size_t own = PatternBytes(selection);
+  const size_t own = conditions::PatternBytes(selection);
   size_t all = own;
   for (const auto& [other, entry] : entries_) {
     if (other != id && !entry.removed)
-      all += PatternBytes(entry.spec.selection);
+      all += conditions::PatternBytes(entry.spec.selection);
   }
   // Selections without patterns are always possible.
   if (own == 0 || all <= conditions::kMaxJobPatternBytes) {
@@ -109,9 +91,10 @@ absl::Status WatchTable::CheckAllPatterns(
   }
   return WithField(
       Error(absl::StatusCode::kInvalidArgument, "invalid_watchpoint",
-            absl::StrCat("the patterns of all watchpoints of the job have ",
-                         all, " bytes; the limit is ",
-                         conditions::kMaxJobPatternBytes)),
+            absl::StrCat(
+                "the patterns and regular expressions of all watchpoints "
+                "of the job have ",
+                all, " bytes; the limit is ", conditions::kMaxJobPatternBytes)),
       "patterns");
 }
 
@@ -199,30 +182,27 @@ void WatchTable::Install(Entry& entry, uint32_t revision,
                          model::WatchpointSpec spec) {
   entry.removed = false;
   entry.spec = std::move(spec);
-  conditions::NodeSelection predicate = PredicateOf(entry.spec);
-  entry.only_listed =
-      !entry.spec.selection.nodes.empty() && predicate.everything();
-  entry.matcher = conditions::NodeMatcher(std::move(predicate));
+  entry.only_listed = entry.spec.selection.only_listed();
+  entry.matcher = MatcherOf(entry.spec);
   AddRevision(entry, revision, entry.spec.condition);
   entry.errors.clear();
   entry.covers.assign(matched_, false);
   entry.node_count = 0;
+  if (!entry.only_listed) return Match(entry, 0);
   for (const std::string& name : entry.spec.selection.nodes) {
     const NodeIndex node = graph_.FindNode(name);
-    if (node != graph::kNoNode && !entry.covers[node]) Cover(entry, node);
+    if (node != graph::kNoNode && !entry.covers[node] &&
+        watch::Covers(entry.matcher, graph_, node)) {
+      Cover(entry, node);
+    }
   }
-  Match(entry, 0);
 }
 
 void WatchTable::Match(Entry& entry, NodeIndex from) {
   entry.covers.resize(matched_, false);
   if (entry.only_listed) return;
   for (NodeIndex i = from; i < matched_; ++i) {
-    if (entry.covers[i]) continue;
-    const graph::Node& node = graph_.node(i);
-    if (entry.matcher.Matches(node.name, node.category)) {
-      Cover(entry, i);
-    }
+    if (watch::Covers(entry.matcher, graph_, i)) Cover(entry, i);
   }
 }
 
@@ -246,6 +226,29 @@ std::vector<uint32_t> WatchTable::MatchNewNodes() {
     if (entry.node_count != count) grown.push_back(id);
   }
   return grown;
+}
+
+std::vector<uint32_t> WatchTable::MatchAgain(
+    const std::vector<NodeIndex>& nodes) {
+  std::vector<uint32_t> changed;
+  for (auto& [id, entry] : entries_) {
+    if (entry.removed || entry.matcher.selects_all_types()) continue;
+    const uint64_t count = entry.node_count;
+    for (const NodeIndex node : nodes) {
+      if (node >= matched_) continue;
+      const bool covers = watch::Covers(entry.matcher, graph_, node);
+      if (covers == entry.covers[node]) continue;
+      if (covers) {
+        Cover(entry, node);
+      } else {
+        entry.covers[node] = false;
+        --entry.node_count;
+        if (entry.spec.enabled) CountWatcher(node, -1);
+      }
+    }
+    if (entry.node_count != count) changed.push_back(id);
+  }
+  return changed;
 }
 
 void WatchTable::CountWatchers(const Entry& entry, int by) {

@@ -33,9 +33,10 @@ class WatchTable {
   // Returns the id. INVALID_ARGUMENT as ValidateSpec; RESOURCE_EXHAUSTED
   // "too_many_watchpoints".
   absl::StatusOr<uint32_t> Add(model::WatchpointSpec spec);
-  // The number of known nodes that the watchpoint would cover. Ignores the
-  // parameters of the condition. INVALID_ARGUMENT as ValidateSelection.
-  absl::StatusOr<uint64_t> CountOf(model::WatchpointSpec spec) const;
+  // What the watchpoint would cover of the known nodes. Ignores the parameters
+  // of the condition. INVALID_ARGUMENT as ValidateSelection.
+  absl::StatusOr<model::SelectionPreview> Preview(model::WatchpointSpec spec,
+                                                  bool on_accelerator) const;
   // NOT_FOUND "unknown_watchpoint", or the errors of Add.
   absl::Status Change(uint32_t id, const model::WatchpointChange& change);
   absl::Status Remove(uint32_t id);
@@ -81,6 +82,10 @@ class WatchTable {
   // of the watchpoints that cover any of them.
   std::vector<uint32_t> MatchNewNodes();
 
+  // Matches nodes again whose outputs have changed, with the watchpoints that
+  // select types of tensors. Returns the ids of those that cover others now.
+  std::vector<uint32_t> MatchAgain(const std::vector<graph::NodeIndex>& nodes);
+
   bool Covers(uint32_t id, graph::NodeIndex node) const;
   // Considers enabled watchpoints only.
   model::Watched WatchedOf(graph::Child child) const;
@@ -94,9 +99,8 @@ class WatchTable {
 
   struct Entry {
     model::WatchpointSpec spec;
-    // Matches everything but the listed nodes.
     conditions::NodeMatcher matcher;
-    // The selection consists of listed nodes only.
+    // Only full names choose nodes, which are found faster than by matching.
     bool only_listed = false;
     // The newest revision; 0 before the first.
     uint32_t revision = 0;

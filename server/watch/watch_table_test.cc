@@ -37,6 +37,30 @@ class WatchTableTest : public testing::Test {
     return spec;
   }
 
+  uint64_t Count(const model::WatchpointSpec& spec) {
+    return table_.Preview(spec, /*on_accelerator=*/false)->node_count;
+  }
+
+  // Nodes with all that selections ask for.
+  void AddOps() {
+    graph::GraphPatch patch;
+    const auto add = [&](const char* name, const char* type, uint32_t line,
+                         DType dtype) {
+      graph::NodeRecord record;
+      record.id = ++last_id_;
+      record.name = name;
+      record.op_type = type;
+      record.stack = {{"/home/a/model.py", line, "forward", "", true}};
+      record.outputs = {{0, {dtype, {4, 8}}}};
+      patch.nodes.push_back(record);
+    };
+    add("net/fc1/addmm", "aten::addmm", 5, DType::kFloat32);
+    add("net/fc2/addmm", "aten::addmm", 6, DType::kFloat16);
+    add("net/relu", "aten::relu", 6, DType::kFloat16);
+    ASSERT_TRUE(graph_.Apply(patch, ids_).ok());
+    table_.MatchNewNodes();
+  }
+
   Watched OfScope(const std::string& name) {
     return table_.WatchedOf({true, *graph_.FindScope("", name)});
   }
@@ -52,19 +76,19 @@ class WatchTableTest : public testing::Test {
 
 TEST_F(WatchTableTest, NodesAreCountedWithoutAWatchpoint) {
   model::WatchpointSpec spec = Nan();
-  EXPECT_EQ(*table_.CountOf(spec), 3u);
+  EXPECT_EQ(Count(spec), 3u);
   spec.selection.nodes = {"forward/log"};
   spec.selection.scopes = {"forward/conv/"};
   spec.selection.patterns = {"forward/**"};
-  EXPECT_EQ(*table_.CountOf(spec), 3u);
+  EXPECT_EQ(Count(spec), 3u);
   // The threshold is missing.
   spec = {};
   spec.condition.id = "weight_too_large";
-  EXPECT_EQ(*table_.CountOf(spec), 1u);
+  EXPECT_EQ(Count(spec), 1u);
   spec.selection.nodes = {"nobody"};
-  EXPECT_EQ(FieldOf(table_.CountOf(spec).status()), "nodes[0]");
+  EXPECT_EQ(FieldOf(table_.Preview(spec, false).status()), "nodes[0]");
   spec.condition.id = "no such condition";
-  EXPECT_FALSE(table_.CountOf(spec).ok());
+  EXPECT_FALSE(table_.Preview(spec, false).ok());
   EXPECT_TRUE(table_.Ids().empty());
   EXPECT_EQ(OfNode("forward/log"), Watched::kNone);
 }
@@ -78,6 +102,81 @@ TEST_F(WatchTableTest, ConditionsAboutWeightsCoverWeightsAlone) {
   spec.selection.nodes = {"forward/conv/weight", "forward/log"};
   const absl::Status status = table_.Add(spec).status();
   EXPECT_EQ(FieldOf(status), "nodes[1]");
+}
+
+TEST_F(WatchTableTest, NarrowsAndExcludes) {
+  AddOps();
+  model::WatchpointSpec spec = Nan();
+  spec.selection.scopes = {"net"};
+  spec.selection.op_types = {"addmm"};
+  EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 2u);
+  EXPECT_EQ(OfScope("net/fc1"), Watched::kAll);
+  EXPECT_EQ(OfNode("net/relu"), Watched::kNone);
+  spec.selection.sources = {"model.py:6"};
+  EXPECT_EQ(Count(spec), 1u);
+  spec.selection.op_types = {};
+  EXPECT_EQ(Count(spec), 2u);
+  spec.selection.exclude.regexes = {"FC2"};
+  EXPECT_EQ(Count(spec), 1u);
+  spec.selection = {};
+  spec.selection.nodes = {"net/fc1/addmm", "net/relu"};
+  spec.selection.op_types = {"relu"};
+  EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 1u);
+}
+
+TEST_F(WatchTableTest, FollowsTheTypesOfTensors) {
+  AddOps();
+  model::WatchpointSpec spec = Nan();
+  spec.selection.scopes = {"net"};
+  spec.selection.dtypes = {DType::kFloat16};
+  const uint32_t id = *table_.Add(spec);
+  EXPECT_EQ(table_.NodeCountOf(id), 2u);
+  graph::GraphPatch patch;
+  graph::NodeRecord record;
+  record.id = last_id_;
+  record.name = "net/relu";
+  record.op_type = "aten::relu";
+  record.outputs = {{0, {DType::kFloat32, {4, 8}}}};
+  patch.nodes = {record};
+  graph::GraphChanges changes;
+  ASSERT_TRUE(graph_.Apply(patch, ids_, &changes).ok());
+  EXPECT_EQ(table_.MatchAgain(changes.nodes), std::vector<uint32_t>{id});
+  EXPECT_EQ(table_.NodeCountOf(id), 1u);
+  EXPECT_EQ(OfNode("net/relu"), Watched::kNone);
+  EXPECT_TRUE(table_.MatchAgain(changes.nodes).empty());
+}
+
+TEST_F(WatchTableTest, PreviewsTheSizeAndTheCost) {
+  AddOps();
+  model::WatchpointSpec spec = Nan();
+  spec.selection.scopes = {"net"};
+  spec.selection.dtypes = {DType::kFloat16};
+  const model::SelectionPreview preview = *table_.Preview(spec, false);
+  EXPECT_EQ(preview.node_count, 2u);
+  EXPECT_EQ(preview.tensors, 2u);
+  EXPECT_EQ(preview.bytes, 2u * 4 * 8 * 2);
+  EXPECT_GT(preview.seconds_per_step, 0);
+  EXPECT_EQ(preview.examples,
+            (std::vector<std::string>{"net/fc2/addmm", "net/relu"}));
+  // Nothing is read to know that an op was executed.
+  spec.condition.id = "executed";
+  EXPECT_LT(table_.Preview(spec, false)->seconds_per_step,
+            preview.seconds_per_step);
+}
+
+TEST_F(WatchTableTest, ConditionsOnExecutionsCoverOpsOnly) {
+  model::WatchpointSpec spec;
+  spec.condition.id = "executed";
+  graph::GraphPatch patch;
+  graph::NodeRecord record;
+  record.id = ++last_id_;
+  record.name = "forward/bias";
+  record.kind = model::NodeKind::kParameter;
+  patch.nodes = {record};
+  ASSERT_TRUE(graph_.Apply(patch, ids_).ok());
+  EXPECT_EQ(Count(spec), 3u);
+  spec.selection.nodes = {"forward/bias"};
+  EXPECT_EQ(FieldOf(table_.Add(spec).status()), "nodes[0]");
 }
 
 TEST_F(WatchTableTest, CoversEverythingIfNothingIsSelected) {

@@ -183,9 +183,13 @@ jobs::Task<model::Watchpoint> FakeJob::AddWatchpoint(
   co_return made;
 }
 
-jobs::Task<uint64_t> FakeJob::CountNodes(model::WatchpointSpec spec) {
+jobs::Task<model::SelectionPreview> FakeJob::PreviewWatchpoint(
+    model::WatchpointSpec spec) {
   if (!error.ok()) co_return error;
-  co_return spec.selection.nodes.size();
+  model::SelectionPreview preview;
+  preview.node_count = spec.selection.nodes.size();
+  preview.examples = spec.selection.nodes;
+  co_return preview;
 }
 
 jobs::Task<model::Watchpoint> FakeJob::ChangeWatchpoint(

@@ -44,7 +44,8 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::Watchpoint> GetWatchpoint(uint32_t id) override;
   jobs::Task<model::Watchpoint> AddWatchpoint(
       model::WatchpointSpec spec) override;
-  jobs::Task<uint64_t> CountNodes(model::WatchpointSpec spec) override;
+  jobs::Task<model::SelectionPreview> PreviewWatchpoint(
+      model::WatchpointSpec spec) override;
   jobs::Task<model::Watchpoint> ChangeWatchpoint(
       uint32_t id, model::WatchpointChange change) override;
   jobs::StatusTask RemoveWatchpoint(uint32_t id) override;

@@ -36,6 +36,7 @@ import type {
   TensorStatistics,
   TensorSummary,
   Watchpoint,
+  SelectionPreview,
   WatchpointSelection,
   WatchpointSpec,
 } from './types';
@@ -141,7 +142,7 @@ export const api = {
     http.json<void>(job(id, `/watchpoints/${watchpoint}`), { method: 'DELETE' }),
 
   previewWatchpoint: (id: string, spec: WatchpointSelection, signal?: AbortSignal) =>
-    http.json<{ node_count: number }>(job(id, '/watchpoints/preview'), {
+    http.json<SelectionPreview>(job(id, '/watchpoints/preview'), {
       method: 'POST',
       body: spec,
       signal,

@@ -335,6 +335,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/graph/source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Returns a file of the user's code that ops refer to.
+         * @description As it was when the job first read it. `unknown_file` if the job has not
+         *     sent it: other files than those of the user's code, files over 1 MiB, and
+         *     all files of jobs with `GRAPHDBG_SOURCE_FILES=0` or of MindSpore.
+         */
+        get: operations["getSource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/graphs": {
         parameters: {
             query?: never;
@@ -873,7 +897,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Returns how many nodes a watchpoint would cover.
+         * Returns what a watchpoint would cover, and its expected cost.
          * @description The body is the same as for a new watchpoint. The parameters of the
          *     condition are ignored and may be absent. No watchpoint is created.
          */
@@ -1275,6 +1299,26 @@ export interface paths {
         };
         /** The same as for a job, as it was at a step. */
         get: operations["searchRunNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/graph/source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunSource"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2005,10 +2049,10 @@ export interface components {
                 unit: "percent" | null;
             }[];
             /**
-             * @description Only nodes of this category are checked. A condition of the `training` is tested by the job itself; its hits have a `message`.
+             * @description Only nodes of this category are checked. A condition on an `op` is met by its execution; no tensor is read. A condition of the `training` is tested by the job itself; its hits have a `message`.
              * @enum {unknown}
              */
-            target: "tensor" | "weight" | "gradient" | "activation" | "training";
+            target: "tensor" | "weight" | "gradient" | "activation" | "op" | "training";
             title: string;
             /** @description Number of the condition in MindSpore. */
             wire_condition?: number;
@@ -2476,6 +2520,22 @@ export interface components {
         };
         /** @enum {unknown} */
         NodeKind: "scope" | "op" | "parameter" | "buffer" | "constant" | "input" | "aggregate";
+        /** @description A selection: the union of `nodes`, `scopes`, `patterns`, `regexes` and `categories` (every node if all are empty), narrowed to what is on each of the other lists that is not empty. */
+        NodeLists: {
+            categories?: components["schemas"]["Category"][];
+            /** @description Types of tensors, such as `float16`. Each output is checked by its own. */
+            dtypes?: string[];
+            nodes?: string[];
+            /** @description Types of ops, with or without their namespace: `addmm`, `aten::addmm`. */
+            op_types?: string[];
+            patterns?: string[];
+            ranks?: number[];
+            /** @description Regular expressions of RE2, found anywhere in the full name, in upper or lower case, as `/…/` in the page's search. */
+            regexes?: string[];
+            scopes?: string[];
+            /** @description `FILE:LINE` or `FILE` of the user's code; FILE is the end of a path, such as `model.py` or `src/model.py`. The line of a backward op is that of its forward op. Known when an op is declared, before it is first executed. */
+            sources?: string[];
+        };
         NullableComparedPair: components["schemas"]["ComparedPair"] | null;
         NullableNumber: components["schemas"]["Number"] | null;
         NullableSource: components["schemas"]["Source"] | null;
@@ -2730,6 +2790,17 @@ export interface components {
             nodes: components["schemas"]["Node"][];
             scope: string;
         };
+        SelectionPreview: {
+            /** @description Of these outputs, in a step in which each node is executed once. */
+            bytes: number;
+            /** @description The names of the first nodes. */
+            examples: string[];
+            node_count: number;
+            /** @description What the checks of such a step are expected to take: a time for each node, and one for each byte that is read, as measured on the machine of `agent/docs/overhead.md`. Hits and comparisons with the previous step take longer. */
+            seconds_per_step: number;
+            /** @description Outputs of these nodes of the selected types, as far as known. */
+            tensors: number;
+        };
         Sender: {
             /** @description The collective through which the values came. */
             collective: string;
@@ -2853,7 +2924,7 @@ export interface components {
             statistics: components["schemas"]["Statistics"] | null;
             statistics_step: number | null;
         };
-        Watchpoint: WithRequired<components["schemas"]["WatchpointFields"], "condition" | "nodes" | "scopes" | "patterns" | "categories" | "pause" | "enabled" | "once" | "ignore_count" | "group" | "actions"> & {
+        Watchpoint: WithRequired<components["schemas"]["WatchpointFields"], "condition" | "exclude" | "pause" | "enabled" | "once" | "ignore_count" | "group" | "actions"> & WithRequired<components["schemas"]["NodeLists"], "nodes" | "scopes" | "patterns" | "regexes" | "categories" | "op_types" | "sources" | "dtypes" | "ranks"> & {
             condition: {
                 id: string;
                 params: components["schemas"]["Params"];
@@ -2866,10 +2937,11 @@ export interface components {
         WatchpointFields: {
             /** @description Carried out at the first hit, and again at a hit after 10 steps without any. Not over recorded runs. */
             actions?: components["schemas"]["Action"][];
-            categories?: components["schemas"]["Category"][];
             condition?: components["schemas"]["ConditionInstance"];
             /** @default true */
             enabled?: boolean;
+            /** @description What any entry of these lists describes is left out. */
+            exclude?: components["schemas"]["NodeLists"];
             /** @description A label for watchpoints that belong together. */
             group?: string | null;
             /**
@@ -2877,20 +2949,17 @@ export interface components {
              * @default 0
              */
             ignore_count?: number;
-            nodes?: string[];
             /**
              * @description The first hit of each rank disables the watchpoint; the rank's further hits do not count.
              * @default false
              */
             once?: boolean;
-            patterns?: string[];
             /**
              * @default node
              * @enum {unknown}
              */
             pause?: "node" | "step" | "none";
-            scopes?: string[];
-        };
+        } & components["schemas"]["NodeLists"];
     };
     responses: {
         /** @description Success. */
@@ -3459,6 +3528,35 @@ export interface operations {
                     "application/json": {
                         next_cursor: string | null;
                         nodes: components["schemas"]["FoundNode"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSource: {
+        parameters: {
+            query: {
+                /** @description The name of the file, as in the `source` of nodes. */
+                file: string;
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        file: string;
+                        text: string;
                     };
                 };
             };
@@ -4364,15 +4462,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The number of nodes in the current graph. */
+            /** @description What it would cover in the current graph. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        node_count: number;
-                    };
+                    "application/json": components["schemas"]["SelectionPreview"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -5008,6 +5104,38 @@ export interface operations {
                     "application/json": {
                         next_cursor: string | null;
                         nodes: components["schemas"]["FoundNode"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunSource: {
+        parameters: {
+            query: {
+                /** @description The name of the file, as in the `source` of nodes. */
+                file: string;
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        file: string;
+                        text: string;
                     };
                 };
             };

@@ -97,7 +97,9 @@ export interface Conditions {
 export type Watchpoint = Schemas['Watchpoint'];
 
 // Fields of a watchpoint that it need not have.
-type WatchpointOptions = 'once' | 'ignore_count' | 'group' | 'actions';
+type WatchpointOptions =
+  | 'once' | 'ignore_count' | 'group' | 'actions'
+  | 'regexes' | 'op_types' | 'sources' | 'dtypes' | 'ranks' | 'exclude';
 // A watchpoint without what the server adds to it.
 export type WatchpointSpec = Omit<Watchpoint, 'id' | 'node_count' | 'hit_count' | 'error' | WatchpointOptions> &
   Partial<Pick<Watchpoint, WatchpointOptions>>;
@@ -105,9 +107,13 @@ export type PauseMode = WatchpointSpec['pause'];
 
 // Determines which nodes a watchpoint covers. The condition counts because it may apply to
 // tensors of one category only.
-export type WatchpointSelection = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'> & {
-  condition: { id: string };
-};
+export type WatchpointSelection = WatchLists & { condition: { id: string } };
+export type WatchLists = Pick<
+  WatchpointSpec,
+  'nodes' | 'scopes' | 'patterns' | 'categories' | 'regexes' | 'op_types' | 'sources' | 'dtypes' | 'ranks' | 'exclude'
+>;
+export type NodeLists = Schemas['NodeLists'];
+export type SelectionPreview = Schemas['SelectionPreview'];
 
 export type Hit = Schemas['Hit'];
 export type Diagnosis = Schemas['Diagnosis'];

@@ -73,3 +73,9 @@ export function formatBytes(bytes: number): string {
   }
   return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${BYTE_UNITS[unit]}`;
 }
+
+// "40 µs", "1.2 ms", "3 s", with two digits.
+export function formatSeconds(seconds: number): string {
+  const [unit, factor] = seconds >= 1 ? ['s', 1] : seconds >= 1e-3 ? ['ms', 1e3] : ['µs', 1e6];
+  return `${Number((seconds * (factor as number)).toPrecision(2))} ${unit}`;
+}

@@ -1,13 +1,15 @@
 // Computes which nodes watchpoints cover, by the same rules as the server
 // (agent/conditions/selector.cc), so that a change is visible immediately.
 
-import type { Category, WatchpointSpec } from '../api/types';
+import type { Category, NodeLists, WatchLists } from '../api/types';
 import type { GraphIndex } from './graph_index';
 import { NONE } from './graph_index';
 
-export type WatchSelection = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'> & {
+export type WatchSelection = Omit<WatchLists, 'ranks'> & {
   // The only category that the condition applies to; null for all categories.
   target: Category | null;
+  // The condition applies to ops only.
+  ops_only?: boolean;
 };
 
 // Coverage of each item.
@@ -67,40 +69,101 @@ function belowScopes(index: GraphIndex, scopes: readonly string[]): Uint8Array {
   return below;
 }
 
-function cover(index: GraphIndex, selection: WatchSelection, covered: Uint8Array): void {
-  const { nodes, scopes, patterns, categories, target } = selection;
-  for (const name of nodes) {
-    const item = index.find(name);
-    if (item !== NONE && !index.isScope(item)) covered[item - index.scopeCount] = 1;
-  }
-  const everything = scopes.length + patterns.length + categories.length === 0;
-  if (everything && nodes.length > 0) return;
-  const below = belowScopes(index, scopes);
-  const shapes = patterns.map(patternOf);
-  for (let node = 0; node < index.nodeCount; node += 1) {
-    const item = node + index.scopeCount;
-    const category = index.category(item);
-    if (target !== null && target !== category) continue;
-    covered[node] ||= Number(
-      everything ||
-        categories.includes(category) ||
-        below[index.parent(item)] === 1 ||
-        shapes.some((shape) => shape.test(index.name(item))),
-    );
+// RE2 knows forms that browsers do not; the page then shows no coverage by them.
+function regexOf(text: string): RegExp | null {
+  try {
+    return new RegExp(text, 'is');
+  } catch {
+    return null;
   }
 }
 
-// The same test for one node.
+const empty = (list: readonly unknown[] | undefined) => list === undefined || list.length === 0;
+
+const namesNothing = (lists: NodeLists) =>
+  [lists.nodes, lists.scopes, lists.patterns, lists.regexes, lists.categories].every(empty);
+
+// "conv2d" also means "aten::conv2d".
+function isOpType(type: string, wanted: string): boolean {
+  const [own, other] = [type.toLowerCase(), wanted.toLowerCase()];
+  return own === other || own.endsWith(`::${other}`);
+}
+
+function isAt(path: string, line: number, wanted: string): boolean {
+  const [, file = wanted, at] = /^(.*?)(?::(\d+))?$/s.exec(wanted) ?? [];
+  if (at !== undefined && Number(at) !== 0 && Number(at) !== line) return false;
+  return path !== '' && (path === file || path.endsWith(file.startsWith('/') ? file : `/${file}`));
+}
+
+type Test = (item: number) => boolean;
+
+// The lists of a selection, prepared for the items of a graph. Each test is true if an entry fits.
+function prepare(index: GraphIndex, lists: NodeLists): Record<'names' | 'type' | 'source' | 'dtype', Test> {
+  const nodes = new Set((lists.nodes ?? []).map((name) => index.find(name)));
+  const below = belowScopes(index, lists.scopes ?? []);
+  const shapes = [...(lists.patterns ?? []).map(patternOf), ...(lists.regexes ?? []).map(regexOf)];
+  const node = (item: number) => item - index.scopeCount;
+  const text = (column: ArrayLike<number>, item: number) => index.texts.at(column[node(item)] as number);
+  return {
+    names: (item) =>
+      nodes.has(item) ||
+      (lists.categories ?? []).includes(index.category(item)) ||
+      below[index.parent(item)] === 1 ||
+      (shapes.length > 0 && shapes.some((shape) => shape?.test(index.name(item)))),
+    type: (item) => (lists.op_types ?? []).some((wanted) => isOpType(index.opType(item), wanted)),
+    source: (item) =>
+      (lists.sources ?? []).some((wanted) => isAt(text(index.nodeFile, item), index.nodeLine[node(item)] ?? 0, wanted)),
+    // The index has the first output only.
+    dtype: (item) => {
+      const output = text(index.nodeOutput, item);
+      return output === '' || (lists.dtypes ?? []).some((dtype) => output.startsWith(`${dtype}[`));
+    },
+  };
+}
+
+function cover(index: GraphIndex, selection: WatchSelection, covered: Uint8Array): void {
+  const { target, ops_only: opsOnly, exclude } = selection;
+  const test = prepare(index, selection);
+  const except = exclude === undefined ? null : prepare(index, exclude);
+  const any = namesNothing(selection);
+  const needed = [
+    ...(any ? [] : [test.names]),
+    ...(empty(selection.op_types) ? [] : [test.type]),
+    ...(empty(selection.sources) ? [] : [test.source]),
+    ...(empty(selection.dtypes) ? [] : [test.dtype]),
+  ];
+  const fits = (item: number) =>
+    (target === null || target === index.category(item)) &&
+    (opsOnly !== true || index.kind(item) === 'op') &&
+    needed.every((each) => each(item)) &&
+    (except === null || !(except.names(item) || except.type(item) || except.source(item)));
+  const { nodes, scopes, patterns, categories, regexes } = selection;
+  const onlyListed = nodes.length > 0 && [scopes, patterns, categories, regexes].every(empty);
+  if (onlyListed) {
+    for (const name of nodes) {
+      const item = index.find(name);
+      if (item !== NONE && !index.isScope(item) && fits(item)) covered[item - index.scopeCount] = 1;
+    }
+    return;
+  }
+  for (let node = 0; node < index.nodeCount; node += 1) {
+    covered[node] ||= Number(fits(node + index.scopeCount));
+  }
+}
+
+// The same test for one node, whose name and category only are known: false for a selection that
+// asks for more.
 export function coversNode(selection: WatchSelection, name: string, category: Category): boolean {
-  const { nodes, scopes, patterns, categories, target } = selection;
-  if (nodes.includes(name)) return true;
+  const { nodes, scopes, patterns, categories, regexes, target, op_types, sources, dtypes, exclude } = selection;
+  if (![op_types, sources, dtypes, ...Object.values(exclude ?? {})].every(empty)) return false;
   if (target !== null && target !== category) return false;
-  const lists = [nodes, scopes, patterns, categories];
   return (
-    lists.every((list) => list.length === 0) ||
+    namesNothing(selection) ||
+    nodes.includes(name) ||
     categories.includes(category) ||
     scopes.some((scope) => name.startsWith(`${scope}/`)) ||
-    patterns.some((pattern) => patternOf(pattern).test(name))
+    patterns.some((pattern) => patternOf(pattern).test(name)) ||
+    (regexes ?? []).some((regex) => regexOf(regex)?.test(name) === true)
   );
 }
 

@@ -6,6 +6,7 @@ import type { Category, NodeKind } from '../api/types';
 import { missingColumn } from '../words/graph';
 import type { ColumnFile, Column } from './columns';
 import { inDefinitionOrder } from './definition_order';
+import { fileName } from '../base/names';
 import { Texts } from './texts';
 
 export const NONE = 0xffffffff;
@@ -166,6 +167,21 @@ export class GraphIndex {
   // The same as a number of `texts`.
   opTypeText(item: number): number {
     return (this.isScope(item) ? this.scopeType[item] : this.nodeOpType[item - this.scopeCount]) as number;
+  }
+
+  // What a breakpoint or a watchpoint on ops like this one needs; null if the name is no op's.
+  opFacts(name: string): { type: string; source: string; place: string } | null {
+    const item = this.find(name);
+    if (item === NONE || this.kind(item) !== 'op') return null;
+    const node = item - this.scopeCount;
+    const type = this.opType(item);
+    const file = this.texts.at(this.nodeFile[node] as number);
+    const line = this.nodeLine[node] as number;
+    return {
+      type: type.slice(type.lastIndexOf(':') + 1),
+      source: file === '' ? '' : `${file}:${line}`,
+      place: `${fileName(file)}:${line}`,
+    };
   }
 
   descendants(item: number): number {

@@ -2,11 +2,12 @@
 
 import { useCallback } from 'react';
 import { create } from 'zustand';
-import type { Condition, Hit, ParamValue, WatchpointSpec } from '../api/types';
+import type { Condition, Hit, ParamValue, WatchLists, WatchpointSpec } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
 import * as words from '../words/watch';
 import { keepingText } from './keeping';
+import { wordsOf } from './narrowing';
 import { measuredText, rangeText } from './measured_text';
 
 type Catalogue = ReadonlyMap<string, Condition>;
@@ -29,15 +30,34 @@ export function trainingConditions(): string[] {
   return rows.filter(({ target }) => target === 'training').map(({ id }) => id);
 }
 
+// " (only addmm, at model.py:32; not aux/)"; empty for a selection by names.
+function narrowedText({ op_types, sources, dtypes, ranks, exclude }: Partial<WatchLists>): string {
+  const list = (entries: readonly (string | number)[] | undefined) => (entries ?? []).join(', ');
+  const only = [
+    list(op_types),
+    list(dtypes),
+    (sources ?? []).length > 0 ? words.atLines(list(sources)) : '',
+    (ranks ?? []).length > 0 ? words.onRanks(list(ranks)) : '',
+  ].filter((part) => part !== '');
+  const left = [...wordsOf(exclude ?? {}), ...(exclude?.categories ?? []).map((each) => words.categoryNames[each])];
+  const parts = [
+    only.length > 0 ? words.only(only.join(', ')) : '',
+    left.length > 0 ? words.except(left.join(', ')) : '',
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+}
+
 // Describes the nodes that a watchpoint covers.
 export function targetText(watchpoint: Omit<WatchpointSpec, 'pause' | 'enabled'>): string {
   const parts = [
     ...watchpoint.nodes,
     ...watchpoint.scopes.map((scope) => `${scope}/`),
     ...watchpoint.patterns,
+    ...(watchpoint.regexes ?? []).map((regex) => `/${regex}/`),
     ...watchpoint.categories.map((category) => words.categoryNames[category]),
   ];
-  return parts.length === 0 ? words.targetNames[targetOf(watchpoint.condition.id)] : parts.join(', ');
+  const names = parts.length === 0 ? words.targetNames[targetOf(watchpoint.condition.id)] : parts.join(', ');
+  return names + narrowedText(watchpoint);
 }
 
 const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };
@@ -117,6 +137,7 @@ function limitText({ condition, params }: Hit, measure: string): string {
 // The measured values and their limits: "3 NaN", "abs_max 1240 > 1000"; or what the job has found.
 export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getState().byId): string {
   if (hit.message !== null) return hit.message;
+  if (targetOf(hit.condition) === 'op') return words.executed;
   const params = catalogue.get(hit.condition)?.params ?? [];
   const entries = Object.entries(hit.actual);
   const counts = entries.filter(([name, value]) => name in words.countNames && value !== 0);

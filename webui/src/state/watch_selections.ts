@@ -1,19 +1,24 @@
 // The selections of the enabled watchpoints.
 
-import type { Category, Watchpoint } from '../api/types';
+import type { Category, WatchLists, Watchpoint } from '../api/types';
 import type { WatchSelection } from '../index/coverage';
 import { targetOf } from './condition_text';
 import { useJob } from './job_store';
+import { listsIn } from './narrowing';
 
 // Null for conditions on any tensor or on none, and for all conditions until the catalogue is loaded.
 export function categoryOf(condition: string): Category | null {
   const target = targetOf(condition);
-  return target === 'tensor' || target === 'training' ? null : target;
+  return target === 'tensor' || target === 'op' || target === 'training' ? null : target;
 }
 
-export function selectionOf({ nodes, scopes, patterns, categories, condition }: Watchpoint): WatchSelection {
-  return { nodes, scopes, patterns, categories, target: categoryOf(condition.id) };
+// What a selection covers depends on the tensors that the condition applies to.
+export function selectionFor(condition: string, lists: WatchLists): WatchSelection {
+  const { ranks: _, ...others } = listsIn(lists);
+  return { ...others, target: categoryOf(condition), ops_only: targetOf(condition) === 'op' };
 }
+
+export const selectionOf = (watchpoint: Watchpoint) => selectionFor(watchpoint.condition.id, watchpoint);
 
 export function watchSelections(): WatchSelection[] {
   const { watchpoints } = useJob.getState().model;

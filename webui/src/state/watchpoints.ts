@@ -2,7 +2,7 @@
 
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
-import type { Category, Condition, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
+import type { Category, Condition, ParamValue, WatchLists, Watchpoint, WatchpointSpec } from '../api/types';
 import { undo } from '../words/common';
 import * as counts from '../words/counts';
 import * as words from '../words/watch';
@@ -11,10 +11,11 @@ import { conditionText, targetText, trainingConditions } from './condition_text'
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
 import { offerTakeOver } from './lease';
+import { listsIn } from './narrowing';
 import { keepingSpec, keepingText, type Keeping } from './keeping';
 import { showToast } from './toasts';
 
-type Lists = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'>;
+type Lists = WatchLists;
 
 export type Target =
   | { kind: 'everything' }
@@ -38,10 +39,8 @@ export function listsOf(target: Target): Lists {
       return { ...none, patterns: [target.pattern] };
     case 'category':
       return { ...none, categories: [target.category] };
-    case 'lists': {
-      const { nodes, scopes, patterns, categories } = target.lists;
-      return { nodes, scopes, patterns, categories };
-    }
+    case 'lists':
+      return listsIn(target.lists);
   }
 }
 
@@ -98,6 +97,14 @@ export async function watchForOverflow(target: Target): Promise<void> {
   const condition = { id: 'overflow', params: {} };
   const problem = await addWatchpoint({ condition, ...listsOf(target), pause: 'node', enabled: true });
   if (problem !== null) reportFailure(words.notAdded, problem, () => void watchForOverflow(target));
+}
+
+// Stops the job where a line of the program runs, or where the op is executed.
+export async function breakOn(lists: Partial<Lists>): Promise<void> {
+  const condition = { id: 'executed', params: {} };
+  const spec = { condition, ...listsOf({ kind: 'everything' }), ...lists, pause: 'node' as const, enabled: true };
+  const problem = await addWatchpoint(spec);
+  if (problem !== null) reportFailure(words.notAdded, problem, () => void breakOn(lists));
 }
 
 // Returns the problem if the server refused it, else null.
@@ -188,8 +195,8 @@ export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean)
 
 // The watchpoint without the fields that the server adds.
 export function specOfWatchpoint(watchpoint: Watchpoint): WatchpointSpec {
-  const { condition, nodes, scopes, patterns, categories, pause, enabled, once, ignore_count, group, actions } = watchpoint;
-  return { condition, nodes, scopes, patterns, categories, pause, enabled, once, ignore_count, group, actions };
+  const { condition, pause, enabled, once, ignore_count, group, actions } = watchpoint;
+  return { condition, ...listsIn(watchpoint), pause, enabled, once, ignore_count, group, actions };
 }
 
 async function restoreWatchpoint(watchpoint: Watchpoint): Promise<void> {

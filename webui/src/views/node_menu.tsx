@@ -1,18 +1,20 @@
 // The context menu of a node in the tree, in the graph and in lists.
 
-import { ArrowRightToLine, ChevronsDownUp, ChevronsUpDown, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
+import { ArrowRightToLine, ChevronsDownUp, ChevronsUpDown, CircleDot, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
 import { useAuth } from '../state/auth';
 import { copyText } from '../state/clipboard';
 import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
 import { useSelectedRank } from '../state/router';
-import { currentOpen, revealNode, showAround, toggleScope } from '../state/scopes';
+import { currentOpen, revealNode, showAround, toggleScope, useScopes } from '../state/scopes';
 import { closeNodeMenu, openWatchForm, touch, useUi, type NodeMenuState } from '../state/ui';
-import { watchForOverflow } from '../state/watchpoints';
+import { breakOn, watchForOverflow } from '../state/watchpoints';
 import { Menu, type MenuItem } from '../widgets/menu';
 import { commandNames } from '../words/control';
 import * as words from '../words/graph';
 import { useReasonAgainst } from './use_reason_against';
+
+const NO_NAMES = { nodes: [], scopes: [], patterns: [], categories: [] };
 
 function Items({ menu }: { menu: NodeMenuState }) {
   const { node, kind, x, y } = menu;
@@ -24,6 +26,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
   const rank = useSelectedRank();
   const reach = availability('continue_to', job, live, pending, session, rank).reason;
   const isScope = kind === 'scope';
+  const facts = useScopes(({ index }) => index)?.opFacts(node) ?? null;
   const isOpen = isScope && currentOpen().has(node);
   const items: MenuItem[] = [
     ...(kind === 'op'
@@ -79,6 +82,22 @@ function Items({ menu }: { menu: NodeMenuState }) {
       icon: TriangleAlert,
       onChoose: () => void watchForOverflow({ kind: isScope ? 'scope' : 'node', name: node }),
     },
+    ...(facts === null
+      ? []
+      : [
+          {
+            label: facts.source === '' ? words.breakOnOp : words.breakOn(facts.place),
+            disabledReason: forbidden,
+            icon: CircleDot,
+            onChoose: () => void breakOn(facts.source === '' ? { nodes: [node] } : { sources: [facts.source] }),
+          },
+          {
+            label: words.stopAtNanInAll(facts.type),
+            disabledReason: forbidden,
+            icon: TriangleAlert,
+            onChoose: () => void watchForOverflow({ kind: 'lists', lists: { ...NO_NAMES, op_types: [facts.type] } }),
+          },
+        ]),
     {
       label: words.copyFullName,
       icon: Copy,

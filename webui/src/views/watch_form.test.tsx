@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query';
-import { render, screen, waitFor, within } from '@testing-library/react';
+import { fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { useJob } from '../state/job_store';
@@ -47,7 +47,7 @@ beforeEach(() => {
   refusal = null;
   vi.stubGlobal('fetch', async (address: string, options: RequestInit) => {
     if (address.endsWith('/conditions')) return Response.json({ conditions: CONDITIONS, measures: MEASURES });
-    if (address.endsWith('/preview')) return Response.json({ node_count: 132 });
+    if (address.endsWith('/preview')) return Response.json({ node_count: 132, tensors: 140, bytes: 12 << 20, seconds_per_step: 0.0022, examples: [] });
     posted.push({ method: options.method, ...JSON.parse(String(options.body)) });
     return refusal ?? Response.json(sampleWatchpoint(), { status: 201 });
   });
@@ -192,7 +192,9 @@ it('takes a pattern, and says what the server finds wrong with it', async () => 
 it('says how many nodes are meant', async () => {
   show('backward');
   await waitFor(() =>
-    expect(screen.getByRole('status', { name: 'Matching nodes' }).textContent).toBe('132 nodes'),
+    expect(screen.getByRole('status', { name: 'Matching nodes' }).textContent).toBe(
+      '132 nodes, 12 MiB per step, about +2.2 ms per step',
+    ),
   );
 });
 
@@ -231,4 +233,57 @@ it('copies a watchpoint to a new one, for another kind of tensor', async () => {
   expect(posted).toMatchObject([
     { method: 'POST', condition: { id: 'max_gt', params: { value: 50 } }, categories: ['gradient'] },
   ]);
+});
+
+it('narrows a selection, and leaves out what is named', async () => {
+  const user = show('backward');
+  await user.click(await screen.findByText('More…'));
+  fireEvent.change(screen.getByLabelText('Only op types'), { target: { value: 'addmm, mm' } });
+  fireEvent.change(screen.getByLabelText('Only lines'), { target: { value: 'model.py:32' } });
+  fireEvent.change(screen.getByLabelText('Name matches'), { target: { value: '/fc1|fc2/' } });
+  fireEvent.change(screen.getByLabelText('Except'), { target: { value: 'type:relu aux/ **/head dtype:float64 rank:1' } });
+  await user.click(add());
+  expect(posted).toMatchObject([
+    {
+      scopes: ['backward'],
+      op_types: ['addmm', 'mm'],
+      sources: ['model.py:32'],
+      regexes: ['fc1|fc2'],
+      exclude: { op_types: ['relu'], scopes: ['aux'], patterns: ['**/head'], dtypes: ['float64'], ranks: [1] },
+    },
+  ]);
+  expect(posted[0]).not.toHaveProperty('dtypes');
+});
+
+it('says which rank is none, and asks for ranks only where there are several', async () => {
+  const user = show(null);
+  await user.click(await screen.findByText('More…'));
+  expect(screen.queryByLabelText('Only ranks')).toBeNull();
+  fireEvent.change(screen.getByLabelText('Except'), { target: { value: 'rank:first' } });
+  await user.click(add());
+  expect(screen.getByRole('alert').textContent).toBe('"first" is no rank.');
+  expect(posted).toEqual([]);
+});
+
+it('keeps and empties the lists of an edited watchpoint', async () => {
+  editWatchpoint(
+    sampleWatchpoint({ id: 3, scopes: ['forward'], op_types: ['relu'], exclude: { nodes: ['forward/a'], categories: ['weight'] } }),
+  );
+  const user = showForm();
+  const types = await screen.findByLabelText<HTMLInputElement>('Only op types');
+  expect(types.value).toBe('relu');
+  await user.clear(types);
+  await user.click(screen.getByRole('button', { name: 'Save' }));
+  expect(posted).toMatchObject([
+    { scopes: ['forward'], op_types: [], exclude: { nodes: ['forward/a'], categories: ['weight'] } },
+  ]);
+});
+
+it('says which hits count', async () => {
+  const user = show(null);
+  await user.click(await screen.findByText('More…'));
+  fireEvent.change(screen.getByLabelText('Ignore first'), { target: { value: '3 hits' } });
+  await user.click(screen.getByLabelText('Once'));
+  await user.click(add());
+  expect(posted).toMatchObject([{ ignore_count: 3, once: true }]);
 });

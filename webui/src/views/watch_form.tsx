@@ -4,7 +4,8 @@
 import { Eye } from 'lucide-react';
 import { useDeferredValue, useEffect, useId, useState } from 'react';
 import { type Problem } from '../api/problem';
-import type { Category, Condition, PauseMode, Rank, Watchpoint, WatchpointSelection, WatchpointSpec } from '../api/types';
+import type { Category, Condition, PauseMode, Rank, SelectionPreview, Watchpoint, WatchpointSelection, WatchpointSpec } from '../api/types';
+import { formatBytes, formatSeconds } from '../base/format';
 import type { WatchSelection } from '../index/coverage';
 import { useAuth } from '../state/auth';
 import { canBeChecked } from '../state/backends';
@@ -16,7 +17,8 @@ import { useConditions, useNodePreview } from '../state/queries';
 import { useScopes } from '../state/scopes';
 import { previewSelection } from '../state/selection_preview';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
-import { categoryOf } from '../state/watch_selections';
+import { NO_NARROWING, narrowingOf, readNarrowing } from '../state/narrowing';
+import { selectionFor } from '../state/watch_selections';
 import { addWatchpoint, changeWatchpoint, listsOf, specOf, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -25,6 +27,7 @@ import * as counts from '../words/counts';
 import * as runWords from '../words/run';
 import { categoryNames, targetNames } from '../words/watch';
 import * as words from '../words/watch_form';
+import { NarrowingFields, type Counting } from './narrowing_fields';
 import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
 import { useJobContext } from './job_context';
 import { useReasonAgainstWatching } from './use_reason_against';
@@ -72,6 +75,7 @@ const CATEGORIES: Category[] = ['weight', 'gradient', 'activation', 'optimizer']
 function firstKind({ target, from }: WatchFormState): TargetKind {
   if (from !== null) {
     const { nodes, scopes, patterns, categories } = from;
+    // The fields below have the other lists.
     const lists = [nodes, scopes, patterns, categories].filter((list) => list.length > 0);
     if (lists.length === 0) return 'everything';
     if (lists.length === 1 && patterns.length === 1) return 'pattern';
@@ -80,21 +84,22 @@ function firstKind({ target, from }: WatchFormState): TargetKind {
   return target === null ? 'everything' : 'selection';
 }
 
-// The number of nodes that the current selection matches.
+// "37 nodes, 12 MB per step, about +0.4 ms per step": what the selection covers, and what checking
+// it is expected to take.
+function sizeText({ node_count: count, bytes, seconds_per_step: seconds }: SelectionPreview, condition: Condition): string {
+  if (count === 0) return words.noneYet[condition.target];
+  if (condition.target === 'training') return counts.nodes(count);
+  const read = condition.target === 'op' || bytes === 0 ? [] : [words.bytesPerStep(formatBytes(bytes))];
+  return [counts.nodes(count), ...read, words.timePerStep(formatSeconds(seconds))].join(', ');
+}
+
+// What the current selection matches.
 function Preview({ selection, condition }: { selection: WatchpointSelection | null; condition: Condition }) {
   const { id } = useJobContext();
   const settled = useDeferredValue(selection);
   const preview = useNodePreview(id, settled);
   if (selection === null) return null;
-  const count = preview.data?.node_count;
-  const text =
-    preview.error !== null
-      ? describe(preview.error)
-      : count === undefined
-        ? ''
-        : count === 0
-          ? words.noneYet[condition.target]
-          : counts.nodes(count);
+  const text = preview.error !== null ? describe(preview.error) : preview.data === undefined ? '' : sizeText(preview.data, condition);
   return (
     <p className={`form-preview${preview.error === null ? '' : ' form-problem'}`} role="status" aria-label={words.matchingNodes}>
       {text !== '' && <Eye aria-hidden size={13} />}
@@ -129,6 +134,24 @@ function PauseRow({ id, pause, onChange }: { id: string; pause: PauseMode; onCha
 }
 
 const NO_RANKS: Rank[] = [];
+// Conditions that a recorded run says nothing of.
+const NOT_RECORDED: ReadonlySet<string> = new Set(['training', 'op']);
+// Conditions that do not imply which nodes are meant.
+const ANY_NODE: ReadonlySet<string> = new Set(['tensor', 'op']);
+const NO_LISTS = { regexes: [], op_types: [], sources: [], dtypes: [], ranks: [], exclude: {} };
+
+// Agents that count no hits refuse these fields, so they are left out unless they say something.
+function countingOf({ ignored, once }: Counting, edit: boolean): { once?: boolean; ignore_count?: number } {
+  return {
+    ...(once || edit ? { once } : {}),
+    ...(ignored !== '' || edit ? { ignore_count: Number(ignored) } : {}),
+  };
+}
+
+// What the fields below the target do not show.
+function namesIn({ nodes, scopes, patterns, categories }: Watchpoint) {
+  return { nodes, scopes, patterns, categories };
+}
 
 interface Props {
   form: WatchFormState;
@@ -160,17 +183,22 @@ export function WatchForm({ form, onCheck }: Props) {
     setKind('ticked');
   }
   const [pattern, setPattern] = useState(from?.patterns[0] ?? '');
+  const [narrowing, setNarrowing] = useState(() => (from === null ? NO_NARROWING : narrowingOf(from)));
+  const [counting, setCounting] = useState<Counting>({
+    ignored: from?.ignore_count ? String(from.ignore_count) : '',
+    once: from?.once ?? false,
+  });
   const [pause, setPause] = useState<PauseMode>(from?.pause ?? 'node');
   const [problem, setProblem] = useState<FieldProblem | null>(null);
   const [busy, setBusy] = useState(false);
-  useEffect(() => setProblem(null), [conditionId, texts, kind, pattern, pause]);
+  useEffect(() => setProblem(null), [conditionId, texts, kind, pattern, narrowing, pause]);
 
   if (conditions.error !== null) {
     return <Notice title={words.conditionsNotLoaded} tone="error">{describe(conditions.error)}</Notice>;
   }
   if (conditions.data === undefined) return <Notice title={words.loadingConditions} busy />;
   const fits = (other: Condition) =>
-    other.id !== ALIAS && canBeChecked(other, ranks) && (onCheck === undefined || other.target !== 'training');
+    other.id !== ALIAS && canBeChecked(other, ranks) && (onCheck === undefined || !NOT_RECORDED.has(other.target));
   const offered = conditions.data.conditions.filter((other) => fits(other) || other.id === from?.condition.id);
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title={words.noConditions} />;
@@ -182,7 +210,7 @@ export function WatchForm({ form, onCheck }: Props) {
     setConditionId(chosenId);
     setTexts(suggestedTexts(next));
     if (!aimed && kind !== 'ticked') {
-      setKind(next?.target === 'tensor' ? firstKind(form) : 'everything');
+      setKind(next !== undefined && ANY_NODE.has(next.target) ? firstKind(form) : 'everything');
     }
   };
   const targetOf = (): Target | string => {
@@ -200,7 +228,7 @@ export function WatchForm({ form, onCheck }: Props) {
         }
         return { kind: 'lists', lists: { ...ticked, patterns: [], categories: [] } };
       case 'kept':
-        return { kind: 'lists', lists: from as Watchpoint };
+        return { kind: 'lists', lists: namesIn(from as Watchpoint) };
       default:
         return { kind: 'category', category: kind };
     }
@@ -209,9 +237,15 @@ export function WatchForm({ form, onCheck }: Props) {
     const { params, problem: wrong } = readParams(condition, texts);
     if (wrong !== null) return setProblem(wrong);
     const to = targetOf();
-    if (typeof to === 'string') return setProblem({ message: to, field: null, column: null });
+    const wrongText = [to, narrowed].find((each) => typeof each === 'string');
+    if (typeof to === 'string' || typeof narrowed === 'string') {
+      return setProblem({ message: wrongText as string, field: null, column: null });
+    }
     setBusy(true);
-    const { enabled: _, ...spec } = specOf(condition, params, to, pause);
+    const { enabled: _, ...named } = specOf(condition, params, to, pause);
+    // A change keeps the lists that it does not name.
+    const lists = edit ? { ...NO_LISTS, ...narrowed } : narrowed;
+    const spec = { ...named, ...lists, ...countingOf(counting, edit) };
     const refused =
       onCheck !== undefined
         ? await onCheck({ ...spec, enabled: true })
@@ -223,13 +257,13 @@ export function WatchForm({ form, onCheck }: Props) {
     else setProblem(problemOf(refused));
   };
   const to = targetOf();
-  const previewed =
-    typeof to === 'string' ? null : { condition: { id: condition.id }, ...listsOf(to) };
+  const narrowed = readNarrowing(narrowing, from?.exclude?.categories);
+  const lists = typeof to === 'string' || typeof narrowed === 'string' ? null : { ...listsOf(to), ...narrowed };
+  const previewed = lists === null ? null : { condition: { id: condition.id }, ...lists };
 
   // The user's own ticks are in the tree already.
   const own = kind === 'ticked' || (kind === 'kept' && ticked !== null);
-  const category = categoryOf(condition.id);
-  const described = own || typeof to === 'string' ? null : { ...listsOf(to), target: category };
+  const described = own || lists === null ? null : selectionFor(condition.id, lists);
 
   return (
     <form
@@ -281,13 +315,13 @@ export function WatchForm({ form, onCheck }: Props) {
           }}
         >
           <option value="everything">{targetNames[condition.target]}</option>
-          {from !== null && <option value="kept">{targetText(from)}</option>}
+          {from !== null && <option value="kept">{targetText({ condition: from.condition, ...namesIn(from) })}</option>}
           <option value="ticked">{words.selectedInTree}</option>
           <option value="selection" disabled={selection === null}>
             {selection === null ? words.noSelectedNode : isScope ? words.selectedScope(selection) : selection}
           </option>
           <option value="pattern">{words.matchingPattern}</option>
-          {condition.target === 'tensor' &&
+          {ANY_NODE.has(condition.target) &&
             CATEGORIES.map((category) => (
               <option key={category} value={category}>
                 {categoryNames[category]}
@@ -310,6 +344,8 @@ export function WatchForm({ form, onCheck }: Props) {
           />
         </div>
       )}
+      <NarrowingFields texts={narrowing} open={typeof narrowed === 'string'} alone={ranks.length < 2}
+        counting={onCheck === undefined ? counting : null} onChange={setNarrowing} onCount={setCounting} />
       <Mirror selection={described} />
       {onCheck === undefined && <Preview selection={previewed} condition={condition} />}
       {onCheck === undefined && <PauseRow id={`${id}-pause`} pause={pause} onChange={setPause} />}

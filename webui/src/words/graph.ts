@@ -81,6 +81,9 @@ export const showNeighbourhood = 'Show neighbourhood';
 export const watch = 'Watch…';
 export const watchInside = 'Watch everything inside…';
 export const stopAtNan = 'Stop at NaN or infinity';
+export const breakOn = (place: string) => `Break on ${place}`;
+export const breakOnOp = 'Break on this op';
+export const stopAtNanInAll = (type: string) => `Stop at NaN in all ${type}`;
 export const copyFullName = 'Copy full name';
 
 // Contents of a box.

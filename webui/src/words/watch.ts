@@ -14,6 +14,7 @@ export const targetNames: Record<Condition['target'], string> = {
   weight: 'all weights',
   gradient: 'all gradients',
   activation: 'all activations',
+  op: 'every op',
   training: 'the training',
 };
 export const categoryNames: Record<Category, string> = {
@@ -78,6 +79,13 @@ export const contextNames: Record<string, string> = {
   matching_channels: 'channels that match:',
 };
 export const perChannel = (axis: string) => `for each channel of axis ${axis}`;
+
+// A narrowed selection: "everything (only addmm, at model.py:32; not aux/)".
+export const only = (parts: string) => `only ${parts}`;
+export const atLines = (lines: string) => `at ${lines}`;
+export const onRanks = (ranks: string) => `on rank ${ranks}`;
+export const except = (parts: string) => `not ${parts}`;
+export const executed = 'executed';
 
 // Measured values in words.
 export const allZero = (count: string) => `all ${count === '' ? '' : `${count} `}values are zero`;

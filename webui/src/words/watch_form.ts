@@ -1,6 +1,7 @@
 // Texts of the form for a watchpoint and of a condition's parameters.
 
 import type { Condition } from '../api/types';
+import type { Narrowing } from '../state/narrowing';
 
 export const newWatchpoint = 'New watchpoint';
 export const watchpoint = (id: number | undefined) => `Watchpoint ${id}`;
@@ -12,6 +13,7 @@ export const groups: Record<Condition['target'], string> = {
   weight: 'Weights',
   gradient: 'Gradients',
   activation: 'Activations',
+  op: 'Breakpoints',
   training: 'Training that does not learn',
 };
 export const statistics = 'Statistics';
@@ -33,8 +35,43 @@ export const noneYet: Record<Condition['target'], string> = {
   weight: 'No weights yet; new ones will be watched.',
   gradient: 'No gradients yet; new ones will be watched.',
   activation: 'No activations yet; new ones will be watched.',
+  op: 'No ops yet; it stops when one is made.',
   training: 'The job itself tests this condition.',
 };
+// The size and cost of what is selected: "37 nodes, 12 MB per step, about +0.4 ms per step".
+export const bytesPerStep = (bytes: string) => `${bytes} per step`;
+export const timePerStep = (time: string) => `about +${time} per step`;
+export const shareOfStep = (share: string) => `about +${share} % per step`;
+export const more = 'More…';
+export const narrowingNames: Record<keyof Narrowing, string> = {
+  op_types: 'Only op types',
+  sources: 'Only lines',
+  dtypes: 'Only dtypes',
+  ranks: 'Only ranks',
+  regexes: 'Name matches',
+  exclude: 'Except',
+};
+export const narrowingHints: Record<keyof Narrowing, string> = {
+  op_types: 'Types of ops, separated by commas',
+  sources: 'Lines or files of the program, separated by commas; backward ops have the line of their forward op',
+  dtypes: 'Types of tensors, separated by commas',
+  ranks: 'Ranks, separated by commas',
+  regexes: 'A regular expression that is found anywhere in the full name',
+  exclude: 'What is left out: names, scope/, patterns, /regex/, type:, source:, dtype:, rank:, separated by spaces',
+};
+export const narrowingExamples: Record<keyof Narrowing, string> = {
+  op_types: 'addmm, relu',
+  sources: 'model.py:32',
+  dtypes: 'float16, bfloat16',
+  ranks: '0, 1',
+  regexes: 'layers/[0-3]/',
+  exclude: 'type:relu aux/',
+};
+export const ignoredHits = 'Ignore first';
+export const ignoredHitsHint = 'Hits of each rank that stop nothing and are not listed';
+export const once = 'Once';
+export const onceHint = 'The first hit disables the watchpoint';
+export const notARank = (text: string) => `"${text}" is no rank.`;
 export const pauseAtOp = 'pause at op';
 export const pauseAtEndOfStep = 'pause at end of step';
 export const logOnly = 'log without pausing';

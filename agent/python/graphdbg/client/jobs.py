@@ -21,6 +21,7 @@ from .models import (
     JobInfo,
     LiveRule,
     RankRecording,
+    SelectionPreview,
     Statistics,
     Watchpoint,
 )
@@ -348,6 +349,12 @@ class Job:
         patterns: Sequence[str] = (),
         scopes: Sequence[str] = (),
         categories: Sequence[str] = (),
+        regexes: Sequence[str] = (),
+        op_types: Sequence[str] = (),
+        sources: Sequence[str] = (),
+        dtypes: Sequence[str] = (),
+        ranks: Sequence[int] = (),
+        exclude: Mapping[str, Sequence[str] | Sequence[int]] | None = None,
         pause: str = "node",
         enabled: bool = True,
         **more: Any,
@@ -357,10 +364,17 @@ class Job:
         Args:
             condition: The id of a condition, such as "nan", or an expression, such as "abs_max > 1e3 && step > 100".
             params: The condition's parameters, such as {"param": 1e3}; `Client.conditions` lists them.
-            nodes: Full names of nodes. Everything is watched if all four selections are empty.
+            nodes: Full names of nodes. Nodes, patterns, scopes, categories and regexes add up; everything is
+                watched if all of them are empty. The other lists narrow what is watched.
             patterns: Full names with `*` and `?`.
             scopes: Full names of scopes, with everything in them.
             categories: "weight", "gradient", "activation", "optimizer" or "other".
+            regexes: Regular expressions of RE2, found anywhere in a full name, in upper or lower case.
+            op_types: Types of ops, such as "addmm".
+            sources: Lines of the program, such as "model.py:32", or files.
+            dtypes: Types of tensors, such as "float16".
+            ranks: The ranks on which it is checked.
+            exclude: The same lists by name; what any of their entries describes is left out.
             pause: When a hit pauses the job: "node" at once, "step" at the end of the step, or "none".
             enabled: Whether it is checked.
             more: Further fields of the HTTP interface: `once`, `ignore_count`, `group`, `actions`.
@@ -368,7 +382,7 @@ class Job:
         Raises:
             InvalidRequestError: An argument is invalid; `field` names it.
         """
-        body: Json = {
+        body: dict[str, Any] = {
             "condition": _condition(condition, params),
             "nodes": list(nodes),
             "patterns": list(patterns),
@@ -378,7 +392,22 @@ class Job:
             "enabled": enabled,
             **more,
         }
+        # Earlier servers refuse these, even if they are empty.
+        lists = {"regexes": regexes, "op_types": op_types, "sources": sources, "dtypes": dtypes, "ranks": ranks}
+        body |= {name: list(entries) for name, entries in lists.items() if entries}
+        if exclude:
+            body["exclude"] = {name: list(entries) for name, entries in exclude.items()}
         return Watchpoint.from_json(self._http.post(f"{self._path}/watchpoints", body))
+
+    def preview_watchpoint(self, condition: str, **selection: Any) -> SelectionPreview:
+        """What a watchpoint with this selection would cover, and what its checks would take; adds none.
+
+        Args:
+            condition: The id of a condition.
+            selection: The lists that `watch` takes: `nodes`, `op_types`, `exclude` and so on.
+        """
+        body = {"condition": {"id": condition}, **selection}
+        return SelectionPreview.from_json(self._http.post(f"{self._path}/watchpoints/preview", body))
 
     def watch_recommended(self) -> list[Watchpoint]:
         """Adds the recommended watchpoints that do not exist yet, and returns all of them."""

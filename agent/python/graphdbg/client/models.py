@@ -360,13 +360,37 @@ class NodeDetail(Node):
 
 
 @dataclass(frozen=True)
+class SelectionPreview:
+    """What a watchpoint would cover of the nodes that are known.
+
+    Attributes:
+        node_count: The number of nodes.
+        tensors, bytes: Their outputs of the selected types, as far as these are known, and the memory they take.
+        seconds_per_step: An estimate of what checking them takes in a step in which each node is executed once.
+        examples: The names of the first nodes.
+    """
+
+    node_count: int
+    tensors: int
+    bytes: int
+    seconds_per_step: float
+    examples: tuple[str, ...]
+
+    @classmethod
+    def from_json(cls, data: Json) -> SelectionPreview:
+        return _make(cls, data, examples=tuple(data["examples"]))
+
+
+@dataclass(frozen=True)
 class Watchpoint:
     """A condition on the tensors of a set of nodes.
 
     Attributes:
         id: Its number, from 1, which is never reused in a job.
         condition, params: The condition's id and parameters.
-        nodes, scopes, patterns, categories: What it watches; everything if all are empty.
+        nodes, scopes, patterns, categories, regexes: What it watches, together; everything if all are empty.
+        op_types, sources, dtypes, ranks: What it is narrowed to, if they are not empty.
+        exclude: The same lists by name, of what is left out.
         pause: When a hit pauses the job: "node", "step" or "none".
         enabled: Whether it is checked.
         node_count: The number of nodes that it covers now.
@@ -394,10 +418,19 @@ class Watchpoint:
     ignore_count: int = 0
     group: str | None = None
     actions: tuple[str | Json, ...] = ()
+    regexes: tuple[str, ...] = ()
+    op_types: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+    exclude: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Json) -> Watchpoint:
-        lists = ("nodes", "scopes", "patterns", "categories", "actions")
+        lists = (
+            *("nodes", "scopes", "patterns", "categories", "regexes"),
+            *("op_types", "sources", "dtypes", "ranks", "actions"),
+        )
         selection = {name: tuple(data[name]) for name in lists if name in data}
         condition = data["condition"]
         return _make(cls, data, condition=condition["id"], params=condition.get("params", {}), **selection)
