@@ -60,7 +60,8 @@ Json EncodeException(const model::Exception& exception) {
   return {{"type", exception.type},
           {"message", exception.message},
           {"traceback", exception.traceback},
-          {"node", NullIfEmpty(exception.node)}};
+          {"node", NullIfEmpty(exception.node)},
+          {"rank", exception.rank ? Json(*exception.rank) : Json()}};
 }
 
 // `source` is an optional or a pointer.

@@ -6,11 +6,11 @@ import { Problem } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { labelOf } from '../base/names';
 import { useAuth } from '../state/auth';
-import { availability } from '../state/controls';
+import { useTargets } from '../state/command_ranks';
+import { availability, rankFor } from '../state/controls';
 import { describe } from '../state/describe';
 import { isOpenedModel, isOver } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
-import { useSelectedRank } from '../state/router';
 import { useNode, useTensors } from '../state/queries';
 import { selectNode } from '../state/scopes';
 import { NO_FILTER, openWatchForm, setHitFilter, setTall, touch, useUi } from '../state/ui';
@@ -19,7 +19,7 @@ import { KindIcon } from '../widgets/kind_icon';
 import { HitBadge, NodeMarks } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { loading, tryAgain } from '../words/common';
-import { commandNames } from '../words/control';
+import { commandNames, rankCaption } from '../words/control';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import { SourcePane } from './source_pane';
@@ -32,8 +32,13 @@ import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 
 const ScopePane = lazy(async () => ({ default: (await import('./scope_pane')).ScopePane }));
+// Only jobs of several ranks have one.
+const RankStrip = lazy(async () => ({ default: (await import('./rank_differences')).RankStrip }));
 // Only nodes with hits have one.
 const DiagnosisCard = lazy(async () => ({ default: (await import('./diagnosis_card')).DiagnosisCard }));
+
+// An op with more outputs than this has the others in the panel of each.
+const MAX_STRIPS = 2;
 
 // Longer parts of a name are cut in the middle.
 const MAX_PART_LENGTH = 40;
@@ -88,8 +93,9 @@ function NodeHead({ node }: { node: NodeDetail }) {
   const over = isOver(job) || (job !== null && isOpenedModel(job));
   const tall = useUi((state) => state.tall);
   const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
-  const rank = useSelectedRank();
-  const reach = availability('continue_to', job, live, pending, session, rank).reason;
+  const targets = useTargets(job?.id ?? null);
+  const rank = rankFor('continue_to', job, targets);
+  const reach = availability('continue_to', job, live, pending, session, targets).reason;
   return (
     <header className="node-head">
       <KindIcon kind={node.kind} category={node.category} />
@@ -128,6 +134,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
       {node.kind === 'op' && !over && (
         <Button
           label={commandNames.continue_to}
+          caption={rank === null ? '' : rankCaption(rank)}
           icon={ArrowRightToLine}
           small
           hint={words.continueHint}
@@ -164,6 +171,8 @@ function NodeBody({ node }: { node: NodeDetail }) {
   const hitVersion = useJob((state) => state.model.hit_version);
   const version = `${stop}:${hitVersion}`;
   const rank = route?.rank ?? 0;
+  const several = useJob(({ model }) => (model.info?.ranks.length ?? 1) > 1);
+  const panel = panelOf(route?.panel);
   const isScope = node.kind === 'scope';
   const tensors = useTensors(id, isScope ? null : node.name, rank, version);
   const list = tensors.data ?? [];
@@ -175,8 +184,12 @@ function NodeBody({ node }: { node: NodeDetail }) {
       </Suspense>
     );
   }
+  // Where the panel below shows all of it, the strip would repeat it.
+  const strips = several && panel !== 'ranks' ? list.filter(({ role }) => role === 'output').slice(0, MAX_STRIPS) : [];
   return (
-    <div className={`node-body${panelOf(route?.panel) === 'compare' ? ' node-body-compare' : ''}`}>
+    <>
+    {strips.length > 0 && <Suspense fallback={null}>{strips.map((output) => <RankStrip key={output.name} tensor={output} />)}</Suspense>}
+    <div className={`node-body${panel === 'compare' ? ' node-body-compare' : ''}`}>
       <TensorTable node={node} tensors={list} selected={tensor} error={tensors.error} />
       {tensor === null ? (
         <Notice title={tensors.isPending ? words.loadingTensors : words.noTensors} busy={tensors.isPending} />
@@ -185,6 +198,7 @@ function NodeBody({ node }: { node: NodeDetail }) {
       )}
       <SourcePane node={node} />
     </div>
+    </>
   );
 }
 

@@ -6,7 +6,7 @@ import type { NodeDetail, Statistics, TensorSummary } from '../api/types';
 import { isRun } from '../base/run_id';
 import { compactCount, formatCount, formatNumber, formatShape, shortDtype } from '../base/format';
 import { describe } from '../state/describe';
-import { isOpenedModel } from '../state/job';
+import { isOpenedModel, isPaused } from '../state/job';
 import { useJob } from '../state/job_store';
 import { ofNoTensor, patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
@@ -36,10 +36,10 @@ interface Props {
 function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, DatedStatistics> {
   const { id, route } = useJobContext();
   const stops = useJob((state) => state.model.stops);
-  const paused = useJob((state) => state.model.info?.state === 'paused');
   const step = useJob((state) => state.model.info?.step ?? 0);
   const opened = useJob(({ model }) => model.info !== null && isOpenedModel(model.info));
   const rank = route?.rank ?? 0;
+  const paused = useJob((state) => isPaused(state.model.info, rank));
   const requested = tensors.slice(0, MAX_REQUESTED).map((tensor) => tensor.name);
   const answers = useQueries({
     queries: [...new Set(requested)].map((name) => ({

@@ -6,7 +6,7 @@ import { Problem } from '../api/problem';
 import type { Statistics, TensorSummary } from '../api/types';
 import { isRun } from '../base/run_id';
 import { describe } from '../state/describe';
-import { hasEnded, isOpenedModel } from '../state/job';
+import { hasEnded, isOpenedModel, isPaused } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { useHistory, useSlice, useStatistics, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
@@ -25,7 +25,7 @@ import { AxisPickers, SliceField } from './slice_field';
 import { StatisticsLine } from './statistics_line';
 import { TensorActions } from './tensor_actions';
 import { TensorAdvice } from './tensor_advice';
-import { panelInAddress, panelOf, PANELS, type PanelName } from './tensor_panels';
+import { panelInAddress, panelOf, panelsFor, type PanelName } from './tensor_panels';
 import { useTensorRequest } from './tensor_request';
 import { TensorValues } from './tensor_values';
 import { useReasonAgainst } from './use_reason_against';
@@ -37,6 +37,7 @@ const TensorHistogram = lazy(async () => ({
 const TensorHistoryView = lazy(async () => ({
   default: (await import('./tensor_history')).TensorHistoryView,
 }));
+const RankTable = lazy(async () => ({ default: (await import('./rank_differences')).RankTable }));
 const TensorCompare = lazy(async () => ({
   default: (await import('./tensor_compare')).TensorCompare,
 }));
@@ -45,7 +46,7 @@ const TensorCompare = lazy(async () => ({
 const UNAVAILABLE = new Set(['value_gone', 'not_recorded', 'slice_too_large', 'not_captured', 'not_allowed_by_job']);
 
 // Panels that need no value of the current step.
-const ALWAYS_SHOWN: ReadonlySet<PanelName> = new Set(['history', 'advice']);
+const ALWAYS_SHOWN: ReadonlySet<PanelName> = new Set(['history', 'ranks', 'advice']);
 
 interface ValueProblemProps {
   error: Error;
@@ -159,7 +160,7 @@ interface AreaProps {
 }
 
 function ValuesArea({ tensor, query, value, statistics, heat }: AreaProps) {
-  const paused = useJob((state) => state.model.info?.state === 'paused');
+  const paused = useJob((state) => isPaused(state.model.info, query.rank));
   if (value.error !== null && !value.isPlaceholderData && isRun(query.job)) {
     return <NotRecorded error={value.error} tensor={tensor} query={query} />;
   }
@@ -190,6 +191,7 @@ function ValuesArea({ tensor, query, value, statistics, heat }: AreaProps) {
 
 export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const { route } = useJobContext();
+  const ranks = useJob((state) => state.model.info?.ranks.length ?? 1);
   const panel = panelOf(route?.panel);
   const query = useTensorRequest(tensor);
   const wantsSlice = panel === 'values' || panel === 'heat';
@@ -221,6 +223,8 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
         return <TensorHistoryView tensor={tensor} rank={query.rank} />;
       case 'compare':
         return <TensorCompare tensor={tensor} query={query} />;
+      case 'ranks':
+        return <RankTable tensor={tensor} />;
       case 'advice':
         return <TensorAdvice tensor={tensor} />;
     }
@@ -228,7 +232,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   return (
     <section className="values" aria-label={words.values}>
       <div className="values-tabs">
-        <Tabs tabs={PANELS} selected={panel} label={words.tensorViews} panel="tensor-view" onSelect={choose} />
+        <Tabs tabs={panelsFor(ranks)} selected={panel} label={words.tensorViews} panel="tensor-view" onSelect={choose} />
         <span className="grow" />
         <TensorActions query={query} value={wantsSlice ? shown : undefined} />
       </div>

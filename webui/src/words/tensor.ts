@@ -18,6 +18,7 @@ export const views = {
   histogram: 'Histogram',
   history: 'History',
   compare: 'Compare',
+  ranks: 'Ranks',
   advice: 'Advice',
 };
 export const viewCommands: Record<keyof typeof views, string> = {
@@ -26,6 +27,7 @@ export const viewCommands: Record<keyof typeof views, string> = {
   histogram: 'Show histogram',
   history: 'Show history',
   compare: 'Show comparison',
+  ranks: 'Show differences between ranks',
   advice: 'Show advice',
 };
 export const loadingValues = 'Loading values';
