@@ -46,16 +46,19 @@ export function useFollowStop(): void {
   const shown = useSelectedRank();
   const place = useJob((state) => placeOf(state.model.info, shown));
   const first = useRef(true);
-  const before = useRef({ shown, place: '' });
+  const before = useRef({ stops: 0, shown, place: '' });
   useEffect(() => {
     const { model, commanded_at } = useJob.getState();
     const { info } = model;
-    // The user has switched to another rank, or it stays while another one moves.
-    const sameStop = before.current.shown !== shown || (place !== '' && before.current.place === place);
-    before.current = { shown, place };
+    const last = before.current;
+    before.current = { stops, shown, place };
+    // The user has only switched to another rank.
+    if (stops === last.stops && shown !== last.shown) return;
+    // It stays while another one moves.
+    const stays = place !== '' && shown === last.shown && place === last.place;
     if (stops === 0 || info === null || (info.state !== 'paused' && place === '')) return;
     const { node, rank } = targetOf(model, info, shown);
-    if (rank === null && sameStop) return;
+    if (rank === null && stays) return;
     const wasFirst = first.current;
     first.current = false;
     if (rank === null && !node) return;
