@@ -8,6 +8,12 @@ export function hasFailed({ state, exception, exit_code }: Job): boolean {
   return state === 'finished' && (Boolean(exception) || (exit_code ?? 0) !== 0);
 }
 
+// Whether the job is paused because this op has failed on this rank. It has no output then.
+export function hasFailedAt(job: Job | null, node: string, rank: number): boolean {
+  if (job === null || !isPausedAtException(job) || job.exception?.node !== node) return false;
+  return job.world_size < 2 || (job.exception.rank ?? rank) === rank;
+}
+
 // True if an exception is about to end the job, which only ends when it continues.
 export function isPausedAtException({ exception, ranks, pause_reason, state }: Job): boolean {
   const alive = state === 'paused' || (state !== 'finished' && ranks.some((rank) => rank.state === 'paused'));

@@ -5,6 +5,7 @@ import { lazy, Suspense } from 'react';
 import { Problem } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { labelOf } from '../base/names';
+import { NONE, type GraphIndex } from '../index/graph_index';
 import { useAuth } from '../state/auth';
 import { useTargets } from '../state/command_ranks';
 import { availability, rankFor } from '../state/controls';
@@ -12,8 +13,9 @@ import { describe } from '../state/describe';
 import { isOpenedModel, isOver } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { useNode, useTensors } from '../state/queries';
-import { selectNode } from '../state/scopes';
+import { selectNode, useScopes } from '../state/scopes';
 import { NO_FILTER, openWatchForm, setHitFilter, setTall, touch, useUi } from '../state/ui';
+import { hasFailedAt } from '../state/words';
 import { Button } from '../widgets/button';
 import { KindIcon } from '../widgets/kind_icon';
 import { HitBadge, NodeMarks } from '../widgets/node_marks';
@@ -155,10 +157,19 @@ function NodeHead({ node }: { node: NodeDetail }) {
   );
 }
 
-// The tensor that the address names, or the first output.
-function chosen(tensors: readonly TensorSummary[], slot: string | null): TensorSummary | null {
+function isParameter(index: GraphIndex, name: string): boolean {
+  const item = index.find(name);
+  return item !== NONE && index.kind(item) === 'parameter';
+}
+
+// The tensor that the address names, or the first output, or the first input of an op that has failed:
+// rather one that is computed than a parameter.
+function chosen(tensors: readonly TensorSummary[], slot: string | null, failed: boolean, index: GraphIndex | null): TensorSummary | null {
+  const inputs = failed ? tensors.filter(({ role }) => role === 'input') : [];
   return (
     tensors.find((tensor) => tensorKey(tensor) === slot) ??
+    inputs.find(({ node }) => index !== null && !isParameter(index, node)) ??
+    inputs[0] ??
     tensors.find((tensor) => tensor.role === 'output') ??
     tensors[0] ??
     null
@@ -174,9 +185,11 @@ function NodeBody({ node }: { node: NodeDetail }) {
   const several = useJob(({ model }) => (model.info?.ranks.length ?? 1) > 1);
   const panel = panelOf(route?.panel);
   const isScope = node.kind === 'scope';
+  const index = useScopes((state) => state.index);
+  const failed = useJob((state) => hasFailedAt(state.model.info, node.name, rank));
   const tensors = useTensors(id, isScope ? null : node.name, rank, version);
   const list = tensors.data ?? [];
-  const tensor = chosen(list, route?.slot ?? null);
+  const tensor = chosen(list, route?.slot ?? null, failed, index);
   if (isScope) {
     return (
       <Suspense fallback={<Notice title={loading} busy />}>
@@ -190,11 +203,11 @@ function NodeBody({ node }: { node: NodeDetail }) {
     <>
     {strips.length > 0 && <Suspense fallback={null}>{strips.map((output) => <RankStrip key={output.name} tensor={output} />)}</Suspense>}
     <div className={`node-body${panel === 'compare' ? ' node-body-compare' : ''}`}>
-      <TensorTable node={node} tensors={list} selected={tensor} error={tensors.error} />
+      <TensorTable failed={failed} node={node} tensors={list} selected={tensor} error={tensors.error} />
       {tensor === null ? (
         <Notice title={tensors.isPending ? words.loadingTensors : words.noTensors} busy={tensors.isPending} />
       ) : (
-        <ValuesPane key={tensor.name} tensor={tensor} />
+        <ValuesPane key={tensor.name} tensor={tensor} failed={failed && tensor.role === 'output'} />
       )}
       <SourcePane node={node} />
     </div>

@@ -189,7 +189,8 @@ function ValuesArea({ tensor, query, value, statistics, heat }: AreaProps) {
   return paused ? <Notice title={words.loadingValues} busy /> : <NotPaused />;
 }
 
-export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
+// `failed`: the op has failed instead of computing this tensor.
+export function ValuesPane({ tensor, failed = false }: { tensor: TensorSummary; failed?: boolean }) {
   const { route } = useJobContext();
   const ranks = useJob((state) => state.model.info?.ranks.length ?? 1);
   const panel = panelOf(route?.panel);
@@ -212,6 +213,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const text = query.transposed ? `${query.slice}.T` : query.slice;
   const slice = { slice: text, shape: tensor.shape, dtype: tensor.dtype };
   const body = (): ReactElement => {
+    if (failed && !ALWAYS_SHOWN.has(panel)) return <Notice title={words.failedOp}>{words.failedOpText}</Notice>;
     if (!query.enabled && !wantsSlice && !ALWAYS_SHOWN.has(panel)) return <NotPaused />;
     switch (panel) {
       case 'values':
