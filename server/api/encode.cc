@@ -60,8 +60,7 @@ Json EncodeException(const model::Exception& exception) {
   return {{"type", exception.type},
           {"message", exception.message},
           {"traceback", exception.traceback},
-          {"node", NullIfEmpty(exception.node)},
-          {"rank", exception.rank ? Json(*exception.rank) : Json()}};
+          {"node", NullIfEmpty(exception.node)}};
 }
 
 // `source` is an optional or a pointer.

@@ -10,18 +10,16 @@ namespace {
 // The first exception is the cause: ranks that wait for one that failed fail,
 // too.
 void DescribeException(const std::optional<model::Exception>& exception,
-                       uint32_t rank, model::Job& job) {
+                       model::Job& job) {
   if (!exception) return;
   if (job.exception && job.exception->order <= exception->order) return;
   job.exception = exception;
-  job.exception->rank = rank;
 }
 
 // A rank that failed is more informative than one that did not.
-void DescribeOutcome(const ExitReport& report, uint32_t rank,
-                     model::Job& job) {
+void DescribeOutcome(const ExitReport& report, model::Job& job) {
   if (job.exit_code.value_or(0) == 0) job.exit_code = report.exit_code;
-  DescribeException(report.exception, rank, job);
+  DescribeException(report.exception, job);
   // Ranks ascend: the first value stays.
   job.metrics.insert(report.metrics.begin(), report.metrics.end());
 }
@@ -49,8 +47,8 @@ void DescribeRanks(const JobStateMachine& machine, model::Job& job) {
     job.ranks.push_back({number, hello.host, hello.pid, hello.peer,
                          hello.device, hello.device_id, rank.run.state,
                          rank.run.step, rank.run.node});
-    if (rank.exit_report) DescribeOutcome(*rank.exit_report, number, job);
-    DescribeException(rank.run.exception, number, job);
+    if (rank.exit_report) DescribeOutcome(*rank.exit_report, job);
+    DescribeException(rank.run.exception, job);
   }
 }
 

@@ -87,7 +87,6 @@ struct Exception {
   // Its place among the exceptions of the job's ranks, from 1; 0: unknown.
   // Where a rank fails, others fail because they wait for it.
   uint64_t order = 0;
-  std::optional<uint32_t> rank;
 
   bool operator==(const Exception&) const = default;
 };

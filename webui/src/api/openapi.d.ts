@@ -2115,8 +2115,6 @@ export interface components {
         Exception: {
             message: string;
             node: string | null;
-            /** @description The rank that it ended, of a job. */
-            rank?: number | null;
             traceback: string;
             type: string;
         };

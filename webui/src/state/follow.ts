@@ -11,6 +11,7 @@ import { useJob } from './job_store';
 import { patchRoute, useRouter, useSelectedRank } from './router';
 import { revealNode } from './scopes';
 import { useUi } from './ui';
+import { rankOfException } from './words';
 
 const QUIET_MS = 3000;
 
@@ -37,7 +38,7 @@ function targetOf(model: JobModel, info: Job, shown: number): Target {
   const hit = stoppingHit(model) ?? firstHitOfStop(model);
   if (info.world_size < 2) return { node: info.node || (hit?.node ?? ''), rank: null };
   if (hit !== null) return { node: hit.node, rank: hit.rank };
-  if (info.pause_reason === 'error') return { node: info.node, rank: info.exception?.rank ?? null };
+  if (info.pause_reason === 'error') return { node: info.node, rank: rankOfException(info) };
   return { node: info.ranks.find(({ rank }) => rank === shown)?.node ?? '', rank: null };
 }
 

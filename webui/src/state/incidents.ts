@@ -38,11 +38,11 @@ export async function loadIncidents(job: string | null): Promise<void> {
   }
 }
 
-export function muteNode(node: string): void {
+export function hideNode(node: string): void {
   useIncidents.setState(({ muted }) => ({ muted: new Set([...muted, node]) }));
 }
 
-export function unmuteAll(): void {
+export function showHidden(): void {
   useIncidents.setState({ muted: new Set() });
 }
 

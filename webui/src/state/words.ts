@@ -8,10 +8,18 @@ export function hasFailed({ state, exception, exit_code }: Job): boolean {
   return state === 'finished' && (Boolean(exception) || (exit_code ?? 0) !== 0);
 }
 
+// Of several ranks, the one that an exception is about to end; null if that is not known.
+export function rankOfException(job: Job): number | null {
+  if (job.world_size < 2 || !job.exception) return null;
+  const { node } = job.exception;
+  const [first, ...others] = job.ranks.filter((rank) => rank.state === 'paused' && rank.node === (node ?? ''));
+  return first !== undefined && others.length === 0 ? first.rank : null;
+}
+
 // Whether the job is paused because this op has failed on this rank. It has no output then.
 export function hasFailedAt(job: Job | null, node: string, rank: number): boolean {
   if (job === null || !isPausedAtException(job) || job.exception?.node !== node) return false;
-  return job.world_size < 2 || (job.exception.rank ?? rank) === rank;
+  return (rankOfException(job) ?? rank) === rank;
 }
 
 // True if an exception is about to end the job, which only ends when it continues.

@@ -129,7 +129,9 @@ export function Controls() {
   });
 
   const several = job !== null && job.ranks.length > 1;
+  const ends = job?.pause_reason === 'error';
   const hintOf = (command: ButtonCommand) => {
+    if (ends && command === 'continue') return words.endHint;
     const only = rankFor(command, job, targets);
     return only === null ? words.commandHints[command] : words.onlyRank(words.commandHints[command], only);
   };
@@ -154,7 +156,7 @@ export function Controls() {
 
   return (
     <div className="controls" role="toolbar" aria-label={words.runControl}>
-      {button('continue', 'primary')}
+      {button('continue', ends ? 'plain' : 'primary')}
       {button('pause')}
       <span className="controls-line" />
       <span className="controls-step">

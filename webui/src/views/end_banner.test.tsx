@@ -59,9 +59,9 @@ it('shows the exception that is about to end a job, and leads from its traceback
 });
 
 it('lets the exception end the program', async () => {
-  const exception = { type: 'RuntimeError', message: 'bad', traceback: '', node: 'forward/mm', rank: 1 };
+  const exception = { type: 'RuntimeError', message: 'bad', traceback: '', node: 'forward/mm' };
   const [rank] = sampleJob().ranks;
-  const ranks = [0, 1].map((number) => ({ ...rank!, rank: number }));
+  const ranks = [0, 1].map((number) => ({ ...rank!, rank: number, node: number === 1 ? 'forward/mm' : '' }));
   const info = sampleJob({ state: 'paused', pause_reason: 'error', exception, world_size: 2, ranks });
   const fetched = vi.fn<typeof fetch>(async () => Response.json({ command_id: 'c1' }, { status: 202 }));
   vi.stubGlobal('fetch', fetched);

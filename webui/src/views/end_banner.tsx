@@ -11,7 +11,7 @@ import { sendCommand, useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { touch } from '../state/ui';
-import { hasFailed, isPausedAtException } from '../state/words';
+import { hasFailed, isPausedAtException, rankOfException } from '../state/words';
 import { Button } from '../widgets/button';
 import * as counts from '../words/counts';
 import * as words from '../words/job';
@@ -27,8 +27,7 @@ function showFailure(node: string, rank: number | null): void {
 function textOf(job: Job): { strong: string; rest: string } {
   const when = words.after(counts.steps(job.step));
   if (isPausedAtException(job)) {
-    const rank = job.world_size > 1 ? (job.exception?.rank ?? null) : null;
-    return { strong: words.pausedAtException(rank), rest: job.exception ? exceptionLine(job.exception) : '' };
+    return { strong: words.pausedAtException(rankOfException(job)), rest: job.exception ? exceptionLine(job.exception) : '' };
   }
   if (job.state === 'lost') {
     return { strong: words.jobLost, rest: words.processStoppedResponding(when) };
@@ -83,7 +82,7 @@ export function EndBanner() {
         </span>
         <span className="grow" />
         {node ? (
-          <button type="button" className="banner-button" onClick={() => showFailure(node, job.exception?.rank ?? null)}>
+          <button type="button" className="banner-button" onClick={() => showFailure(node, rankOfException(job))}>
             {words.showNode}
           </button>
         ) : null}

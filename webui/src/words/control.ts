@@ -22,6 +22,7 @@ export const commandHints = {
   recheck: 'Re-test changed watchpoints on the current values',
   terminate: 'End the job',
 };
+export const endHint = 'Let the exception end the program, as Stop job does';
 export const onRank = (what: string, rank: number) => `${what}, rank ${rank}`;
 export const rankCaption = (rank: number) => `· rank ${rank}`;
 export const allRanksCaption = '· all ranks';
