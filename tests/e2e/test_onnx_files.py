@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from conftest import GRAPHDBG, HOSTS, Finished, Server, clean_environment
+from graphdbg.cli.client import ApiError
 from onnx import TensorProto, numpy_helper
 
 

@@ -156,7 +156,7 @@ export function Controls() {
 
   return (
     <div className="controls" role="toolbar" aria-label={words.runControl}>
-      {button('continue', ends ? 'plain' : 'primary')}
+      {button('continue', ends ? undefined : 'primary')}
       {button('pause')}
       <span className="controls-line" />
       <span className="controls-step">
