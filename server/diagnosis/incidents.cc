@@ -15,6 +15,17 @@ bool Spreads(const model::Hit& hit) {
   return values.nan_count + values.pos_inf_count + values.neg_inf_count > 0;
 }
 
+// Whether gradients pass the condition on: it holds from where it began to the
+// first layer of the model.
+bool FollowsGradients(const model::Hit& hit) {
+  return hit.condition && (hit.condition->id == "gradient_vanishing" ||
+                           hit.condition->id == "gradient_exploding");
+}
+
+// So many ops may lie between two hits of one chain, such as transpositions
+// that are not watched.
+constexpr int kMaxBetween = 3;
+
 void AddStep(uint64_t step, std::vector<model::StepRange>& steps) {
   if (steps.empty() || step > steps.back().last + 1) {
     steps.push_back({step, step});
@@ -34,8 +45,7 @@ class Incidents::Builder {
   void Add(const watch::HitRecord& record) {
     const model::Hit& hit = record.hit;
     if (hit.step != step_) BeginStep(hit.step);
-    const uint32_t group = Spreads(hit) ? SpreadingGroup(record)
-                                        : GroupAt(record, /*spreads=*/false);
+    const uint32_t group = GroupFor(record);
     if (Spreads(hit)) {
       here_.try_emplace({hit.rank, record.node}, group);
       if (Persists(record.node))
@@ -49,11 +59,59 @@ class Incidents::Builder {
   }
 
  private:
+  // A watchpoint's hits in the current step at gradients.
+  struct ChainKey {
+    uint32_t rank;
+    uint32_t watchpoint;
+    graph::NodeIndex node;
+
+    bool operator==(const ChainKey&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H state, const ChainKey& key) {
+      return H::combine(std::move(state), key.rank, key.watchpoint, key.node);
+    }
+  };
+
   void BeginStep(uint64_t step) {
     step_ = step;
     here_.clear();
+    chains_.clear();
     newest_of_rank_.clear();
     optimizer_hit_.clear();
+  }
+
+  uint32_t GroupFor(const watch::HitRecord& record) {
+    if (Spreads(record.hit)) return SpreadingGroup(record);
+    if (!FollowsGradients(record.hit)) {
+      return GroupAt(record, /*spreads=*/false);
+    }
+    ChainKey key{record.hit.rank, record.hit.watchpoint, record.node};
+    uint32_t group = ChainAbove(key, kMaxBetween);
+    if (group == kNoGroup) group = GroupAt(record, /*spreads=*/false);
+    chains_.try_emplace(key, group);
+    return group;
+  }
+
+  // The group of a gradient that a gradient is computed of, in this step.
+  uint32_t ChainAbove(ChainKey key, int between) const {
+    const graph::NodeIndex node = key.node;
+    for (const graph::Input& input : graph_.node(node).inputs) {
+      if (input.control || input.node == graph::kNoNode) continue;
+      key.node = input.node;
+      const auto found = chains_.find(key);
+      if (found != chains_.end()) return found->second;
+    }
+    if (between == 0) return kNoGroup;
+    for (const graph::Input& input : graph_.node(node).inputs) {
+      if (input.control || input.node == graph::kNoNode) continue;
+      if (graph_.node(input.node).category != model::Category::kGradient) {
+        continue;
+      }
+      key.node = input.node;
+      const uint32_t found = ChainAbove(key, between - 1);
+      if (found != kNoGroup) return found;
+    }
+    return kNoGroup;
   }
 
   uint32_t SpreadingGroup(const watch::HitRecord& record) {
@@ -182,6 +240,7 @@ class Incidents::Builder {
                       std::pair<uint32_t, uint64_t>>
       kept_;
   absl::flat_hash_map<uint32_t, uint32_t> newest_of_rank_;
+  absl::flat_hash_map<ChainKey, uint32_t> chains_;
   // Ranks with a hit at an op of an optimizer.
   absl::flat_hash_set<uint32_t> optimizer_hit_;
 };

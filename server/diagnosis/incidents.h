@@ -30,8 +30,11 @@ namespace graphdbg::diagnosis {
 //
 // Weights that are NaN carry an incident to the next step.
 //
-// Other hits, such as those by gradients that vanish, do not spread. They form
-// an incident for each node.
+// Hits of one watchpoint for gradients that vanish or explode are one incident
+// along the gradients that are computed of one another in a step. It begins at
+// the first of them in backward order.
+//
+// Other hits do not spread. They form an incident for each node.
 //
 // Built from all stored hits in execution order. Immutable; any thread.
 class Incidents {

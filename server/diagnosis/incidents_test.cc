@@ -77,6 +77,75 @@ class IncidentsTest : public testing::Test {
   graph::NodeIndex sender_ = graph::kNoNode;
 };
 
+// A chain of gradients: mul reads loss; t, which is not watched, reads mul; and
+// mm reads t. sum reads nothing.
+class GradientIncidentsTest : public IncidentsTest {
+ protected:
+  GradientIncidentsTest() {
+    graph::GraphPatch patch;
+    const auto add = [&](const char* name, std::vector<uint32_t> inputs) {
+      graph::NodeRecord record;
+      record.id = kFirstId + static_cast<uint32_t>(patch.nodes.size());
+      record.name = name;
+      record.kind = model::NodeKind::kOp;
+      record.category = model::Category::kGradient;
+      record.op_type = "aten::op";
+      for (const uint32_t input : inputs) {
+        record.inputs.push_back({kFirstId + input, 0});
+      }
+      patch.nodes.push_back(record);
+    };
+    add("backward/loss", {});
+    add("backward/2/mul", {0});
+    add("backward/1/t", {1});
+    add("backward/0/mm", {2});
+    add("backward/0/sum", {});
+    graph::AgentIds ids;
+    EXPECT_TRUE(graph_.Apply(patch, ids).ok());
+  }
+
+  void Vanishing(uint64_t step, uint64_t order, const char* node,
+                 uint32_t watchpoint = 1) {
+    model::Hit& hit = Nan(step, order, graph_.FindNode(node),
+                          model::Origin::kUnknown, 0, "gradient_vanishing");
+    hit.statistics.nan_count = 0;
+    hit.watchpoint = watchpoint;
+  }
+
+  static constexpr uint32_t kFirstId = 100;
+};
+
+TEST_F(GradientIncidentsTest, AChainOfGradientsIsOneIncident) {
+  Vanishing(1, 1, "backward/loss");
+  Vanishing(1, 2, "backward/2/mul");
+  Vanishing(1, 3, "backward/0/mm");
+  const auto page = Page();
+  ASSERT_EQ(page.incidents.size(), 1u);
+  EXPECT_EQ(page.incidents[0].origin.node, "backward/loss");
+  EXPECT_EQ(page.incidents[0].hit_count, 3u);
+  EXPECT_EQ(page.incidents[0].reached_count, 2u);
+}
+
+TEST_F(GradientIncidentsTest, StepsRepeatAChain) {
+  for (uint64_t step = 1; step <= 3; ++step) {
+    Vanishing(step, 2, "backward/2/mul");
+    Vanishing(step, 3, "backward/0/mm");
+  }
+  const auto page = Page();
+  ASSERT_EQ(page.incidents.size(), 1u);
+  EXPECT_EQ(page.incidents[0].origin.node, "backward/2/mul");
+  EXPECT_EQ(page.incidents[0].reached_count, 1u);
+}
+
+TEST_F(GradientIncidentsTest, OthersAreIncidentsOfTheirOwn) {
+  Vanishing(1, 1, "backward/2/mul");
+  // Reads none of them.
+  Vanishing(1, 2, "backward/0/sum");
+  // Another watchpoint, and another step.
+  Vanishing(1, 3, "backward/0/mm", 2);
+  EXPECT_EQ(Page().total, 3u);
+}
+
 TEST_F(IncidentsTest, AnOriginExplainsTheHitsThatPassItOn) {
   Nan(1, 2, kAdd);
   Nan(1, 1, kLog, model::Origin::kOrigin);

@@ -19,6 +19,9 @@ absl::Status NeverExecutes(const std::string& node, model::NodeKind kind,
       "node");
 }
 
+// A model that is only shown. Its process waits for nothing but its end.
+bool IsShownModel(const Rank& rank) { return rank.hello.framework == "onnx"; }
+
 }  // namespace
 
 CommandDispatcher::CommandDispatcher(JobStateMachine& machine,
@@ -36,6 +39,7 @@ CommandDispatcher::CommandDispatcher(JobStateMachine& machine,
 absl::StatusOr<std::string> CommandDispatcher::Dispatch(
     const model::ControlRequest& request) {
   RETURN_IF_ERROR(CheckMayCommand(AllowedByRanks(machine_), request.verb));
+  RETURN_IF_ERROR(CheckRuns(request.verb));
   RETURN_IF_ERROR(CheckSupported(request.verb));
   ASSIGN_OR_RETURN(const std::set<uint32_t> targets, SelectRanks(request));
   RETURN_IF_ERROR(CheckArguments(request));
@@ -65,6 +69,18 @@ absl::StatusOr<std::string> CommandDispatcher::Dispatch(
     sender_.Send(rank, order);
   }
   return absl::StrCat(id);
+}
+
+absl::Status CommandDispatcher::CheckRuns(model::ControlVerb verb) const {
+  if (!Resumes(verb)) return absl::OkStatus();
+  for (const auto& [number, rank] : machine_.ranks()) {
+    if (!IsShownModel(rank) || IsEnded(rank.run.state)) continue;
+    return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+                 absl::StrCat("cannot ", std::string(model::ToString(verb)),
+                              ": the model is shown and not run; terminate "
+                              "closes it"));
+  }
+  return absl::OkStatus();
 }
 
 // A command goes to all ranks, so the job supports it only if every rank does.

@@ -34,6 +34,8 @@ class CommandDispatcher {
   absl::StatusOr<std::string> Dispatch(const model::ControlRequest& request);
 
  private:
+  // Refuses to resume a model that is only shown.
+  absl::Status CheckRuns(model::ControlVerb verb) const;
   absl::Status CheckSupported(model::ControlVerb verb) const;
   absl::Status CheckArguments(const model::ControlRequest& request) const;
   // Checks that the node to continue to can be reached.

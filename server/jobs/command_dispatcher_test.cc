@@ -51,6 +51,19 @@ TEST_F(CommandDispatcherTest, SendsTheCommandAndPublishesIt) {
   EXPECT_EQ(events[0].command_id, *id);
 }
 
+TEST_F(CommandDispatcherTest, ResumesNoModelThatIsOnlyShown) {
+  Rank& rank = Connect(0);
+  rank.hello.framework = "onnx";
+  PauseAt(rank, 0, PauseReason::kStart);
+  for (const ControlVerb verb : {ControlVerb::kContinue, ControlVerb::kStep}) {
+    const auto id = dispatcher_.Dispatch(Request(verb));
+    ASSERT_FALSE(id.ok());
+    EXPECT_EQ(ReasonOf(id.status()), "invalid_state");
+    EXPECT_NE(id.status().message().find("not run"), std::string::npos);
+  }
+  EXPECT_EQ(ReasonFor(Request(ControlVerb::kTerminate)), "");
+}
+
 TEST_F(CommandDispatcherTest, ChecksArgumentsAndState) {
   Rank& rank = Connect(0);
   AddNodes(rank, {"forward/log"});

@@ -133,8 +133,14 @@ bool RankGroup::TerminateTogether(uint64_t command) {
     TerminateAll();
     return false;
   }
+  const std::vector<RankPosition> positions = Positions();
+  // The others may wait for a rank that has failed and cannot end their step.
+  if (std::any_of(positions.begin(), positions.end(),
+                  [](const RankPosition& at) { return at.failed; })) {
+    return false;
+  }
   bool moving = false;
-  for (const RankPosition& at : Positions()) {
+  for (const RankPosition& at : positions) {
     moving |= !at.stopped;
     if (at.stopped || at.asked_to_stop) continue;
     Send({at.rank, SyncOrder::Kind::kStop, 0});

@@ -127,6 +127,12 @@ TEST_F(RankGroupTest, TerminatesAtOnceOnTheSecondRequest) {
   EXPECT_EQ(CommandsOf(0).back().verb, ControlVerb::kTerminate);
 }
 
+TEST_F(RankGroupTest, DoesNotWaitForTheOthersWhereARankHasFailed) {
+  RunTwoRanks();
+  PauseAt(*machine_.Find(1), 3, PauseReason::kError);
+  EXPECT_FALSE(group_.TerminateTogether(sender_.Open({0, 1})));
+}
+
 TEST_F(RankGroupTest, DoesNotDelayTheEndOfRanksThatHaveStopped) {
   RunTwoRanks();
   for (uint32_t number : {0, 1}) {

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from conftest import GRAPHDBG, HOSTS, Finished, Server, clean_environment
+from graphdbg.cli.client import ApiError
 from onnx import TensorProto, numpy_helper
 
 
@@ -146,9 +147,15 @@ def test_shows_a_model_that_is_not_run(server: Server, start_job, onnx_models: P
     shown = server.client.get("/jobs/shown/tensor?name=large/conv1/weight:0")
     weights = {w.name: w for w in onnx.load(onnx_models / "large.onnx").graph.initializer}
     assert np.array_equal(np.array(shown["data"], np.float32), numpy_helper.to_array(weights["conv1.weight"]))
-    server.control("shown", "continue")
-    server.wait_for_state("shown", "finished", step=0)
-    assert job.wait(20) == 0
+    # There is nothing to continue, and the process stays.
+    with pytest.raises(ApiError) as refused:
+        server.client.post("/jobs/shown/control", {"command": "continue"})
+    assert (refused.value.status, refused.value.code) == (409, "invalid_state")
+    assert "not run" in str(refused.value)
+    assert server.job("shown")["state"] == "paused" and job.poll() is None
+    server.control("shown", "terminate")
+    server.wait_for_state("shown", "terminated", step=0)
+    job.wait(20)
 
 
 def test_branches_and_loops_are_scopes(server: Server, start_job, onnx_models: Path) -> None:

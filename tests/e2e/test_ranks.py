@@ -161,8 +161,12 @@ def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environme
         return ranks[1]["state"] == "paused" and ranks[1]["node"] and not ranks[0]["node"]
 
     wait_until("rank 1 at its first node", moved)
-    # All ranks together again: they all end the step that rank 1 is in.
-    server.control("ddp", "step")
+    # A step of one rank waits for the others, which end it one by one.
+    server.control("ddp", "step", rank=1)
+    wait_until("rank 1 has begun its step", lambda: server.job("ddp")["ranks"][1]["state"] == "running")
+    assert {rank["state"] for rank in server.job("ddp")["ranks"] if rank["rank"] != 1} == {"paused"}
+    for rank in (0, 2, 3):
+        server.control("ddp", "step", rank=rank)
     paused(server, step=1)
     server.control("ddp", "continue")
     server.wait_for_state("ddp", "finished", step=3)

@@ -28,33 +28,44 @@ function stateAgainst(command: ControlCommand, state: JobState): string | null {
 // Ranks wait for each other in collectives, so these commands go to one of several ranks.
 const FOR_ONE_RANK: ReadonlySet<ControlCommand> = new Set(['next_node', 'continue_to']);
 
+// Which of several ranks commands go to.
+export interface Targets {
+  // That of commands for one rank.
+  one: number;
+  // That of Step; null for all ranks, which end the step together.
+  step: number | null;
+}
+
+export const FIRST_RANK: Targets = { one: 0, step: null };
+
 // Commands that run the job to another stop.
 const ONWARD: ReadonlySet<ControlCommand> = new Set(['step', 'next_node', 'continue_to']);
 
-// Returns the rank that the command is sent to, of which `selected` is shown; null for all ranks.
-export function rankFor(command: ControlCommand, job: Job | null, selected: number): number | null {
-  return job !== null && job.ranks.length > 1 && FOR_ONE_RANK.has(command) ? selected : null;
+// Returns the rank that the command is sent to; null for all ranks.
+export function rankFor(command: ControlCommand, job: Job | null, targets: Targets): number | null {
+  if (job === null || job.ranks.length < 2) return null;
+  if (command === 'step') return targets.step;
+  return FOR_ONE_RANK.has(command) ? targets.one : null;
 }
 
-// `selected`: the rank that the page shows.
 export function availability(
   command: ControlCommand,
   job: Job | null,
   connected: boolean,
   pending: Pending | null,
   session: Session | null = null,
-  selected = 0,
+  targets = FIRST_RANK,
 ): Availability {
   const unavailable = (reason: string) => ({ enabled: false, reason });
   if (job === null) return unavailable(words.notLoaded);
   if (!connected) return unavailable(notConnected);
   const forbidden = reasonAgainst(command === 'terminate' ? 'terminate' : 'control', session, job);
   if (forbidden !== '') return unavailable(forbidden);
-  const rank = rankFor(command, job, selected);
+  const rank = rankFor(command, job, targets);
   // Only all ranks together do not support these.
   const unsupported = rank === null ? job.unsupported_commands?.[command] : undefined;
   if (unsupported !== undefined) return unavailable(`${unsupported}.`);
-  const state = job.ranks.find((other) => other.rank === rank)?.state ?? job.state;
+  const state = stateFor(command, job, rank);
   const against = stateAgainst(command, state);
   if (against !== null) return unavailable(against);
   if (job.pause_reason === 'error' && ONWARD.has(command)) return unavailable(words.endsByException);
@@ -69,6 +80,20 @@ export function availability(
     return unavailable(words.otherCommandSent(pending.command));
   }
   return { enabled: true, reason: '' };
+}
+
+// The state that decides about a command. Continue moves the ranks that have stopped, while others run.
+function stateFor(command: ControlCommand, job: Job, rank: number | null): JobState {
+  const own = job.ranks.find((other) => other.rank === rank);
+  if (own !== undefined) return own.state;
+  return command === 'continue' && ranksApart(job) !== null ? 'paused' : job.state;
+}
+
+// The ranks of a running job that have stopped, and those that run; null if they move together.
+export function ranksApart({ state, ranks }: Job): { paused: number[]; running: number[] } | null {
+  const inState = (wanted: JobState) => ranks.flatMap((each) => (each.state === wanted ? [each.rank] : []));
+  const [paused, running] = [inState('paused'), inState('running')];
+  return state === 'running' && paused.length > 0 && running.length > 0 ? { paused, running } : null;
 }
 
 const KEYS: Record<string, ControlCommand> = {

@@ -9,7 +9,7 @@ import type { JobModel } from './job';
 import { useJob } from './job_store';
 import { patchRoute } from './router';
 import { revealNode } from './scopes';
-import { touch, useUi } from './ui';
+import { seekSpecial, touch, useUi } from './ui';
 
 // Later ones are only counted.
 const MAX_INCIDENTS = 200;
@@ -38,11 +38,11 @@ export async function loadIncidents(job: string | null): Promise<void> {
   }
 }
 
-export function muteNode(node: string): void {
+export function hideNode(node: string): void {
   useIncidents.setState(({ muted }) => ({ muted: new Set([...muted, node]) }));
 }
 
-export function unmuteAll(): void {
+export function showHidden(): void {
   useIncidents.setState({ muted: new Set() });
 }
 
@@ -88,5 +88,7 @@ export function followEvidence({ view, node, slot, step, rank }: EvidenceLink): 
   touch();
   revealNode(node);
   const recorded = isRun(useJob.getState().id ?? '') ? { step: String(step) } : {};
-  patchRoute({ slot: String(slot), rank, panel: PANELS[view], ...recorded });
+  const whole = view === 'cells' ? { slice: null } : {};
+  patchRoute({ slot: String(slot), rank, panel: PANELS[view], ...whole, ...recorded });
+  if (view === 'cells') seekSpecial();
 }

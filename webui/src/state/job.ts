@@ -1,6 +1,6 @@
 // The page's model of one job, and how events change it. Pure functions.
 
-import type { Hit, Job, ServerEvent, Watchpoint } from '../api/types';
+import type { Hit, Job, JobState, ServerEvent, Watchpoint } from '../api/types';
 import { append, linesOf, reportedAfter, type JournalEntry, type Line } from './journal';
 
 export interface LogLine {
@@ -206,6 +206,16 @@ export function dropWatchpoint(model: JobModel, id: number): JobModel {
 // Returns whether the job is an opened model file, which was not run.
 export function isOpenedModel(job: Job): boolean {
   return job.framework === 'onnx';
+}
+
+// Whether the values of this rank can be requested. The others may still run.
+export function isPaused(info: Job | null, rank: number): boolean {
+  const own = info !== null && info.world_size > 1 ? info.ranks.find((each) => each.rank === rank) : undefined;
+  return (own ?? info)?.state === 'paused';
+}
+
+export function isEnded(state: JobState): boolean {
+  return state === 'finished' || state === 'terminated' || state === 'lost';
 }
 
 export function hasEnded(job: Job | null): boolean {

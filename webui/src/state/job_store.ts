@@ -10,13 +10,13 @@ import { controlLost, notRun } from '../words/access';
 import { commandNames, commandRefused, refused } from '../words/control';
 import { connectionLost, controlTaken, messageFromJob, reconnected } from '../words/log';
 import { useAuth } from './auth';
+import { targetsFor } from './command_ranks';
 import { rankFor, type Pending } from './controls';
 import { describe } from './describe';
 import { EventBatcher } from './event_batcher';
 import { emptyJob, hasEnded, recordLine, reduceEvents, type JobModel } from './job';
 import { controllerOf } from './journal';
 import { offerTakeOver } from './lease';
-import { selectedRank } from './router';
 import { setStorage } from './storage';
 import { showToast } from './toasts';
 
@@ -152,7 +152,7 @@ export async function sendCommand(
 ): Promise<void> {
   const { id, model } = useJob.getState();
   if (id === null) return;
-  const rank = rankFor(command, model.info, selectedRank());
+  const rank = rankFor(command, model.info, targetsFor(id));
   useJob.setState({ pending: { command, command_id: null }, commanded_at: performance.now() });
   try {
     const { command_id } = await api.control(id, { command, ...options, ...(rank === null ? {} : { rank }) });

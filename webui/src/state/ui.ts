@@ -71,6 +71,8 @@ interface UiState {
   welcome: boolean;
   // The user has left the neighbourhood, so that stops keep showing the whole graph.
   whole_graph: boolean;
+  // Increases each time the user asks for the first value that is not finite.
+  sought: number;
   // By tensor: the value shown in full colour, locked so that steps can be compared visually.
   locked_scales: ReadonlyMap<string, number>;
 }
@@ -120,6 +122,7 @@ export const useUi = create<UiState>(() => ({
   overlay: null,
   welcome: !isWelcomeDismissed(),
   whole_graph: false,
+  sought: 0,
   locked_scales: new Map(),
 }));
 
@@ -134,6 +137,11 @@ export function resizePanel(panel: keyof PanelSizes, size: number): void {
 
 export function touch(): void {
   useUi.setState({ touched_at: performance.now() });
+}
+
+// The tensor that is shown goes to its first value that is not finite.
+export function seekSpecial(): void {
+  useUi.setState(({ sought }) => ({ sought: sought + 1 }));
 }
 
 export function openWatchForm(target: string | null): void {

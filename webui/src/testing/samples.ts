@@ -10,6 +10,7 @@ import type {
   Incident,
   Job,
   ScopeView,
+  Statistics,
   Watchpoint,
 } from '../api/types';
 import { labelOf } from '../base/names';
@@ -203,4 +204,9 @@ export function sampleParam(name: string, changes: Partial<ConditionParam> = {})
 export function sampleCondition(changes: Partial<Condition> & { id: string }): Condition {
   const advice = { causes: [], next: [] };
   return { title: '', help: '', target: 'tensor', params: [], nan_policy: '', backends: ['cpu'], advice, ...changes };
+}
+
+export function sampleStatistics(change: Partial<Statistics> = {}): Statistics {
+  const counts = { count: 8, nan_count: 0, pos_inf_count: 0, neg_inf_count: 0, zero_count: 0, negative_count: 0, positive_count: 8 };
+  return { ...counts, min: 1, max: 2, mean: 1.5, abs_mean: 1.5, abs_max: 2, variance: 0.1, l1: 12, l2: 4, ...change };
 }

@@ -3,6 +3,7 @@
 import type { ControlCommand } from '../api/types';
 import { copyText } from '../state/clipboard';
 import { useAuth } from '../state/auth';
+import { targetsFor } from '../state/command_ranks';
 import { availability } from '../state/controls';
 import { controllerOf } from '../state/journal';
 import { giveBack } from '../state/lease';
@@ -10,7 +11,7 @@ import { reasonAgainst } from '../state/permissions';
 import { goToNextHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
 import { toggleOverview } from '../state/overview_route';
-import { navigate, patchRoute, selectedRank, useRouter } from '../state/router';
+import { navigate, patchRoute, useRouter } from '../state/router';
 import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow, watchTraining } from '../state/watchpoints';
@@ -22,7 +23,7 @@ import { allJobs, keyboardShortcuts } from '../words/job';
 import { restoreLayout } from '../words/node';
 import * as words from '../words/palette';
 import { switchToRank } from '../words/ranks';
-import { panelInAddress, PANELS } from './tensor_panels';
+import { panelInAddress, panelsFor } from './tensor_panels';
 
 export interface Command {
   title: string;
@@ -44,21 +45,21 @@ const RUN: Array<[ControlCommand, string | undefined]> = [
 const { groups } = words;
 
 function runCommands(): Command[] {
-  const { model, connection, pending } = useJob.getState();
+  const { id, model, connection, pending } = useJob.getState();
   const { session } = useAuth.getState();
   return RUN.map(([command, shortcut]) => ({
     title: commandNames[command],
     group: groups.run,
     ...(shortcut === undefined ? {} : { shortcut }),
-    reason: availability(command, model.info, connection === 'live', pending, session, selectedRank()).reason,
+    reason: availability(command, model.info, connection === 'live', pending, session, targetsFor(id)).reason,
     run: () => void sendCommand(command),
   }));
 }
 
 function continueTo(node: string | null): Command {
-  const { model, connection, pending } = useJob.getState();
+  const { id, model, connection, pending } = useJob.getState();
   const { session } = useAuth.getState();
-  const { reason } = availability('continue_to', model.info, connection === 'live', pending, session, selectedRank());
+  const { reason } = availability('continue_to', model.info, connection === 'live', pending, session, targetsFor(id));
   return {
     title: words.continueToSelected,
     group: groups.run,
@@ -126,7 +127,7 @@ function viewCommands({ node, overview }: { node: string | null; overview: strin
   const reason = node === null ? selectNodeFirst : '';
   const { tall } = useUi.getState();
   return [
-    ...PANELS.map(({ id, command }) => ({
+    ...panelsFor(useJob.getState().model.info?.ranks.length ?? 1).map(({ id, command }) => ({
       title: command,
       group: groups.view,
       reason,

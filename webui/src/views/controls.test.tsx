@@ -5,7 +5,8 @@ import { reduceEvents } from '../state/job';
 import { useJob } from '../state/job_store';
 import { emptyJob } from '../state/job';
 import { parseRoute } from '../state/route';
-import { navigate } from '../state/router';
+import { chooseRank } from '../state/command_ranks';
+import { navigate, selectedRank } from '../state/router';
 import { useToasts } from '../state/toasts';
 import { sampleJob } from '../testing/samples';
 import { Controls } from './controls';
@@ -40,6 +41,7 @@ beforeEach(() => {
   };
   useJob.setState({ id: 'j', model: emptyJob(), connection: 'live', pending: null });
   useToasts.setState({ toasts: [] });
+  chooseRank('', 'step', null);
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -61,9 +63,46 @@ describe('buttons', () => {
     put({ ...change, ranks });
     navigate(parseRoute('#/jobs/j?rank=1'));
     show();
+    expect(button('Next node').textContent).toBe('Next node· rank 1');
     fireEvent.click(button('Next node'));
     expect(bodies()).toEqual([{ command: 'next_node', rank: 1 }]);
     expect(button('Step').getAttribute('aria-disabled')).toBe('true');
+  });
+
+  it('move a rank that the page does not show', () => {
+    const [rank] = sampleJob().ranks;
+    const ranks = [0, 1, 2].map((number) => ({ ...rank!, rank: number, state: number === 2 ? ('lost' as const) : ('paused' as const) }));
+    put({ world_size: 3, ranks });
+    navigate(parseRoute('#/jobs/j?rank=0'));
+    show();
+    fireEvent.click(button('Rank of Next node'));
+    expect(screen.getByRole('menuitemradio', { name: /rank shown/ }).getAttribute('aria-checked')).toBe('true');
+    expect(screen.getByRole('menuitemradio', { name: /^Rank 2/ }).getAttribute('aria-disabled')).toBe('true');
+    fireEvent.click(screen.getByRole('menuitemradio', { name: /^Rank 1/ }));
+    fireEvent.click(button('Next node'));
+    expect(bodies()).toEqual([{ command: 'next_node', rank: 1 }]);
+    expect(selectedRank()).toBe(0);
+    expect(button('Step').textContent).toBe('Step· all ranks');
+  });
+
+  it('step one rank alone where the user asks for that', () => {
+    const [rank] = sampleJob().ranks;
+    put({ world_size: 2, ranks: [0, 1].map((number) => ({ ...rank!, rank: number })) });
+    show();
+    fireEvent.click(button('Rank of Step'));
+    fireEvent.click(screen.getByRole('menuitemradio', { name: /^Rank 1/ }));
+    fireEvent.keyDown(window, { key: 'F10' });
+    expect(bodies()).toEqual([{ command: 'step', steps: 1, rank: 1 }]);
+  });
+
+  it('continue the ranks that have stopped while others run', () => {
+    const [rank] = sampleJob().ranks;
+    const ranks = [0, 1].map((number) => ({ ...rank!, rank: number, state: number === 1 ? ('paused' as const) : ('running' as const) }));
+    put({ state: 'running', world_size: 2, ranks });
+    show();
+    expect(screen.getByRole('toolbar').textContent).toContain('Paused: rank 1. Running, up to the next collective op: rank 0.');
+    fireEvent.click(button('Continue'));
+    expect(bodies()).toEqual([{ command: 'continue' }]);
   });
 
   it('say why the rank that is shown cannot move', () => {

@@ -6,11 +6,11 @@ import { useEffect, useState } from 'react';
 import type { ControlCommand, Incident, Job } from '../api/types';
 import { useAuth } from '../state/auth';
 import { useConditionText, targetText } from '../state/condition_text';
-import { availability, commandOfKey, rankFor } from '../state/controls';
+import { useTargets } from '../state/command_ranks';
+import { availability, commandOfKey, rankFor, ranksApart } from '../state/controls';
 import { stoppingHit } from '../state/hits';
 import { incidentOfStop, useIncidents } from '../state/incidents';
 import { sendCommand, useJob } from '../state/job_store';
-import { useSelectedRank } from '../state/router';
 import { changeWatchpoint } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
@@ -18,6 +18,7 @@ import { Tooltip } from '../widgets/tooltip';
 import * as words from '../words/control';
 import { headline, onRank } from '../words/incidents';
 import { useReasonAgainstWatching } from './use_reason_against';
+import { RankChooser } from './rank_chooser';
 import './controls.css';
 
 const ICONS = {
@@ -52,6 +53,8 @@ function useStopReason(job: Job | null): string {
   const hit = useJob(({ model }) => stoppingHit(model));
   const watchpoints = useJob((state) => state.model.watchpoints);
   const incident = useStopIncident();
+  const apart = job === null ? null : ranksApart(job);
+  if (apart !== null) return words.ranksApart(apart.paused, apart.running);
   if (job === null || job.state !== 'paused') return '';
   if (incident !== null) {
     const { origin, diagnosis, conditions } = incident;
@@ -95,14 +98,14 @@ export function Controls() {
   const connection = useJob((state) => state.connection);
   const pending = useJob((state) => state.pending);
   const session = useAuth((state) => state.session);
-  const rank = useSelectedRank();
+  const targets = useTargets(job?.id ?? null);
   const [steps, setSteps] = useState('1');
   const [asking, setAsking] = useState(false);
   const reason = useStopReason(job);
   const count = /^[1-9]\d{0,8}$/.test(steps.trim()) ? Number(steps) : null;
 
   const can = (command: ControlCommand) => {
-    const { enabled, reason } = availability(command, job, connection === 'live', pending, session, rank);
+    const { enabled, reason } = availability(command, job, connection === 'live', pending, session, targets);
     if (enabled && command === 'step' && count === null) return words.stepCountWrong;
     return reason;
   };
@@ -125,13 +128,22 @@ export function Controls() {
     return () => window.removeEventListener('keydown', onKey);
   });
 
+  const several = job !== null && job.ranks.length > 1;
+  const ends = job?.pause_reason === 'error';
   const hintOf = (command: ButtonCommand) => {
-    const only = rankFor(command, job, rank);
+    if (ends && command === 'continue') return words.endHint;
+    const only = rankFor(command, job, targets);
     return only === null ? words.commandHints[command] : words.onlyRank(words.commandHints[command], only);
+  };
+  const captionOf = (command: ButtonCommand) => {
+    const only = rankFor(command, job, targets);
+    if (only !== null) return words.rankCaption(only);
+    return several && command === 'step' ? words.allRanksCaption : '';
   };
   const button = (command: ButtonCommand, tone?: 'primary' | 'danger' | 'quiet') => (
     <Button
       label={words.commandNames[command]}
+      caption={captionOf(command)}
       icon={ICONS[command]}
       hint={hintOf(command)}
       shortcut={SHORTCUTS[command]}
@@ -144,7 +156,7 @@ export function Controls() {
 
   return (
     <div className="controls" role="toolbar" aria-label={words.runControl}>
-      {button('continue', 'primary')}
+      {button('continue', ends ? undefined : 'primary')}
       {button('pause')}
       <span className="controls-line" />
       <span className="controls-step">
@@ -167,8 +179,12 @@ export function Controls() {
             }}
           />
         </Tooltip>
+        {several && <RankChooser job={job} command="step" chosen={targets.step} />}
       </span>
-      {button('next_node')}
+      <span className="controls-step">
+        {button('next_node')}
+        {several && <RankChooser job={job} command="next_node" chosen={targets.one} />}
+      </span>
       <span className="controls-line" />
       {button('recheck')}
       {button('terminate', 'danger')}

@@ -1,42 +1,77 @@
 // A banner for a job that ended, or that an exception is about to end.
 
-import { CircleAlert, Flag } from 'lucide-react';
-import { useState } from 'react';
+import { CircleAlert, Flag, Square } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
 import type { Job } from '../api/types';
+import { exceptionLine } from '../base/traceback';
+import { useAuth } from '../state/auth';
+import { availability } from '../state/controls';
 import { isOpenedModel } from '../state/job';
-import { useJob } from '../state/job_store';
+import { sendCommand, useJob } from '../state/job_store';
+import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
-import { hasFailed, isPausedAtException } from '../state/words';
+import { touch } from '../state/ui';
+import { hasFailed, isPausedAtException, rankOfException } from '../state/words';
+import { Button } from '../widgets/button';
 import * as counts from '../words/counts';
 import * as words from '../words/job';
-import { Traceback } from './traceback';
+
+const Traceback = lazy(async () => ({ default: (await import('./traceback')).Traceback }));
+
+function showFailure(node: string, rank: number | null): void {
+  touch();
+  revealNode(node);
+  if (rank !== null) patchRoute({ rank });
+}
 
 function textOf(job: Job): { strong: string; rest: string } {
   const when = words.after(counts.steps(job.step));
   if (isPausedAtException(job)) {
-    return { strong: words.pausedAtException, rest: `${job.exception?.type}: ${job.exception?.message}` };
+    return { strong: words.pausedAtException(rankOfException(job)), rest: job.exception ? exceptionLine(job.exception) : '' };
   }
   if (job.state === 'lost') {
     return { strong: words.jobLost, rest: words.processStoppedResponding(when) };
   }
   const verbs = words.endVerbs;
   if (job.exception) {
-    const { type, message } = job.exception;
-    return { strong: words.jobEnded(verbs.failed, when, ''), rest: `${type}: ${message}` };
+    const verb = job.exception.type === 'KeyboardInterrupt' ? verbs.interrupted : verbs.failed;
+    return { strong: words.jobEnded(verb, when, ''), rest: exceptionLine(job.exception) };
   }
   const verb = job.state === 'terminated' ? verbs.terminated : hasFailed(job) ? verbs.failed : verbs.finished;
   const code = job.exit_code === null || job.exit_code === undefined ? '' : `, ${words.exitCode(job.exit_code)}`;
   return { strong: words.jobEnded(verb, when, code), rest: words.afterTheEnd };
 }
 
+// Lets the exception end the program, with its own exit code and after its handlers have run.
+function StopJob({ job }: { job: Job }) {
+  const live = useJob((state) => state.connection === 'live');
+  const pending = useJob((state) => state.pending);
+  const session = useAuth((state) => state.session);
+  return (
+    <Button
+      label={words.stopJob}
+      hint={words.stopJobHint}
+      icon={Square}
+      small
+      tone="danger"
+      pending={pending?.command === 'continue'}
+      disabledReason={availability('continue', job, live, pending, session).reason}
+      onClick={() => void sendCommand('continue')}
+    />
+  );
+}
+
 export function EndBanner() {
   const job = useJob((state) => state.model.info);
-  const [open, setOpen] = useState(false);
+  const [opened, setOpen] = useState<boolean | null>(null);
   if (job === null || isOpenedModel(job) || !(isPausedAtException(job) || ['finished', 'terminated', 'lost'].includes(job.state))) return null;
   const { strong, rest } = textOf(job);
   const bad = job.state === 'lost' || isPausedAtException(job) || hasFailed(job);
   const node = job.exception?.node;
   const traceback = job.exception?.traceback ?? '';
+  const paused = isPausedAtException(job);
+  // Where no op has failed, the traceback is all that there is to look at.
+  const open = opened ?? (paused && !node);
   const Icon = bad ? CircleAlert : Flag;
   return (
     <>
@@ -45,8 +80,9 @@ export function EndBanner() {
         <span>
           <strong>{strong}</strong> {rest}
         </span>
+        <span className="grow" />
         {node ? (
-          <button type="button" className="banner-button" onClick={() => revealNode(node)}>
+          <button type="button" className="banner-button" onClick={() => showFailure(node, rankOfException(job))}>
             {words.showNode}
           </button>
         ) : null}
@@ -55,8 +91,15 @@ export function EndBanner() {
             {open ? words.hideTraceback : words.showTraceback}
           </button>
         )}
+        {paused && <StopJob job={job} />}
       </div>
-      {open && traceback !== '' && <Traceback text={traceback} />}
+      {open && traceback !== '' && (
+        <div className="traceback-place-holder">
+          <Suspense fallback={null}>
+            <Traceback text={traceback} />
+          </Suspense>
+        </div>
+      )}
     </>
   );
 }

@@ -72,17 +72,26 @@ function moveFocus(event: KeyboardEvent<HTMLOListElement>): void {
   event.stopPropagation();
 }
 
-export function FileLines({ line, onChoose }: { line: SourceLine; onChoose: (line: SourceLine) => void }) {
+const NONE: ReadonlyMap<number, string> = new Map();
+
+interface Props {
+  line: SourceLine;
+  // The code of further lines.
+  also?: ReadonlyMap<number, string>;
+  onChoose: (line: SourceLine) => void;
+}
+
+export function FileLines({ line, also = NONE, onChoose }: Props) {
   const { id, hitIndex } = useJobContext();
   const version = useJob(({ model }) => model.graph_version);
   const index = useScopes((state) => state.index);
   const { data, error } = useFileCode(id, line.file, version);
   const list = useRef<HTMLOListElement>(null);
   const rows = useMemo(() => {
-    const texts = new Map(data);
+    const texts = new Map([...also, ...(data ?? [])]);
     if (line.text) texts.set(line.line, texts.get(line.line) ?? line.text);
     return index === null ? [] : fileRows(index, line.file, texts, hitIndex, line.line);
-  }, [index, line, data, hitIndex]);
+  }, [index, line, data, also, hitIndex]);
   const ready = rows.length > 0;
   useEffect(() => {
     list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });

@@ -85,7 +85,8 @@ it('mutes a node, which N then skips', async () => {
   expect(useUi.getState().hit).toBe(11);
   act(() => void goToNextIncident(1));
   expect(useUi.getState().hit).toBe(20);
-  fireEvent.click(within(cards()[0]!).getByRole('button', { name: 'Mute this node' }));
+  fireEvent.click(within(cards()[0]!).getByRole('button', { name: 'Mute' }));
+  fireEvent.click(screen.getByRole('menuitem', { name: 'Mute this node' }));
   expect(cards()).toHaveLength(1);
   act(() => void goToNextIncident(-1));
   expect(useUi.getState().hit).toBe(20);

@@ -1,14 +1,15 @@
 // The incidents of a job. Each unfolds to its hits.
 
-import { BellOff, ChevronDown, ChevronRight } from 'lucide-react';
+import { ChevronDown, ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import type { Hit, Incident } from '../api/types';
 import { formatCount } from '../base/format';
 import { labelOf } from '../base/names';
 import { useConditionText } from '../state/condition_text';
 import { goToHit } from '../state/hits';
-import { muteNode, shownIncidents, unmuteAll, useIncidents } from '../state/incidents';
+import { shownIncidents, useIncidents } from '../state/incidents';
 import { useJob } from '../state/job_store';
+import { unmuteAll } from '../state/mutes';
 import { useIncidentHits } from '../state/queries';
 import { useUi } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -16,6 +17,7 @@ import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
 import * as hitWords from '../words/hits';
 import * as words from '../words/incidents';
+import { MuteButton } from './mute_button';
 import './incident_list.css';
 
 // The ranks that the incident has reached; the one where it began is marked.
@@ -127,15 +129,7 @@ function IncidentCard({ incident, open, onToggle }: CardProps) {
           <span className="muted incident-steps">{words.stepsOf(incident.steps)}</span>
           <RankDots incident={incident} />
         </span>
-        <Button
-          label={words.mute}
-          hint={words.muteHint}
-          icon={BellOff}
-          iconOnly
-          small
-          tone="quiet"
-          onClick={() => muteNode(origin.node)}
-        />
+        <MuteButton incident={incident} />
       </div>
       <div className="incident-foot">
         {incident.conditions.map((id) => (
@@ -180,7 +174,7 @@ export function IncidentList() {
       </ol>
       {muted.size > 0 && hidden > 0 && (
         <div className="incident-more">
-          <Button label={words.unmute(hidden)} small onClick={unmuteAll} />
+          <Button label={words.unmute(hidden)} small onClick={() => void unmuteAll()} />
         </div>
       )}
     </>

@@ -13,6 +13,7 @@ import { openChecks } from '../state/checks';
 import { setCatalogue } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { useFollowStop } from '../state/follow';
+import { useMutedWatchpoints } from '../state/mutes';
 import { graphLoader } from '../state/graph_loader';
 import { useGraphOfNode } from '../state/graphs';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
@@ -301,6 +302,7 @@ export function JobView({ id }: { id: string }) {
   }, [id, scopesJob, open, choose, views]);
   useScopeRefresh();
   useFollowStop();
+  useMutedWatchpoints();
   useGraphOfNode(id);
 
   const name = useJob((state) => state.model.info?.name);

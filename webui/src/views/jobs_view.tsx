@@ -3,6 +3,7 @@
 import { Boxes, ScrollText } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import type { Job, Storage } from '../api/types';
+import { exceptionLine } from '../base/traceback';
 import { formatCount, formatNumber } from '../base/format';
 import { checkAuth, useAuth } from '../state/auth';
 import { isOver } from '../state/job';
@@ -50,7 +51,7 @@ function useNow(): number {
 
 // Why the job ended, or is about to; empty if it finished well or goes on.
 function endOf(job: Job): string {
-  if (job.exception) return `${job.exception.type}: ${job.exception.message}`;
+  if (job.exception) return exceptionLine(job.exception);
   if (job.state === 'lost') return words.lastSeen(counts.steps(job.step));
   return hasFailed(job) ? words.exitCode(job.exit_code) : '';
 }

@@ -3,14 +3,14 @@
 import { ArrowRightToLine, ChevronsDownUp, ChevronsUpDown, CircleDot, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
 import { useAuth } from '../state/auth';
 import { copyText } from '../state/clipboard';
-import { availability } from '../state/controls';
+import { useTargets } from '../state/command_ranks';
+import { availability, rankFor } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
-import { useSelectedRank } from '../state/router';
 import { currentOpen, revealNode, showAround, toggleScope, useScopes } from '../state/scopes';
 import { closeNodeMenu, openWatchForm, touch, useUi, type NodeMenuState } from '../state/ui';
 import { breakOn, watchForOverflow } from '../state/watchpoints';
 import { Menu, type MenuItem } from '../widgets/menu';
-import { commandNames } from '../words/control';
+import { commandNames, onRank } from '../words/control';
 import * as words from '../words/graph';
 import { useReasonAgainst } from './use_reason_against';
 
@@ -23,8 +23,9 @@ function Items({ menu }: { menu: NodeMenuState }) {
   const session = useAuth((state) => state.session);
   const forbidden = useReasonAgainst('watch');
   const pending = useJob((state) => state.pending);
-  const rank = useSelectedRank();
-  const reach = availability('continue_to', job, live, pending, session, rank).reason;
+  const targets = useTargets(job?.id ?? null);
+  const rank = rankFor('continue_to', job, targets);
+  const reach = availability('continue_to', job, live, pending, session, targets).reason;
   const isScope = kind === 'scope';
   const facts = useScopes(({ index }) => index)?.opFacts(node) ?? null;
   const isOpen = isScope && currentOpen().has(node);
@@ -32,7 +33,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
     ...(kind === 'op'
       ? [
           {
-            label: commandNames.continue_to,
+            label: rank === null ? commandNames.continue_to : onRank(commandNames.continue_to, rank),
             icon: ArrowRightToLine,
             disabledReason: reach,
             onChoose: () => void sendCommand('continue_to', { node }),

@@ -5,21 +5,23 @@ import { lazy, Suspense } from 'react';
 import { Problem } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { labelOf } from '../base/names';
+import { NONE, type GraphIndex } from '../index/graph_index';
 import { useAuth } from '../state/auth';
-import { availability } from '../state/controls';
+import { useTargets } from '../state/command_ranks';
+import { availability, rankFor } from '../state/controls';
 import { describe } from '../state/describe';
 import { isOpenedModel, isOver } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
-import { useSelectedRank } from '../state/router';
 import { useNode, useTensors } from '../state/queries';
-import { selectNode } from '../state/scopes';
+import { selectNode, useScopes } from '../state/scopes';
 import { NO_FILTER, openWatchForm, setHitFilter, setTall, touch, useUi } from '../state/ui';
+import { hasFailedAt } from '../state/words';
 import { Button } from '../widgets/button';
 import { KindIcon } from '../widgets/kind_icon';
 import { HitBadge, NodeMarks } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { loading, tryAgain } from '../words/common';
-import { commandNames } from '../words/control';
+import { commandNames, rankCaption } from '../words/control';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import { SourcePane } from './source_pane';
@@ -32,8 +34,13 @@ import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 
 const ScopePane = lazy(async () => ({ default: (await import('./scope_pane')).ScopePane }));
+// Only jobs of several ranks have one.
+const RankStrip = lazy(async () => ({ default: (await import('./rank_differences')).RankStrip }));
 // Only nodes with hits have one.
 const DiagnosisCard = lazy(async () => ({ default: (await import('./diagnosis_card')).DiagnosisCard }));
+
+// An op with more outputs than this has the others in the panel of each.
+const MAX_STRIPS = 2;
 
 // Longer parts of a name are cut in the middle.
 const MAX_PART_LENGTH = 40;
@@ -88,8 +95,9 @@ function NodeHead({ node }: { node: NodeDetail }) {
   const over = isOver(job) || (job !== null && isOpenedModel(job));
   const tall = useUi((state) => state.tall);
   const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
-  const rank = useSelectedRank();
-  const reach = availability('continue_to', job, live, pending, session, rank).reason;
+  const targets = useTargets(job?.id ?? null);
+  const rank = rankFor('continue_to', job, targets);
+  const reach = availability('continue_to', job, live, pending, session, targets).reason;
   return (
     <header className="node-head">
       <KindIcon kind={node.kind} category={node.category} />
@@ -128,6 +136,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
       {node.kind === 'op' && !over && (
         <Button
           label={commandNames.continue_to}
+          caption={rank === null ? '' : rankCaption(rank)}
           icon={ArrowRightToLine}
           small
           hint={words.continueHint}
@@ -148,10 +157,19 @@ function NodeHead({ node }: { node: NodeDetail }) {
   );
 }
 
-// The tensor that the address names, or the first output.
-function chosen(tensors: readonly TensorSummary[], slot: string | null): TensorSummary | null {
+function isParameter(index: GraphIndex, name: string): boolean {
+  const item = index.find(name);
+  return item !== NONE && index.kind(item) === 'parameter';
+}
+
+// The tensor that the address names, or the first output, or the first input of an op that has failed:
+// rather one that is computed than a parameter.
+function chosen(tensors: readonly TensorSummary[], slot: string | null, failed: boolean, index: GraphIndex | null): TensorSummary | null {
+  const inputs = failed ? tensors.filter(({ role }) => role === 'input') : [];
   return (
     tensors.find((tensor) => tensorKey(tensor) === slot) ??
+    inputs.find(({ node }) => index !== null && !isParameter(index, node)) ??
+    inputs[0] ??
     tensors.find((tensor) => tensor.role === 'output') ??
     tensors[0] ??
     null
@@ -164,10 +182,14 @@ function NodeBody({ node }: { node: NodeDetail }) {
   const hitVersion = useJob((state) => state.model.hit_version);
   const version = `${stop}:${hitVersion}`;
   const rank = route?.rank ?? 0;
+  const several = useJob(({ model }) => (model.info?.ranks.length ?? 1) > 1);
+  const panel = panelOf(route?.panel);
   const isScope = node.kind === 'scope';
+  const index = useScopes((state) => state.index);
+  const failed = useJob((state) => hasFailedAt(state.model.info, node.name, rank));
   const tensors = useTensors(id, isScope ? null : node.name, rank, version);
   const list = tensors.data ?? [];
-  const tensor = chosen(list, route?.slot ?? null);
+  const tensor = chosen(list, route?.slot ?? null, failed, index);
   if (isScope) {
     return (
       <Suspense fallback={<Notice title={loading} busy />}>
@@ -175,16 +197,21 @@ function NodeBody({ node }: { node: NodeDetail }) {
       </Suspense>
     );
   }
+  // Where the panel below shows all of it, the strip would repeat it.
+  const strips = several && panel !== 'ranks' ? list.filter(({ role }) => role === 'output').slice(0, MAX_STRIPS) : [];
   return (
-    <div className={`node-body${panelOf(route?.panel) === 'compare' ? ' node-body-compare' : ''}`}>
-      <TensorTable node={node} tensors={list} selected={tensor} error={tensors.error} />
+    <>
+    {strips.length > 0 && <Suspense fallback={null}>{strips.map((output) => <RankStrip key={output.name} tensor={output} />)}</Suspense>}
+    <div className={`node-body${panel === 'compare' ? ' node-body-compare' : ''}`}>
+      <TensorTable failed={failed} node={node} tensors={list} selected={tensor} error={tensors.error} />
       {tensor === null ? (
         <Notice title={tensors.isPending ? words.loadingTensors : words.noTensors} busy={tensors.isPending} />
       ) : (
-        <ValuesPane key={tensor.name} tensor={tensor} />
+        <ValuesPane key={tensor.name} tensor={tensor} failed={failed && tensor.role === 'output'} />
       )}
       <SourcePane node={node} />
     </div>
+    </>
   );
 }
 

@@ -51,6 +51,19 @@ function GradientFacts({ parameter, gradient }: { parameter: string; gradient: s
   );
 }
 
+const REQUIRED: Record<Gradient['state'], string> = {
+  computed: words.requiresGrad,
+  none: words.notReached,
+  unknown: words.requiredGrad,
+};
+
+// The agent's word for it; older agents leave it to what the backward pass computes.
+function requiresGrad(node: NodeDetail, { state }: Gradient): string {
+  const own = node.attributes['requires_grad'];
+  if (own === 'False') return words.frozen;
+  return own === 'True' ? REQUIRED[state] : REQUIRES_GRAD[state];
+}
+
 const REQUIRES_GRAD: Record<Gradient['state'], string> = {
   computed: words.requiresGrad,
   none: words.noGradient,
@@ -65,7 +78,7 @@ function Facts({ node, index }: { node: NodeDetail; index: GraphIndex }) {
       <dl className="facts parameter-facts">
         <div className="fact">
           <dt className="mono">requires_grad</dt>
-          <dd>{REQUIRES_GRAD[gradient.state]}</dd>
+          <dd>{requiresGrad(node, gradient)}</dd>
         </div>
         {gradient.state === 'computed' && <GradientFacts parameter={node.name} gradient={gradient.node} />}
       </dl>

@@ -6,7 +6,7 @@ import type { NodeDetail, Statistics, TensorSummary } from '../api/types';
 import { isRun } from '../base/run_id';
 import { compactCount, formatCount, formatNumber, formatShape, shortDtype } from '../base/format';
 import { describe } from '../state/describe';
-import { isOpenedModel } from '../state/job';
+import { isOpenedModel, isPaused } from '../state/job';
 import { useJob } from '../state/job_store';
 import { ofNoTensor, patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
@@ -21,12 +21,16 @@ const MAX_REQUESTED = 8;
 
 interface DatedStatistics {
   statistics: Statistics;
+  // That of the value; null if it is not known to differ from the graph's.
+  shape: readonly number[] | null;
   // Their step if it is an earlier one, else null.
   old: number | null;
 }
 
 interface Props {
   node: NodeDetail;
+  // The op has failed, so it has no output.
+  failed: boolean;
   tensors: readonly TensorSummary[];
   selected: TensorSummary | null;
   error: Error | null;
@@ -36,10 +40,10 @@ interface Props {
 function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, DatedStatistics> {
   const { id, route } = useJobContext();
   const stops = useJob((state) => state.model.stops);
-  const paused = useJob((state) => state.model.info?.state === 'paused');
   const step = useJob((state) => state.model.info?.step ?? 0);
   const opened = useJob(({ model }) => model.info !== null && isOpenedModel(model.info));
   const rank = route?.rank ?? 0;
+  const paused = useJob((state) => isPaused(state.model.info, rank));
   const requested = tensors.slice(0, MAX_REQUESTED).map((tensor) => tensor.name);
   const answers = useQueries({
     queries: [...new Set(requested)].map((name) => ({
@@ -51,12 +55,12 @@ function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, DatedS
     })),
   });
   const found = new Map<string, DatedStatistics>();
-  const add = (name: string, statistics: Statistics, at: number | null) =>
-    found.set(name, { statistics, old: at === step ? null : at });
+  const add = (name: string, statistics: Statistics, at: number | null, shape: readonly number[] | null) =>
+    found.set(name, { statistics, shape, old: at === step ? null : at });
   for (const { name, statistics, statistics_step } of tensors) {
-    if (statistics !== null) add(name, statistics, statistics_step);
+    if (statistics !== null) add(name, statistics, statistics_step, null);
   }
-  for (const { data } of answers) if (data !== undefined) add(data.name, data.statistics, data.step);
+  for (const { data } of answers) if (data !== undefined) add(data.name, data.statistics, data.step, data.shape);
   return found;
 }
 
@@ -81,11 +85,11 @@ function Specials({ statistics }: { statistics: Statistics }) {
   );
 }
 
-function StatisticsCells({ known }: { known: DatedStatistics | undefined }) {
-  if (known === undefined) {
+function StatisticsCells({ known, failed }: { known: DatedStatistics | undefined; failed: boolean }) {
+  if (failed || known === undefined) {
     return (
       <td className="number muted" colSpan={2}>
-        –
+        {failed ? words.failedOp : '–'}
       </td>
     );
   }
@@ -108,7 +112,7 @@ function outputName(label: string, slot: number): string {
   return label.length <= 14 ? `${label}:${slot}` : `${label.slice(0, 12)}…:${slot}`;
 }
 
-export function TensorTable({ node, tensors, selected, error }: Props) {
+export function TensorTable({ node, failed, tensors, selected, error }: Props) {
   const statistics = useAllStatistics(tensors);
   const choose = (tensor: TensorSummary) => {
     touch();
@@ -144,9 +148,9 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
               </button>
             </td>
             <td className="mono">
-              {formatShape(tensor.shape)} <span className="muted">{shortDtype(tensor.dtype)}</span>
+              {formatShape(statistics.get(tensor.name)?.shape ?? tensor.shape)} <span className="muted">{shortDtype(tensor.dtype)}</span>
             </td>
-            <StatisticsCells known={statistics.get(tensor.name)} />
+            <StatisticsCells known={statistics.get(tensor.name)} failed={failed && role === 'output'} />
           </tr>
         ))}
       </tbody>

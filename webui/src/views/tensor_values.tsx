@@ -98,20 +98,21 @@ export function TensorValues({ value, tensor, query, statistics, fetching, heat 
     [value, heat],
   );
   // Until the user chooses a cell of the slice, the first value that is not finite is selected.
-  const [chosen, setChosen] = useState<{ slice: string; cell: number } | null>(null);
-  const choose = (cell: number) => setChosen({ slice: value.slice, cell });
+  const sought = useUi((state) => state.sought);
+  const [chosen, setChosen] = useState<{ slice: string; cell: number; sought: number } | null>(null);
+  const choose = (cell: number) => setChosen({ slice: value.slice, cell, sought });
   const special = grid === null ? 0 : grid.special.nan + grid.special.inf + grid.special.neg_inf;
   const all = specialsOf(statistics, special);
   const { search, busy } = useSpecialSearch(query, tensor.shape);
   const initial = useJobContext().route?.slice === null;
   // The first slice may have none of them.
   const elsewhere = initial && !fetching && special === 0 && all > 0 && isSearchedUnasked(tensor.shape);
-  const searched = useRef<TensorSlice | null>(null);
+  const searched = useRef<{ value: TensorSlice; sought: number } | null>(null);
   useEffect(() => {
-    if (!elsewhere || searched.current === value) return;
-    searched.current = value;
+    if (!elsewhere || (searched.current?.value === value && searched.current.sought === sought)) return;
+    searched.current = { value, sought };
     void search(0);
-  }, [elsewhere, value, search]);
+  }, [elsewhere, value, sought, search]);
   const [hovered, setHovered] = useState<number | null>(null);
   const locked = useUi((state) => state.locked_scales.get(tensor.name));
   useEffect(() => {
@@ -126,7 +127,7 @@ export function TensorValues({ value, tensor, query, statistics, fetching, heat 
     return <Notice title={words.emptySlice}>{words.shapeIs(formatShape(value.shape))}</Notice>;
   }
   const first = special > 0 ? nextSpecial(grid, grid.count - 1) : 0;
-  const active = Math.min(chosen?.slice === value.slice ? chosen.cell : first, grid.count - 1);
+  const active = Math.min(chosen?.slice === value.slice && chosen.sought === sought ? chosen.cell : first, grid.count - 1);
   const scale = locked ?? grid.scale;
   const read = heat ? (hovered ?? active) : active;
   const next = async () => {
@@ -152,6 +153,7 @@ export function TensorValues({ value, tensor, query, statistics, fetching, heat 
           </Suspense>
         ) : (
           <ValueGrid
+            key={sought}
             grid={grid}
             axes={axes}
             label={words.valuesOf(value.name)}

@@ -7,7 +7,7 @@ import type { Statistics, TensorSummary } from '../api/types';
 import { isRun } from '../base/run_id';
 import { elementsIn, FIRST_ELEMENTS } from '../base/slice';
 import { describe } from '../state/describe';
-import { hasEnded, isOpenedModel } from '../state/job';
+import { hasEnded, isOpenedModel, isPaused } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { useHistory, useSlice, useStatistics, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
@@ -26,7 +26,7 @@ import { AxisPickers, SliceField } from './slice_field';
 import { StatisticsLine } from './statistics_line';
 import { TensorActions } from './tensor_actions';
 import { TensorAdvice } from './tensor_advice';
-import { panelInAddress, panelOf, PANELS, type PanelName } from './tensor_panels';
+import { panelInAddress, panelOf, panelsFor, type PanelName } from './tensor_panels';
 import { useTensorRequest } from './tensor_request';
 import { TensorValues } from './tensor_values';
 import { useReasonAgainst } from './use_reason_against';
@@ -41,6 +41,7 @@ const TensorHistoryView = lazy(async () => ({
 const ReducedMap = lazy(async () => ({
   default: (await import('./reduced_map')).ReducedMap,
 }));
+const RankTable = lazy(async () => ({ default: (await import('./rank_differences')).RankTable }));
 const TensorCompare = lazy(async () => ({
   default: (await import('./tensor_compare')).TensorCompare,
 }));
@@ -49,7 +50,7 @@ const TensorCompare = lazy(async () => ({
 const UNAVAILABLE = new Set(['value_gone', 'not_recorded', 'slice_too_large', 'not_captured', 'not_allowed_by_job']);
 
 // Panels that need no value of the current step.
-const ALWAYS_SHOWN: ReadonlySet<PanelName> = new Set(['history', 'advice']);
+const ALWAYS_SHOWN: ReadonlySet<PanelName> = new Set(['history', 'ranks', 'advice']);
 
 interface ValueProblemProps {
   error: Error;
@@ -163,7 +164,7 @@ interface AreaProps {
 }
 
 function ValuesArea({ tensor, query, value, statistics, heat }: AreaProps) {
-  const paused = useJob((state) => state.model.info?.state === 'paused');
+  const paused = useJob((state) => isPaused(state.model.info, query.rank));
   if (value.error !== null && !value.isPlaceholderData && isRun(query.job)) {
     return <NotRecorded error={value.error} tensor={tensor} query={query} />;
   }
@@ -192,8 +193,10 @@ function ValuesArea({ tensor, query, value, statistics, heat }: AreaProps) {
   return paused ? <Notice title={words.loadingValues} busy /> : <NotPaused />;
 }
 
-export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
+// `failed`: the op has failed instead of computing this tensor.
+export function ValuesPane({ tensor, failed = false }: { tensor: TensorSummary; failed?: boolean }) {
   const { route } = useJobContext();
+  const ranks = useJob((state) => state.model.info?.ranks.length ?? 1);
   const panel = panelOf(route?.panel);
   const query = useTensorRequest(tensor);
   const wantsSlice = panel === 'values' || panel === 'heat';
@@ -216,6 +219,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const text = query.transposed ? `${query.slice}.T` : query.slice;
   const slice = { slice: text, shape: tensor.shape, dtype: tensor.dtype };
   const body = (): ReactElement => {
+    if (failed && !ALWAYS_SHOWN.has(panel)) return <Notice title={words.failedOp}>{words.failedOpText}</Notice>;
     if (!query.enabled && !wantsSlice && !ALWAYS_SHOWN.has(panel)) return <NotPaused />;
     switch (panel) {
       case 'values':
@@ -228,6 +232,8 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
         return <TensorHistoryView tensor={tensor} rank={query.rank} />;
       case 'compare':
         return <TensorCompare tensor={tensor} query={query} />;
+      case 'ranks':
+        return <RankTable tensor={tensor} />;
       case 'advice':
         return <TensorAdvice tensor={tensor} />;
     }
@@ -235,7 +241,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   return (
     <section className="values" aria-label={words.values}>
       <div className="values-tabs">
-        <Tabs tabs={PANELS} selected={panel} label={words.tensorViews} panel="tensor-view" onSelect={choose} />
+        <Tabs tabs={panelsFor(ranks)} selected={panel} label={words.tensorViews} panel="tensor-view" onSelect={choose} />
         <span className="grow" />
         <TensorActions query={query} value={wantsSlice ? shown : undefined} />
       </div>

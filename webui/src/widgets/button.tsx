@@ -7,6 +7,8 @@ import './button.css';
 
 export interface ButtonProps {
   label: string;
+  // Follows the label and is no part of the button's name.
+  caption?: string;
   icon?: LucideIcon;
   iconOnly?: boolean;
   onClick: () => void;
@@ -24,6 +26,7 @@ export interface ButtonProps {
 
 export function Button({
   label,
+  caption = '',
   icon: Icon,
   iconOnly = false,
   onClick,
@@ -56,6 +59,11 @@ export function Button({
     >
       {pending ? <Spinner /> : Icon !== undefined && <Icon aria-hidden size={small ? 14 : 15} />}
       {!iconOnly && <span>{label}</span>}
+      {caption !== '' && (
+        <span className="button-caption" aria-hidden>
+          {caption}
+        </span>
+      )}
     </button>
   );
   const text = disabled ? `${label}: ${disabledReason}` : (hint ?? (iconOnly ? label : ''));

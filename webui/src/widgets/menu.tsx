@@ -11,6 +11,8 @@ export interface MenuItem {
   shortcut?: string;
   // Empty or absent if the item is enabled.
   disabledReason?: string;
+  // Whether this one of several is chosen; absent for items that are no choice.
+  checked?: boolean;
   // Draws a line above the item.
   separated?: boolean;
   onChoose: () => void;
@@ -28,7 +30,7 @@ const EDGE_PX = 6;
 
 export function Menu({ label, items, x, y, onClose }: Props) {
   const menu = useRef<HTMLDivElement>(null);
-  const buttons = () => [...(menu.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
+  const buttons = () => [...(menu.current?.querySelectorAll<HTMLElement>('[role^=menuitem]') ?? [])];
 
   // Moves the menu inside the window.
   useLayoutEffect(() => {
@@ -102,7 +104,8 @@ export function Menu({ label, items, x, y, onClose }: Props) {
             {item.separated === true && <hr className="menu-line" />}
             <button
               type="button"
-              role="menuitem"
+              role={item.checked === undefined ? 'menuitem' : 'menuitemradio'}
+              aria-checked={item.checked}
               tabIndex={-1}
               className="menu-item"
               aria-disabled={reason !== '' || undefined}
@@ -113,6 +116,7 @@ export function Menu({ label, items, x, y, onClose }: Props) {
                 item.onChoose();
               }}
             >
+              {item.checked !== undefined && <span className="menu-check" aria-hidden data-mark={item.checked ? '✓' : ''} />}
               {Icon !== undefined && <Icon aria-hidden size={14} />}
               <span className="grow">
                 {item.label}

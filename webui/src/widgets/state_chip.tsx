@@ -2,6 +2,7 @@
 
 import { Check, CircleSlash, CircleX, CirclePause, CirclePlay, Unplug, type LucideIcon } from 'lucide-react';
 import type { Job, JobState, PauseReason } from '../api/types';
+import { exceptionLine } from '../base/traceback';
 import { hasFailed, stateWords } from '../state/words';
 import { exitCode, failed } from '../words/job';
 import { Spinner } from './spinner';
@@ -23,7 +24,7 @@ interface Props {
 // The state of a job. A failed job has the reason as tooltip.
 export function JobChip({ job }: { job: Job }) {
   if (!hasFailed(job)) return <StateChip state={job.state} reason={job.pause_reason} />;
-  const why = job.exception ? `${job.exception.type}: ${job.exception.message}` : exitCode(job.exit_code);
+  const why = job.exception ? exceptionLine(job.exception) : exitCode(job.exit_code);
   return (
     <span className="state-chip state-stopped" title={why}>
       <CircleX aria-hidden size={13} strokeWidth={2.2} />

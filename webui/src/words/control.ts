@@ -22,6 +22,22 @@ export const commandHints = {
   recheck: 'Re-test changed watchpoints on the current values',
   terminate: 'End the job',
 };
+export const endHint = 'Let the exception end the program, as Stop job does';
+export const onRank = (what: string, rank: number) => `${what}, rank ${rank}`;
+export const rankCaption = (rank: number) => `· rank ${rank}`;
+export const allRanksCaption = '· all ranks';
+export const rankOf = (command: string) => `Rank of ${command}`;
+export const chooseRankHint = (command: string) => `Choose the rank that ${command} moves`;
+export const rankShown = (rank: number) => `The rank shown (rank ${rank})`;
+export const allRanks = 'All ranks, to the end of the same step';
+export const rankItem = (rank: number, where: string) => `Rank ${rank} · ${where}`;
+export const pausedAtNode = (node: string) => `paused at ${node}`;
+const named = (ranks: readonly number[]) => {
+  if (ranks.length === 1) return `rank ${ranks[0]}`;
+  return ranks.length <= 4 ? `ranks ${ranks.join(', ')}` : `${ranks.length} ranks`;
+};
+export const ranksApart = (paused: readonly number[], running: readonly number[]) =>
+  `Paused: ${named(paused)}. Running, up to the next collective op: ${named(running)}.`;
 export const onlyRank = (hint: string, rank: number) =>
   `${hint}, on rank ${rank} only. The others stay where they are; at a collective op it waits for them.`;
 export const stepCount = 'Number of steps';

@@ -9,8 +9,14 @@ export const showAllHits = 'Each tensor that matched, in execution order.';
 export const newest = (shown: number, total: string) => `The first ${shown} of ${total} incidents`;
 export const unfold = 'Show its hits';
 export const fold = 'Hide its hits';
-export const mute = 'Mute this node';
-export const muteHint = 'Hide incidents at this node, and skip them with N';
+export const mute = 'Mute';
+export const muteHint = 'Mute this node, or its watchpoint for some steps';
+export const muteNode = 'Mute this node';
+export const muteUntil = (watchpoint: number, step: number) => `Mute watchpoint ${watchpoint} until step ${step}`;
+export const onlyHidden = (watchpoint: number) => `The incident is only hidden: watchpoint ${watchpoint} still stops there`;
+export const notMuted = (watchpoint: number) => `Could not mute watchpoint ${watchpoint}`;
+export const mutedUntil = (watchpoint: number, step: number) => `Watchpoint ${watchpoint} is off until step ${step}`;
+export const mutedByPage = 'This page turns it on again, as long as it is open.';
 export const unmute = (count: number) => `Show ${count} muted`;
 export const loadingHits = 'Loading hits';
 

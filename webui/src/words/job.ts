@@ -115,13 +115,15 @@ export const jobLost = 'The job is lost.';
 export const processStoppedResponding = (after: string) =>
   `Its process stopped responding (last seen ${after}). The job resumes here if the agent reconnects.`;
 export const after = (steps: string) => `after ${steps}`;
-export const endVerbs = { terminated: 'was terminated', failed: 'failed', finished: 'finished' };
+export const endVerbs = { terminated: 'was terminated', failed: 'failed', interrupted: 'was interrupted', finished: 'finished' };
 export const jobEnded = (verb: string, when: string, code: string) => `The job ${verb} ${when}${code}.`;
 export const afterTheEnd = 'Graph, watchpoints and hits remain; tensor values are no longer available.';
 export const showNode = 'Show node';
 export const traceback = 'Traceback';
-export const pausedAtException = 'Paused at an exception.';
-export const showNodesOfLine = 'Show the nodes of this line';
+export const pausedAtException = (rank: number | null) => `Paused at an exception${rank === null ? '' : ` on rank ${rank}`}:`;
+export const stopJob = 'Stop job';
+export const stopJobHint = 'Let the exception end the program';
+export const showNodesOfLine = 'Show ops of this line';
 export const showTraceback = 'Show traceback';
 export const hideTraceback = 'Hide traceback';
 

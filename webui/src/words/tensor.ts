@@ -18,6 +18,7 @@ export const views = {
   histogram: 'Histogram',
   history: 'History',
   compare: 'Compare',
+  ranks: 'Ranks',
   advice: 'Advice',
 };
 export const viewCommands: Record<keyof typeof views, string> = {
@@ -26,6 +27,7 @@ export const viewCommands: Record<keyof typeof views, string> = {
   histogram: 'Show histogram',
   history: 'Show history',
   compare: 'Show comparison',
+  ranks: 'Show differences between ranks',
   advice: 'Show advice',
 };
 export const loadingValues = 'Loading values';
@@ -35,6 +37,8 @@ export const captureNotSet = 'Could not request the value';
 export const stepToCapture = 'Run one step to see it';
 export const captureNext = 'Capture next run';
 export const captureNextHint = 'Capture the value the next time the node runs';
+export const failedOp = 'The op failed';
+export const failedOpText = 'It has no output. Its inputs have the values that it failed with.';
 export const noValues = 'No values';
 export const modelNotRun = 'This model was opened without being run, so it has no values.';
 export const jobEnded = 'The job has ended; tensor values are no longer available. Their history remains.';
