@@ -100,6 +100,7 @@ Answer DownloadTensor(const Services&, const http::Request&, const JobPtr&);
 Answer GetOverview(const Services&, const http::Request&, const JobPtr&);
 Answer GetOverviewValues(const Services&, const http::Request&, const JobPtr&);
 Answer GetOverviewModule(const Services&, const http::Request&, const JobPtr&);
+Answer GetOverviewOps(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorHistory(const Services&, const http::Request&, const JobPtr&);
 Answer CompareTensors(const Services&, const http::Request&, const JobPtr&);
 
