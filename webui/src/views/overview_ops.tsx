@@ -38,7 +38,7 @@ function SlowestOps({ data }: { data: OverviewOps }) {
               <tr key={number}>
                 <td className="op-slowest-name" title={visible(node)}>
                   <button type="button" className="link mono" onClick={() => select(node)}>
-                    {visible(node)}
+                    <bdi>{visible(node)}</bdi>
                   </button>
                 </td>
                 <td className="number mono">{words.microseconds(duration_us)}</td>
@@ -122,7 +122,7 @@ export function OverviewOpsPane({ wanted, lastStep }: { wanted: number | null; l
   );
   const lanes = useMemo(() => lanesOf(data?.ops ?? []).length, [data]);
   const zoom = (factor: number) => change((now) => zoomSpan(now, factor, (now.from + now.to) / 2, length));
-  const all = zoomed === null;
+  const none = zoomed === null ? words.wholeShown : undefined;
   return (
     <section className="overview-ops" aria-label={words.opsOfStep(step)}>
       <header className="overview-detail-head">
@@ -135,9 +135,9 @@ export function OverviewOpsPane({ wanted, lastStep }: { wanted: number | null; l
           </span>
         )}
         <span className="grow" />
-        <Button label={words.zoomOutTime} icon={Minus} iconOnly small tone="quiet" onClick={() => zoom(1 / ZOOM)} />
+        <Button label={words.zoomOutTime} icon={Minus} iconOnly small tone="quiet" disabledReason={none} onClick={() => zoom(1 / ZOOM)} />
         <Button label={words.zoomInTime} icon={Plus} iconOnly small tone="quiet" onClick={() => zoom(ZOOM)} />
-        <Button label={words.wholeStep} icon={Maximize} iconOnly small tone="quiet" pressed={all} onClick={() => setZoomed(null)} />
+        <Button label={words.wholeStep} icon={Maximize} iconOnly small tone="quiet" disabledReason={none} onClick={() => setZoomed(null)} />
       </header>
       {data === undefined || error !== null ? (
         <Notice title={error === null ? words.loadingOps : describe(error)} busy={error === null} />

@@ -100,6 +100,7 @@ export const slowestOps = 'Slowest ops';
 export const opColumns = { op: 'Op', time: 'Time', share: 'Of step' };
 export const percent = (share: number) => `${formatNumber(share * 100, 2)} %`;
 export const wholeStep = 'Show the whole step';
+export const wholeShown = 'The whole step is shown.';
 export const zoomInTime = 'Zoom in on time';
 export const zoomOutTime = 'Zoom out of time';
 
