@@ -60,6 +60,21 @@ TEST_F(AgentOverviewTest, ReportsTheResultsOfModules) {
   EXPECT_THAT(tensor.quantiles(), ElementsAre(-1, 0, 2, 2, 3));
 }
 
+TEST_F(AgentOverviewTest, ReportsHowLongOpsTook) {
+  Start();
+  agent_->BeginOp(result_);
+  agent_->EndOp();
+  // Unknown, and so not an op.
+  agent_->BeginOp(result_ + 1);
+  agent_->EndOp();
+  TakeStep({1});
+  const v1::OverviewStep step = NextOverview();
+  EXPECT_THAT(step.ops().node_ids(), ElementsAre(result_));
+  EXPECT_THAT(step.ops().threads(), ElementsAre(0));
+  EXPECT_LE(step.ops().start_ns(0) + step.ops().duration_ns(0),
+            step.duration_ns());
+}
+
 TEST_F(AgentOverviewTest, ReportsNothingIfItIsSwitchedOff) {
   config_.overview = false;
   Start();

@@ -88,12 +88,14 @@ void Overview::Add(const Tensor& tensor) {
 }
 
 void Overview::EndStep(const Step& step) {
+  v1::OpTimes ops = op_timer_.EndStep(OpTimer::Clock::now());
   v1::OverviewStep message;
   {
     MutexLock lock(&mu_);
-    if (message_.tensors().empty()) return;
+    if (message_.tensors().empty() && ops.node_ids().empty()) return;
     message.Swap(&message_);
   }
+  if (!ops.node_ids().empty()) *message.mutable_ops() = std::move(ops);
   message.set_step(step.step);
   message.set_mode(std::string(runs::ToString(step.mode)));
   message.set_unix_ns(static_cast<int64_t>(step.unix_ns));

@@ -1,4 +1,5 @@
-// Sends what the tensors at the borders of modules were like in each step.
+// Sends what the tensors at the borders of modules were like in each step, and
+// how long its ops took.
 #ifndef AGENT_CORE_OVERVIEW_H_
 #define AGENT_CORE_OVERVIEW_H_
 
@@ -8,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "agent/base/mutex.h"
+#include "agent/core/op_timer.h"
 #include "agent/core/outbox.h"
 #include "agent/core/recording.h"
 #include "agent/include/graphdbg/agent.h"
@@ -48,11 +50,14 @@ class Overview {
     uint64_t duration_ns = 0;
     uint64_t measuring_ns = 0;
   };
-  // Sends what was added since the step before, if anything was.
+  // Sends what was added and timed since the step before, if anything was.
   void EndStep(const Step& step) GRAPHDBG_EXCLUDES(mu_);
+
+  OpTimer& op_timer() { return op_timer_; }
 
  private:
   Outbox* const outbox_;
+  OpTimer op_timer_;
   Mutex mu_;
   v1::OverviewStep message_ GRAPHDBG_GUARDED_BY(mu_);
 };

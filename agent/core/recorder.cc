@@ -224,14 +224,21 @@ void Recorder::AddSaved(uint32_t node, absl::string_view collection) {
 }
 
 void Recorder::BeginOp(uint32_t node) {
-  if (!on() || !has_files_) return;
+  const bool timed = times_ops();
+  if (!on() || (!has_files_ && !timed)) return;
   const NodeFacts* const facts = parts_.nodes->Facts(node);
   if (facts == nullptr || !facts->has(kAnyNode)) return;
+  if (has_files_) NoteBegun(node, *facts);
+  // Last, so that noting does not count.
+  if (timed) parts_.overview->op_timer().Begin(node);
+}
+
+void Recorder::NoteBegun(uint32_t node, const NodeFacts& facts) {
   StartedOp op;
   op.node = node;
   op.step = parts_.counter->current_step();
   op.exec_order = parts_.counter->expected_order();
-  if (!facts->has(kNeverExecuted)) return recording_->BeginOp(op);
+  if (!facts.has(kNeverExecuted)) return recording_->BeginOp(op);
   const std::string name = parts_.nodes->InfoOf(node).name;
   const v1::SourceFrame frame = parts_.nodes->UserFrameOf(node);
   op.name = name;
@@ -241,7 +248,9 @@ void Recorder::BeginOp(uint32_t node) {
 }
 
 void Recorder::EndOp() {
-  if (on() && has_files_) recording_->EndOp();
+  if (!on()) return;
+  if (times_ops()) parts_.overview->op_timer().End();
+  if (has_files_) recording_->EndOp();
 }
 
 RecordKey Recorder::KeyOf(const Phase& phase) const {
@@ -267,6 +276,9 @@ void Recorder::BeginStep(uint64_t step) {
   next.mode = step_phase_.mode;
   next.mode_step = mode_steps_[static_cast<size_t>(next.mode)] + 1;
   Enter(&next, step);
+  if (parts_.overview != nullptr) {
+    parts_.overview->op_timer().BeginStep(step_since_);
+  }
 }
 
 void Recorder::Enter(Phase* phase, uint64_t step) {

@@ -138,6 +138,14 @@ class Recorder {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // Whether ops are timed for the overview now.
+  bool times_ops() const {
+    return parts_.overview != nullptr && parts_.overview->op_timer().on() &&
+           due();
+  }
+  // Adds the time since `begin` to what measuring takes.
+  void CountMeasuring(Clock::time_point begin);
+
   // A step, or a pass within one.
   struct Dropped {
     uint64_t records = 0;
@@ -270,6 +278,8 @@ class Recorder {
   // Waits until there is room, up to the limit of a step. The host is called
   // back.
   void WaitUntil(absl::FunctionRef<bool()> has_room);
+  // Has the recording note that this thread begins the op.
+  void NoteBegun(uint32_t node, const NodeFacts& facts);
   RecordKey KeyOf(const Phase& phase) const;
   Dropped DroppedNow() const;
 

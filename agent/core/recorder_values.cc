@@ -112,8 +112,14 @@ void Recorder::Executed(const Execution& execution, const ExecutionPoint& point,
     SaveValues(tensor, execution.grad_scale, selected,
                slot == 0 ? undecided & due : 0, key);
   }
-  measuring_ns_ += static_cast<uint64_t>(
-      std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());
+  CountMeasuring(begin);
+}
+
+void Recorder::CountMeasuring(Clock::time_point begin) {
+  const auto time =
+      std::chrono::duration_cast<nanoseconds>(Clock::now() - begin);
+  measuring_ns_ += static_cast<uint64_t>(time.count());
+  if (times_ops()) parts_.overview->op_timer().Exclude(time);
 }
 
 uint64_t Recorder::PassOf(const Execution& execution) const {
@@ -279,8 +285,7 @@ void Recorder::RecordBound(uint64_t step, const Phase& phase) {
     }
     SaveValues(tensor, 1, selected, /*undecided=*/0, key);
   }
-  measuring_ns_ += static_cast<uint64_t>(
-      std::chrono::duration_cast<nanoseconds>(Clock::now() - begin).count());
+  CountMeasuring(begin);
 }
 
 void Recorder::Decide() {

@@ -67,6 +67,9 @@ class RecordingControl {
   // without files measures for it.
   void SetOverview(bool wanted) {
     wants_overview_ = wanted;
+    if (Overview* const overview = parts_.recorder.overview) {
+      overview->op_timer().SetWanted(wanted);
+    }
     changes_ = true;
   }
   // The answer is a RecordingStatus, once it is known whether it can be done.

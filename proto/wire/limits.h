@@ -31,6 +31,8 @@ constexpr int kMaxDimensions = 64;
 constexpr int kMaxReportedTensors = 10000;
 // Tensors in one OverviewStep.
 constexpr int kMaxOverviewTensors = 10000;
+// Ops in one OverviewStep.
+constexpr int kMaxOverviewOps = 10000;
 // Tensors in one ReplicaDigests.
 constexpr int kMaxReplicas = 100000;
 // The largest node id. Ids are dense, so this also bounds allocations.

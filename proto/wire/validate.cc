@@ -223,9 +223,19 @@ absl::Status Check(const v1::ReplicaDigests& replicas) {
            [](uint32_t id) { return NodeId("replicas.node_ids", id); }));
 }
 
+absl::Status Check(const v1::OpTimes& ops) {
+  const int count = ops.node_ids_size();
+  if (ops.start_ns_size() != count || ops.duration_ns_size() != count ||
+      ops.threads_size() != count) {
+    return Invalid("overview.ops", "must have lists of equal length");
+  }
+  return Each("overview.ops.node_ids", ops.node_ids(), kMaxOverviewOps,
+              [](uint32_t id) { return NodeId("overview.ops.node_ids", id); });
+}
+
 absl::Status Check(const v1::OverviewStep& overview) {
   return First(
-      Text("overview.mode", overview.mode()),
+      Check(overview.ops()), Text("overview.mode", overview.mode()),
       Each("overview.tensors", overview.tensors(), kMaxOverviewTensors,
            [](const v1::OverviewTensor& tensor) {
              return First(

@@ -146,6 +146,19 @@ TEST(ValidateTest, EachReplicaHasADigest) {
   EXPECT_FALSE(Validate(message).ok());
 }
 
+TEST(ValidateTest, EachOpHasItsTimes) {
+  v1::AgentMessage message;
+  v1::OpTimes* ops = message.mutable_overview()->mutable_ops();
+  ops->add_node_ids(1);
+  EXPECT_FALSE(Validate(message).ok());
+  ops->add_start_ns(5);
+  ops->add_duration_ns(2);
+  ops->add_threads(0);
+  EXPECT_TRUE(Validate(message).ok()) << Validate(message);
+  ops->add_threads(1);
+  EXPECT_FALSE(Validate(message).ok());
+}
+
 TEST(ValidateTest, RejectsEmptyMessages) {
   EXPECT_FALSE(Validate(v1::AgentMessage()).ok());
   EXPECT_FALSE(Validate(v1::ServerMessage()).ok());

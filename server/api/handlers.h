@@ -101,6 +101,7 @@ Answer DownloadTensor(const Services&, const http::Request&, const JobPtr&);
 Answer GetOverview(const Services&, const http::Request&, const JobPtr&);
 Answer GetOverviewValues(const Services&, const http::Request&, const JobPtr&);
 Answer GetOverviewModule(const Services&, const http::Request&, const JobPtr&);
+Answer GetOverviewOps(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorHistory(const Services&, const http::Request&, const JobPtr&);
 Answer CompareTensors(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorMap(const Services&, const http::Request&, const JobPtr&);

@@ -53,6 +53,18 @@ Json Encode(const model::OverviewPoint& point) {
   return json;
 }
 
+double Microseconds(uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e3;
+}
+
+Json Encode(const model::OverviewOp& op) {
+  return {{"node", op.node},
+          {"op_type", op.op_type},
+          {"thread", op.thread},
+          {"start_us", Microseconds(op.start_ns)},
+          {"duration_us", Microseconds(op.duration_ns)}};
+}
+
 }  // namespace
 
 Answer GetOverview(const Services&, const http::Request& request,
@@ -109,6 +121,24 @@ Answer GetOverviewModule(const Services&, const http::Request& request,
   for (const auto& point : points) list.push_back(Encode(point));
   co_return JsonResponse(
       {{"rank", rank}, {"module", module}, {"points", std::move(list)}});
+}
+
+Answer GetOverviewOps(const Services&, const http::Request& request,
+                      const JobPtr& job) {
+  Arguments arguments(request);
+  const uint32_t rank = arguments.Integer32("rank").value_or(0);
+  const auto step = arguments.Integer("step", 0, UINT64_MAX);
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(const model::OverviewOps found,
+                      co_await job->OverviewOpsOf(rank, step));
+  Json ops = Json::array();
+  for (const auto& op : found.ops) ops.push_back(Encode(op));
+  co_return JsonResponse({{"rank", rank},
+                          {"step", found.step},
+                          {"duration_us", Microseconds(found.duration_ns)},
+                          {"steps", found.steps},
+                          {"ops", std::move(ops)},
+                          {"left_out", found.left_out}});
 }
 
 }  // namespace graphdbg::api

@@ -211,6 +211,7 @@ std::vector<Route> MakeRoutes() {
        kView,
        {"rank", "module"},
        GetOverviewModule},
+      {"GET", kJob + "/overview/ops", kView, {"rank", "step"}, GetOverviewOps},
       {"GET",
        kJob + "/tensor/history",
        kView,

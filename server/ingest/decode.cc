@@ -258,6 +258,13 @@ AgentReport Decode(const v1::OverviewStep& overview) {
                  {from.quantiles().begin(), from.quantiles().end()}};
     if (from.has_change()) to.tensor.change = from.change();
   }
+  const v1::OpTimes& ops = overview.ops();
+  report.ops.reserve(static_cast<size_t>(ops.node_ids_size()));
+  for (int i = 0; i < ops.node_ids_size(); ++i) {
+    report.ops.push_back(
+        {ops.node_ids(i), ops.threads(i), ops.start_ns(i), ops.duration_ns(i)});
+  }
+  report.ops_left_out = ops.left_out();
   return report;
 }
 

@@ -136,14 +136,25 @@ struct OriginReport {
   bool received = false;
 };
 
-// What the tensors at the borders of modules were like in a step.
+// What the tensors at the borders of modules were like in a step, and how long
+// its ops took.
 struct OverviewReport {
   struct Tensor {
     uint32_t node_id = 0;
     OverviewTensor tensor;
   };
+  struct Op {
+    uint32_t node_id = 0;
+    uint32_t thread = 0;
+    // Since the begin of the step.
+    uint64_t start_ns = 0;
+    uint64_t duration_ns = 0;
+  };
   model::OverviewStep step;
   std::vector<Tensor> tensors;
+  // In the order in which their calls ended; empty if they were not timed.
+  std::vector<Op> ops;
+  uint64_t ops_left_out = 0;
 };
 
 // Describes the tensor whose bytes follow.

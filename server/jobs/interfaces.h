@@ -127,6 +127,11 @@ class Job {
   // All steps of one module. NOT_FOUND "unknown_module".
   virtual Task<std::vector<model::OverviewPoint>> OverviewOf(
       uint32_t rank, std::string module) = 0;
+  // When the ops of a step were called, of the newest one that was timed if it
+  // is absent. NOT_FOUND "unknown_step", or "not_recorded" if this is a
+  // recorded run.
+  virtual Task<model::OverviewOps> OverviewOpsOf(
+      uint32_t rank, std::optional<uint64_t> step) = 0;
 
   // The current recording of each rank. FAILED_PRECONDITION "invalid_state" if
   // this is a recorded run.

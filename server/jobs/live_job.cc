@@ -406,6 +406,17 @@ Task<std::vector<model::OverviewPoint>> LiveJob::OverviewOf(
   });
 }
 
+Task<model::OverviewOps> LiveJob::OverviewOpsOf(uint32_t rank,
+                                                std::optional<uint64_t> step) {
+  using Result = absl::StatusOr<model::OverviewOps>;
+  return OnStrand<Result>([this, rank, step]() -> Result {
+    static const OpTimeTable* const kEmpty = new OpTimeTable();
+    const auto table = op_times_.find(rank);
+    return (table == op_times_.end() ? *kEmpty : table->second)
+        .OpsOf(step, graph_);
+  });
+}
+
 Task<model::JobRecording> LiveJob::GetRecording() {
   return OnStrand<absl::StatusOr<model::JobRecording>>(
       [this] { return recordings_.List(); });
@@ -585,6 +596,7 @@ void LiveJob::UpdateMemoryUse() {
   memory_bytes_ = graph_.bytes() + kBytesPerHit * hits_.kept() +
                   graph_files_.bytes() + known_statistics_.bytes();
   for (const auto& [rank, table] : overviews_) memory_bytes_ += table.bytes();
+  for (const auto& [rank, table] : op_times_) memory_bytes_ += table.bytes();
   memory_.Set(memory_bytes_);
 }
 

@@ -39,6 +39,7 @@
 #include "server/jobs/journal.h"
 #include "server/jobs/known_statistics.h"
 #include "server/jobs/live_tensors.h"
+#include "server/jobs/op_time_table.h"
 #include "server/jobs/origin_table.h"
 #include "server/jobs/overview_table.h"
 #include "server/jobs/rank_group.h"
@@ -117,6 +118,8 @@ class LiveJob final : public Job,
       model::OverviewQuery query, model::OverviewMeasure measure) override;
   Task<std::vector<model::OverviewPoint>> OverviewOf(
       uint32_t rank, std::string module) override;
+  Task<model::OverviewOps> OverviewOpsOf(uint32_t rank,
+                                         std::optional<uint64_t> step) override;
   Task<model::JobRecording> GetRecording() override;
   Task<model::JobRecording> SetRecording(model::RecordingSpec spec) override;
   StatusTask KeepRules(model::KeptRules rules) override;
@@ -255,6 +258,7 @@ class LiveJob final : public Job,
   OriginTable origins_;
   // By rank.
   std::map<uint32_t, OverviewTable> overviews_;
+  std::map<uint32_t, OpTimeTable> op_times_;
   // Built when it is needed, from this many hits and origins.
   std::unique_ptr<const diagnosis::Incidents> incidents_;
   std::pair<uint64_t, uint64_t> incidents_version_;

@@ -229,15 +229,22 @@ void LiveJob::Handle(Rank& rank, OverviewReport& report) {
   // Later steps can be shown without this one.
   if (!CheckMemory().ok()) return;
   std::vector<OverviewTable::NamedTensor> tensors;
-  std::vector<std::string> names;
-  names.reserve(report.tensors.size());
   for (OverviewReport::Tensor& each : report.tensors) {
     const graph::NodeIndex node = rank.ids.Find(each.node_id);
     if (node == graph::kNoNode) continue;
-    names.push_back(graph_.node(node).name);
-    tensors.push_back({names.back(), std::move(each.tensor)});
+    tensors.push_back({graph_.node(node).name, std::move(each.tensor)});
   }
-  overviews_[rank.hello.rank].Add(std::move(report.step), tensors);
+  OpTimeTable::Step times = {
+      report.step.step, report.step.duration_ns, report.ops_left_out, {}};
+  std::vector<OverviewTable::NamedOp> ops;
+  for (const OverviewReport::Op& op : report.ops) {
+    const graph::NodeIndex node = rank.ids.Find(op.node_id);
+    if (node == graph::kNoNode) continue;
+    times.ops.push_back({node, op.thread, op.start_ns, op.duration_ns});
+    ops.push_back({graph_.node(node).name, op.duration_ns});
+  }
+  overviews_[rank.hello.rank].Add(std::move(report.step), tensors, ops);
+  if (!times.ops.empty()) op_times_[rank.hello.rank].Add(std::move(times));
   UpdateMemoryUse();
 }
 

@@ -28,8 +28,7 @@ decltype(auto) At(auto& cell, Measure measure) {
   return (cell.measures[static_cast<size_t>(measure)]);
 }
 
-void AddCount(float& sum, uint64_t count) {
-  const auto value = static_cast<float>(count);
+void Increase(float& sum, float value) {
   sum = std::isnan(sum) ? value : sum + value;
 }
 
@@ -54,7 +53,7 @@ OverviewTable::Cell OverviewTable::EmptyCell() {
 
 void OverviewTable::AddTo(Cell& cell, const OverviewTensor& tensor) {
   const uint64_t non_finite = tensor.nan_count + tensor.inf_count;
-  AddCount(At(cell, Measure::kNonFinite), non_finite);
+  Increase(At(cell, Measure::kNonFinite), static_cast<float>(non_finite));
   const bool has_values = tensor.measured > non_finite;
   if (tensor.role == OverviewRole::kGradient) {
     if (has_values) AddNorm(At(cell, Measure::kGradient), tensor.l2);
@@ -90,8 +89,30 @@ size_t OverviewTable::ModuleOf(std::string_view node) {
   return place;
 }
 
+void OverviewTable::AddTimes(Column& column,
+                             const std::vector<NamedOp>& ops) const {
+  constexpr std::string_view kOptimizer = "optimizer/";
+  for (const NamedOp& op : ops) {
+    if (op.node.starts_with(kOptimizer)) continue;
+    std::string_view name = ModuleName(op.node);
+    auto place = places_.find(name);
+    while (place == places_.end() && !name.empty()) {
+      const size_t cut = name.rfind('/');
+      name = name.substr(0, cut == std::string_view::npos ? 0 : cut);
+      place = places_.find(name);
+    }
+    if (place == places_.end()) continue;
+    if (place->second >= column.cells.size()) {
+      column.cells.resize(place->second + 1, EmptyCell());
+    }
+    Increase(At(column.cells[place->second], Measure::kTime),
+             static_cast<float>(static_cast<double>(op.duration_ns) / 1e6));
+  }
+}
+
 void OverviewTable::Add(model::OverviewStep step,
-                        const std::vector<NamedTensor>& tensors) {
+                        const std::vector<NamedTensor>& tensors,
+                        const std::vector<NamedOp>& ops) {
   if (!columns_.empty() && step.step < columns_.back().step.step) {
     columns_.clear();
   }
@@ -117,6 +138,7 @@ void OverviewTable::Add(model::OverviewStep step,
     }
     AddTo(column.cells[place], tensor);
   }
+  AddTimes(column, ops);
   column.step = std::move(step);
   columns_.push_back(std::move(column));
   MakeRoom();

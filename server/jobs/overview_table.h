@@ -32,9 +32,16 @@ class OverviewTable {
     std::string_view node;
     OverviewTensor tensor;
   };
+  struct NamedOp {
+    std::string_view node;
+    uint64_t duration_ns = 0;
+  };
   // Replaces the step if it is there already. A step that is earlier than the
   // newest one begins anew: the process has started again.
-  void Add(model::OverviewStep step, const std::vector<NamedTensor>& tensors);
+  // An op counts for the module it is in, or for the one around that if the
+  // module itself has no tensors.
+  void Add(model::OverviewStep step, const std::vector<NamedTensor>& tensors,
+           const std::vector<NamedOp>& ops = {});
 
   bool empty() const { return columns_.empty(); }
   // `after`: only later steps, all if absent.
@@ -62,6 +69,7 @@ class OverviewTable {
   static Cell EmptyCell();
   static void AddTo(Cell& cell, const OverviewTensor& tensor);
   size_t ModuleOf(std::string_view node);
+  void AddTimes(Column& column, const std::vector<NamedOp>& ops) const;
   void MakeRoom();
   // The first column behind a step.
   std::deque<Column>::const_iterator After(std::optional<uint64_t> step) const;

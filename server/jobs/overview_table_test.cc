@@ -88,6 +88,22 @@ TEST(OverviewTableTest, ModulesThatAppearLaterHaveNoEarlierValues) {
   EXPECT_THAT(matrix.values, ElementsAre(1, IsNan(), IsNan(), 7));
 }
 
+TEST(OverviewTableTest, ModulesHaveTheTimeOfTheirOps) {
+  OverviewTable table;
+  auto tensors = Module(1);
+  tensors.push_back({"forward/b/relu", Tensor(OverviewRole::kActivation, 1)});
+  // Ops of a part that has no tensors of its own count for the module.
+  table.Add(Step(1), tensors,
+            {{"forward/a/0/addmm", 2'000'000},
+             {"backward/a/0/mm", 1'000'000},
+             {"forward/b/inner/deep/relu", 250'000},
+             {"forward/outside", 9'000'000},
+             {"optimizer/b/add_", 9'000'000}});
+  table.Add(Step(2), tensors);
+  EXPECT_THAT(table.Matrix(Measure::kTime, {}).values,
+              ElementsAre(3, 0.25, IsNan(), IsNan()));
+}
+
 TEST(OverviewTableTest, TheNewestStepsAreKept) {
   OverviewTable table;
   for (uint64_t step = 1; step <= OverviewTable::kMaxSteps + 5; ++step) {

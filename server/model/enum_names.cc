@@ -80,7 +80,8 @@ constexpr EnumName<OverviewMeasure> kOverviewMeasureNames[] = {
     {OverviewMeasure::kZeros, "zeros"},
     {OverviewMeasure::kNonFinite, "non_finite"},
     {OverviewMeasure::kGradient, "gradient"},
-    {OverviewMeasure::kUpdate, "update"}};
+    {OverviewMeasure::kUpdate, "update"},
+    {OverviewMeasure::kTime, "time"}};
 
 constexpr EnumName<CheckState> kCheckStates[] = {
     {CheckState::kRunning, "running"},

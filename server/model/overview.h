@@ -23,8 +23,10 @@ enum class OverviewMeasure {
   // How much its parameters changed since the step before:
   // ||now - before|| / ||before||.
   kUpdate,
+  // Milliseconds in the calls of the module's ops, forward and backward.
+  kTime,
 };
-inline constexpr size_t kOverviewMeasures = 5;
+inline constexpr size_t kOverviewMeasures = 6;
 
 struct OverviewStep {
   uint64_t step = 0;
@@ -75,6 +77,30 @@ struct OverviewPoint {
   float max = 0;
   // The quantiles 0.05, 0.25, 0.5, 0.75 and 0.95. NaN: not measured.
   std::array<float, 5> quantiles{};
+};
+
+// The call of an op. A kernel on an accelerator runs later.
+struct OverviewOp {
+  std::string node;
+  std::string op_type;
+  // From 0, in the order in which threads called their first op of the step.
+  uint32_t thread = 0;
+  // Since the begin of the step.
+  uint64_t start_ns = 0;
+  uint64_t duration_ns = 0;
+};
+
+// The ops of one step.
+struct OverviewOps {
+  // 0 if no step is kept.
+  uint64_t step = 0;
+  uint64_t duration_ns = 0;
+  // The steps whose ops are kept. Ascending.
+  std::vector<uint64_t> steps;
+  // By begin.
+  std::vector<OverviewOp> ops;
+  // Ops of the step beyond the limit.
+  uint64_t left_out = 0;
 };
 
 }  // namespace graphdbg::model

@@ -286,6 +286,12 @@ class OpenedRun::View final : public jobs::Job {
           return table->PointsOf(module, rank);
         });
   }
+  jobs::Task<model::OverviewOps> OverviewOpsOf(
+      uint32_t, std::optional<uint64_t>) override {
+    co_return Error(absl::StatusCode::kNotFound, "not_recorded",
+                    "recordings have no times of single ops; they are shown "
+                    "while a job runs");
+  }
   jobs::StatusTask CatchTensors(std::string, uint32_t, std::string) override {
     return RefusedStatus();
   }

@@ -37,6 +37,31 @@ while not os.path.exists(sys.argv[1]):
 """
 MODULES = ["0", "1", "2"]
 
+# A product of large matrices takes much longer than everything else.
+SLOW_SCRIPT = """
+import os, sys, time, torch
+torch.manual_seed(0)
+torch.set_num_threads(1)
+class Slow(torch.nn.Module):
+    def forward(self, x):
+        large = torch.ones(1500, 1500)
+        return torch.relu(x + large.mm(large).mean())
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.slow, self.last = torch.nn.Linear(4, 8), Slow(), torch.nn.Linear(8, 2)
+    def forward(self, x):
+        return self.last(self.slow(self.first(x)))
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(4):
+    optimizer.zero_grad()
+    model(torch.randn(16, 4)).mean().backward()
+    optimizer.step()
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+"""
+
 
 def matrix(server: Server, path: str, measure: str) -> list[list[float]]:
     """One measure by step and module."""
@@ -109,8 +134,43 @@ def test_a_recorded_run_has_the_same_overview(script: list[str], tmp_path: Path)
     try:
         overview = check(server, f"/runs/{run.name}")
         assert len(overview["steps"]) == 8
+        # The times of ops are not recorded.
+        assert all(math.isnan(value) for row in matrix(server, f"/runs/{run.name}", "time") for value in row)
+        with pytest.raises(ApiError, match="recordings have no times of single ops") as refused:
+            server.client.get(f"/runs/{run.name}/overview/ops")
+        assert refused.value.code == "not_recorded"
     finally:
         server.stop()
+
+
+def test_the_slowest_op_is_found(server: Server, start_job: Any, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SLOW_SCRIPT)
+    (tmp_path / "end").touch()
+    script = [sys.executable, str(tmp_path / "train.py"), str(tmp_path / "end")]
+    start_job(script, server.job_environment(GRAPHDBG_JOB="train", GRAPHDBG_WAIT="0"))
+    server.wait_for_state("train", "finished")
+    path = "/jobs/train/overview"
+    timed = server.client.get(f"{path}/ops")
+    assert timed["steps"] and timed["step"] == timed["steps"][-1]
+    assert timed["left_out"] == 0
+    starts = [op["start_us"] for op in timed["ops"]]
+    assert starts == sorted(starts)
+    assert all(0 <= op["start_us"] + op["duration_us"] <= timed["duration_us"] for op in timed["ops"])
+    phases = {op["node"].split("/")[0] for op in timed["ops"]}
+    assert phases == {"forward", "backward", "optimizer"}
+    slowest = max(timed["ops"], key=lambda op: op["duration_us"])
+    assert slowest["node"] == "forward/slow/mm" and slowest["op_type"] == "aten::mm"
+    # On a CPU, the backward pass runs on the thread that calls it.
+    assert {op["thread"] for op in timed["ops"]} == {0}
+
+    overview = server.client.get(path)
+    assert overview["modules"] == ["first", "slow", "last"]
+    row = [each["step"] for each in overview["steps"]].index(timed["step"])
+    first, slow, last = matrix(server, "/jobs/train", "time")[row]
+    assert slow >= slowest["duration_us"] / 1000 and slow > first > 0 and slow > last > 0
+    assert server.client.get(f"{path}/ops", step=timed["step"]) == timed
+    with pytest.raises(ApiError, match="the ops of step 99 were not timed"):
+        server.client.get(f"{path}/ops", step=99)
 
 
 def test_it_can_be_switched_off(server: Server, start_job: Any, script: list[str], tmp_path: Path) -> None:
@@ -118,3 +178,4 @@ def test_it_can_be_switched_off(server: Server, start_job: Any, script: list[str
     start_job(script, server.job_environment(GRAPHDBG_JOB="train", GRAPHDBG_WAIT="0", GRAPHDBG_OVERVIEW="0"))
     server.wait_for_state("train", "finished")
     assert server.client.get("/jobs/train/overview")["steps"] == []
+    assert server.client.get("/jobs/train/overview/ops")["steps"] == []

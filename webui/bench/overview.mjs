@@ -1,4 +1,4 @@
-// The overview of 500 modules over 1,000 steps, in webui/dist on the fixture server.
+// The overview of 500 modules over 1,000 steps, and of a step with 10,000 ops, in webui/dist on the fixture server.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -54,6 +54,15 @@ const zoom = (i) => {
   const { left, top, width } = map.getBoundingClientRect();
   map.dispatchEvent(new WheelEvent('wheel', { clientX: left + width / 2, clientY: top + 40, deltaY: i % 80 < 40 ? -22 : 22, ctrlKey: true, bubbles: true, cancelable: true }));
 };
+const panOps = (i) => {
+  const ops = document.querySelector('.op-timeline');
+  ops.dispatchEvent(new WheelEvent('wheel', { deltaX: i % 80 < 40 ? 9 : -9, bubbles: true, cancelable: true }));
+};
+const zoomOps = (i) => {
+  const ops = document.querySelector('.op-timeline');
+  const { left, top, width } = ops.getBoundingClientRect();
+  ops.dispatchEvent(new WheelEvent('wheel', { clientX: left + width / 2, clientY: top + 30, deltaY: i % 80 < 40 ? -22 : 22, bubbles: true, cancelable: true }));
+};
 /* oxlint-enable no-undef */
 
 export async function overviewRows(table, runs) {
@@ -64,5 +73,9 @@ export async function overviewRows(table, runs) {
     await page.getByRole('button', { name: 'Zoom in on steps' }).click();
     table.addTimes(18, 'overview panned, frame', await frameTimes(page, 200, pan), { p95: FRAME_MS });
     table.addTimes(18, 'overview zoomed, frame', await frameTimes(page, 200, zoom), { p95: FRAME_MS });
+    await page.getByRole('tab', { name: 'Time', exact: true }).click();
+    await page.getByRole('img', { name: /^Ops of step 1,000: 10,000 ops/ }).waitFor();
+    table.addTimes(18, '10,000 ops zoomed, frame', await frameTimes(page, 200, zoomOps), { p95: FRAME_MS });
+    table.addTimes(18, '10,000 ops panned, frame', await frameTimes(page, 200, panOps), { p95: FRAME_MS });
   });
 }

@@ -101,6 +101,9 @@ describe('the overview of a recorded run', () => {
     await tab('Time').click();
     await page.getByRole('img', { name: /^Time of each step, at most/ }).waitFor();
     expect(await address()).toContain('overview=time');
+    // Recordings have no times of ops.
+    expect(await page.getByRole('group', { name: 'Ops over time' }).count()).toBe(0);
+    expect(await map().count()).toBe(0);
     expect(await browser.axe()).toEqual([]);
     const loss = await page.locator('.overview-loss').boundingBox();
     if (loss === null) throw new Error('the loss is shown');
@@ -140,6 +143,64 @@ describe('the overview of a job', () => {
     await page.mouse.wheel(0, 2000);
     await expect.poll(() => pixelsOf(LABEL, '--hit')).toBeGreaterThan(10 * before);
     await browser.shot('overview-large-dark');
+  });
+
+  const ops = () => page.getByRole('group', { name: 'Ops over time' });
+
+  it('has the time of modules, and the ops of a step with the slowest', async () => {
+    await start([], { scheme: 'light' });
+    await page.goto(`${fixture.address}#/jobs/warmup-7?overview=time`);
+    await page.getByRole('img', { name: /^Time of each step, at most/ }).waitFor();
+    await page.getByRole('img', { name: /^time in the calls of ops, forward and backward: 14 modules/ }).waitFor();
+    const label = /^Ops of step 200: \d+ ops on 2 threads in [\d.]+ ms\. Slowest: forward\/(\S+), [\d.]+ ms, [\d.]+ % of the step\.$/;
+    await expect.poll(() => ops().getByRole('img').getAttribute('aria-label')).toMatch(label);
+    const slowest = label.exec((await ops().getByRole('img').getAttribute('aria-label')) ?? '')?.[1];
+    await page.getByText('Time of the call; kernels on a GPU run later.').waitFor();
+    const rows = page.getByRole('table', { name: 'Slowest ops' }).getByRole('row');
+    expect(await rows.count()).toBe(11);
+    expect(await rows.nth(1).textContent()).toContain(`forward/${slowest}`);
+    await browser.shot('overview-ops-light');
+    expect(await browser.axe()).toEqual([]);
+    await rows.nth(1).getByRole('button').click();
+    await expect.poll(address).toContain(`node=forward/${slowest}`);
+  });
+
+  it('shows the ops of the step that is chosen, by key and by pointer', async () => {
+    await start();
+    await page.goto(`${fixture.address}#/jobs/warmup-7?overview=time`);
+    await ops().getByRole('img', { name: /^Ops of step 200:/ }).waitFor();
+    await page.getByRole('combobox', { name: 'Step whose ops are shown' }).selectOption('step 190');
+    await ops().getByRole('img', { name: /^Ops of step 190:/ }).waitFor();
+    // A cell of the picture leads to its step, too.
+    await map().focus();
+    for (const key of ['End', 'ArrowLeft']) await page.keyboard.press(key);
+    await ops().getByRole('img', { name: /^Ops of step 199:/ }).waitFor();
+    await ops().focus();
+    const spoken = page.getByRole('status').filter({ hasText: /% of the step/ });
+    for (const key of ['Home', 'ArrowRight']) await page.keyboard.press(key);
+    await expect.poll(() => spoken.textContent()).toMatch(/^forward\/\S+: [\d.]+ (µs|ms), [\d.]+ % of the step$/);
+    const node = (await spoken.textContent())?.split(':')[0];
+    await page.keyboard.press('Enter');
+    await expect.poll(address).toContain(`node=${node}`);
+    await page.keyboard.press('+');
+    expect(await button('Show the whole step').getAttribute('aria-disabled')).not.toBe('true');
+    await page.keyboard.press('0');
+    expect(await button('Show the whole step').getAttribute('aria-disabled')).toBe('true');
+    const box = await ops().boundingBox();
+    await ops().hover({ position: { x: (box?.width ?? 0) / 2, y: 26 } });
+    await page.locator('.op-timeline-frame .overview-tip').getByText(/ · thread 0$/).waitFor();
+  });
+
+  it('draws 10,000 ops, and says how many more there are', async () => {
+    await start(['--overview', 'large']);
+    await page.goto(`${fixture.address}#/jobs/digits-1?overview=time`);
+    await ops().getByRole('img', { name: /^Ops of step 1,000: 10,000 ops on 2 threads/ }).waitFor();
+    await page.getByText(/1,234 more ops are left out/).waitFor();
+    await expect.poll(() => pixelsOf('Ops of step 1,000', '--cat-gradient')).toBeGreaterThan(500);
+    await ops().hover();
+    await page.mouse.wheel(0, -3000);
+    await expect.poll(() => button('Show the whole step').getAttribute('aria-disabled')).not.toBe('true');
+    await browser.shot('overview-ops-large-dark');
   });
 
   it('says why there is none', async () => {

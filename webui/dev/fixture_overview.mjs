@@ -1,8 +1,10 @@
 // The overview of the fixture server's jobs: synthetic figures of modules over steps.
 import { Refusal } from './refusal.mjs';
 
-const MEASURES = ['activation', 'zeros', 'non_finite', 'gradient', 'update'];
+const MEASURES = ['activation', 'zeros', 'non_finite', 'gradient', 'update', 'time'];
 const MAX_STEPS = 1000;
+// The steps whose ops are kept.
+const OP_STEPS = 16;
 // What is not finite starts outside of modules and reaches the last layer.
 const BAD = { '': 3, fc2: 1 };
 
@@ -22,8 +24,11 @@ const largeModules = () => Array.from({ length: 500 }, (_, i) => `layers/${Math.
 
 export class FixtureOverview {
   // `kind`: jobs (grows with the job), large (500 modules, 1,000 steps), off or none (no such routes).
-  constructor(job, kind = 'jobs', { steps = () => job.step, bad = (step) => step % 40 === 3 } = {}) {
+  // `recorded`: without the times of ops.
+  constructor(job, kind = 'jobs', { steps = () => job.step, bad = (step) => step % 40 === 3, recorded = false } = {}) {
     this.kind = kind;
+    this.recorded = recorded;
+    this.graph = job.graph;
     this.large = kind === 'large';
     this.steps = this.large ? () => MAX_STEPS : steps;
     this.isBad = bad;
@@ -52,6 +57,7 @@ export class FixtureOverview {
       case 'zeros': return module % 3 === 2 ? Math.min(1, 0.45 + 0.4 * depth * (1 - decay)) : 0;
       case 'non_finite': return this.bad(module, step);
       case 'gradient': return own ? wave * 10 ** (-4 * (1 - depth)) * (0.1 + decay) : NaN;
+      case 'time': return this.recorded ? NaN : (0.5 + 4 * noise(module, 5)) * (0.9 + 0.2 * noise(module, step));
       default: return own && step > 1 && module % 3 !== 2 ? wave * 1e-3 * (0.05 + decay) : NaN;
     }
   }
@@ -93,6 +99,30 @@ export class FixtureOverview {
     return { rank, module: name, points };
   }
 
+  // The ops that a step calls, in this order: those of the graph, or 10,000.
+  calls() {
+    if (!this.large) return this.graph.nodes.filter(({ kind }) => kind === 'op');
+    return Array.from({ length: 10_000 }, (_, i) => {
+      const module = this.modules[Math.floor(i / 20) % this.modules.length];
+      return { name: `${i < 5000 ? 'forward' : 'backward'}/${module}/op_${i % 20}`, op_type: 'aten::op' };
+    });
+  }
+
+  // Ops of the backward pass run on a thread of their own.
+  ops(rank, wanted) {
+    const steps = this.numbers(Math.max(0, this.steps() - OP_STEPS));
+    const step = wanted ?? steps.at(-1) ?? 0;
+    if (wanted !== null && !steps.includes(wanted)) throw new Refusal(404, 'unknown_step', `the ops of step ${wanted} are not kept`);
+    let now = 40;
+    const ops = (step === 0 ? [] : this.calls()).map(({ name, op_type }, i) => {
+      const start_us = now;
+      const duration_us = op_type.includes('conv') ? 900 + 300 * noise(i, step) : 2 + 60 * noise(i, 1) ** 4 * (0.8 + 0.4 * noise(i, step));
+      now += duration_us + 1 + 8 * noise(i, 2);
+      return { node: name, op_type, thread: name.startsWith('backward/') ? 1 : 0, start_us, duration_us };
+    });
+    return { rank, step, duration_us: now + 60, steps, ops, left_out: this.large ? 1234 : 0 };
+  }
+
   // Null if the route is not of the overview.
   route(route, query) {
     if (!route.startsWith('GET overview') || this.kind === 'none') return null;
@@ -100,6 +130,9 @@ export class FixtureOverview {
     switch (route) {
       case 'GET overview': return { body: this.overview(rank, after) };
       case 'GET overview/values': return this.values(query.get('measure'), after);
+      case 'GET overview/ops':
+        if (this.recorded) throw new Refusal(404, 'not_recorded', 'recordings have no times of single ops');
+        return { body: this.ops(rank, query.has('step') ? Number(query.get('step')) : null) };
       case 'GET overview/module': return { body: this.module(rank, query.get('module') ?? '') };
       default: return null;
     }

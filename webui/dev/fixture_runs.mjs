@@ -20,7 +20,7 @@ export class FixtureRun {
     this.job = job;
     this.answer = answer;
     Object.assign(job, { state: 'paused', reason: 'step', node: '', recorded: true });
-    job.overview = new FixtureOverview(job, 'jobs', { steps: () => STEPS, bad: (step) => HIT_STEPS.includes(step) });
+    job.overview = new FixtureOverview(job, 'jobs', { steps: () => STEPS, bad: (step) => HIT_STEPS.includes(step), recorded: true });
     job.hits = HIT_STEPS.map((step, i) => this.hit(i + 1, step));
   }
 

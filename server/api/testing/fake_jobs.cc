@@ -156,6 +156,12 @@ jobs::Task<std::vector<model::OverviewPoint>> FakeJob::OverviewOf(uint32_t,
   co_return overview_points;
 }
 
+jobs::Task<model::OverviewOps> FakeJob::OverviewOpsOf(uint32_t,
+                                                      std::optional<uint64_t>) {
+  if (!error.ok()) co_return error;
+  co_return overview_ops;
+}
+
 jobs::Task<std::vector<model::Watchpoint>> FakeJob::Watchpoints() {
   if (!error.ok()) co_return error;
   std::vector<model::Watchpoint> list;

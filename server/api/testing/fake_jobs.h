@@ -68,6 +68,8 @@ class FakeJob : public jobs::Job {
       model::OverviewQuery query, model::OverviewMeasure measure) override;
   jobs::Task<std::vector<model::OverviewPoint>> OverviewOf(
       uint32_t rank, std::string module) override;
+  jobs::Task<model::OverviewOps> OverviewOpsOf(
+      uint32_t rank, std::optional<uint64_t> step) override;
   jobs::Task<model::JobRecording> GetRecording() override;
   jobs::Task<model::JobRecording> SetRecording(
       model::RecordingSpec spec) override;
@@ -93,6 +95,7 @@ class FakeJob : public jobs::Job {
   model::OverviewSummary overview;
   model::OverviewMatrix overview_values;
   std::vector<model::OverviewPoint> overview_points;
+  model::OverviewOps overview_ops;
   std::string step_statistics;
   // Keyed by id.
   std::map<uint32_t, model::Watchpoint> watchpoints;

@@ -17,6 +17,7 @@ import type {
   Overview,
   OverviewMeasure,
   OverviewModule,
+  OverviewOps,
   RecordedStep,
   Recording,
   RecordingRequest,
@@ -193,6 +194,8 @@ export const api = {
     http.floats(job(id, '/overview/values'), { rank, measure, after }, signal),
   overviewModule: (id: string, rank: number, module: string, signal?: AbortSignal) =>
     http.json<OverviewModule>(job(id, '/overview/module'), { query: { rank, module }, signal }),
+  overviewOps: (id: string, rank: number, step: number | null, signal?: AbortSignal) =>
+    http.json<OverviewOps>(job(id, '/overview/ops'), { query: { rank, step }, signal }),
   runs: (signal?: AbortSignal) => http.json<{ runs: Run[] }>('/runs', { signal }),
   run: (id: string, signal?: AbortSignal) => http.json<Run>(job(id), { signal }),
   steps: (id: string, query: { rank: number; limit: number; cursor: string | null }, signal?: AbortSignal) =>

@@ -531,6 +531,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/overview/ops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Returns when the ops of a step were called, and how long each call took.
+         * @description Of the steps that the overview measures, at most 10,000 ops each; after a
+         *     step with many ops, some are left out. The newest 16 are kept. A time is
+         *     that of the call: kernels on an accelerator run later.
+         */
+        get: operations["getOverviewOps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/overview/values": {
         parameters: {
             query?: never;
@@ -1440,6 +1464,26 @@ export interface paths {
         };
         /** The same as for a job, over all steps. */
         get: operations["getRunOverviewModule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/overview/ops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** Refused with 404 `not_recorded`, because recordings have no times of single ops. */
+        get: operations["getRunOverviewOps"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2585,10 +2629,31 @@ export interface components {
                  */
                 quantiles: (number | null)[] | null;
                 step: number;
+                time: number | null;
                 update: number | null;
                 zeros: number | null;
             }[];
             rank: number;
+        };
+        OverviewOps: {
+            /** @description Of the step, with what measuring took. */
+            duration_us: number;
+            /** @description Ops of the step beyond the limit. */
+            left_out: number;
+            ops: {
+                /** @description Of the call, without measuring. */
+                duration_us: number;
+                node: string;
+                op_type: string;
+                /** @description Since the step began. */
+                start_us: number;
+                /** @description From 0, in the order in which threads called their first op. */
+                thread: number;
+            }[];
+            rank: number;
+            step: number;
+            /** @description The steps whose ops are kept, ascending. */
+            steps: number[];
         };
         Params: {
             [key: string]: components["schemas"]["Number"] | boolean | string;
@@ -3804,6 +3869,33 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getOverviewOps: {
+        parameters: {
+            query?: {
+                rank?: components["parameters"]["rank"];
+                /** @description One of `steps`; the newest one if it is absent. */
+                step?: number;
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ops by their begin. None, and step 0, if none were timed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewOps"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getOverviewValues: {
         parameters: {
             query: {
@@ -3814,9 +3906,11 @@ export interface operations {
                  *     share of zeros in them; `non_finite`: NaNs and infinities in
                  *     results, gradients and parameters; `gradient`: L2 norm of the
                  *     gradients of its parameters; `update`: ||now - before|| / ||before||
-                 *     of its parameters.
+                 *     of its parameters; `time`: milliseconds in the calls of its ops,
+                 *     forward and backward. Kernels on an accelerator run later. Steps
+                 *     whose ops were not timed have none, and neither have recorded runs.
                  */
-                measure: "activation" | "zeros" | "non_finite" | "gradient" | "update";
+                measure: "activation" | "zeros" | "non_finite" | "gradient" | "update" | "time";
                 rank?: components["parameters"]["rank"];
             };
             header?: never;
@@ -5327,12 +5421,31 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getRunOverviewOps: {
+        parameters: {
+            query?: {
+                rank?: components["parameters"]["rank"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            default: components["responses"]["Problem"];
+        };
+    };
     getRunOverviewValues: {
         parameters: {
             query: {
                 /** @description Only steps behind this one. */
                 after?: components["parameters"]["after"];
-                measure: "activation" | "zeros" | "non_finite" | "gradient" | "update";
+                measure: "activation" | "zeros" | "non_finite" | "gradient" | "update" | "time";
                 rank?: components["parameters"]["rank"];
                 /** @description The step that the answer is about. The last one by default. */
                 step?: components["parameters"]["runStep"];

@@ -65,6 +65,7 @@ export type Overview = Schemas['Overview'];
 export type OverviewStep = Overview['steps'][number];
 export type OverviewMeasure = operations['getOverviewValues']['parameters']['query']['measure'];
 export type OverviewModule = Schemas['OverviewModule'];
+export type OverviewOps = Schemas['OverviewOps'];
 export type OverviewPoint = OverviewModule['points'][number];
 
 // The parts of an exported graph that the page reads.

@@ -1,7 +1,7 @@
 // What the overview shows of a module in a step.
 
 // In the order of the page.
-export const MEASURES = ['activation', 'gradient', 'update', 'zeros', 'non_finite'] as const;
+export const MEASURES = ['activation', 'gradient', 'update', 'zeros', 'non_finite', 'time'] as const;
 export type Measure = (typeof MEASURES)[number];
 
 // How the values of the modules in a group become one: norms add up to that of the whole, and of
@@ -14,8 +14,9 @@ export const COMBINATIONS: Record<Measure, Combination> = {
   update: 'largest',
   zeros: 'mean',
   non_finite: 'sum',
+  time: 'sum',
 };
 
 export function isLogarithmic(measure: Measure): boolean {
-  return measure === 'activation' || measure === 'gradient' || measure === 'update';
+  return measure !== 'zeros' && measure !== 'non_finite';
 }

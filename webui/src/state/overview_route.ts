@@ -4,27 +4,23 @@ import { beginMeasure } from '../base/timing';
 import { MEASURES, type Measure } from '../overview/measures';
 import { patchRoute, useRouter } from './router';
 
-export type OverviewView = Measure | 'time';
-
-const VIEWS: readonly OverviewView[] = [...MEASURES, 'time'];
-
 function inAddress(): string | null {
   const { route } = useRouter.getState();
   return route.view === 'job' ? route.route.overview : null;
 }
 
 // What the overview showed last.
-let last: OverviewView = 'activation';
+let last: Measure = 'activation';
 
-export function useOverviewView(): OverviewView {
+export function useOverviewMeasure(): Measure {
   const name = useRouter(({ route }) => (route.view === 'job' ? route.route.overview : null));
-  return VIEWS.find((view) => view === name) ?? 'activation';
+  return MEASURES.find((measure) => measure === name) ?? 'activation';
 }
 
-export function chooseView(view: OverviewView): void {
+export function chooseMeasure(measure: Measure): void {
   beginMeasure('graphdbg:overview');
-  last = view;
-  patchRoute({ overview: view });
+  last = measure;
+  patchRoute({ overview: measure });
 }
 
 export function showOverview(shown: boolean): void {

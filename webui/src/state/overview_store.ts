@@ -122,6 +122,19 @@ export function useOverviewModule(job: string, rank: number, module: string | nu
   });
 }
 
+// The ops of a step, or of the newest one that was timed, which is asked for again after `lastStep`.
+export function useOverviewOps(job: string, rank: number, step: number | null, lastStep: number) {
+  return useQuery({
+    queryKey: ['overview ops', job, rank, step ?? `newest of ${lastStep}`],
+    queryFn: ({ signal }) => api.overviewOps(job, rank, step, signal),
+    // The times of a step do not change.
+    staleTime: step === null ? 0 : Infinity,
+    placeholderData: (previous) => previous,
+    structuralSharing: false,
+    gcTime: 5000,
+  });
+}
+
 export function setOpenGroups(open: ReadonlySet<string>): void {
   useOverview.setState({ open });
 }

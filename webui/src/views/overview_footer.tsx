@@ -9,6 +9,7 @@ import type { Shown } from './overview_shown';
 
 function ends({ data, range }: Shown): [string, string] {
   if (data.measure === 'zeros') return ['0 %', '100 %'];
+  if (data.measure === 'time') return [words.milliseconds(range.low), words.milliseconds(range.high)];
   return [formatNumber(range.low, 2), formatNumber(range.high, 2)];
 }
 
@@ -51,7 +52,8 @@ function TimeLegend() {
   );
 }
 
-export function OverviewFooter({ shown, time }: { shown: Shown; time: boolean }) {
+// `picture`: the modules are shown, and not only the times of whole steps.
+export function OverviewFooter({ shown, picture }: { shown: Shown; picture: boolean }) {
   const { steps } = shown.data;
   const share = measuringShare(steps);
   const stride = strideOf(steps);
@@ -64,7 +66,7 @@ export function OverviewFooter({ shown, time }: { shown: Shown; time: boolean })
   const text = problem === null ? facts.join(' · ') : describe(problem);
   return (
     <footer className="overview-footer">
-      {time ? <TimeLegend /> : <Legend shown={shown} />}
+      {picture ? <Legend shown={shown} /> : <TimeLegend />}
       <span className="grow" />
       <span className="ellipsis" title={text}>
         {text}

@@ -1,13 +1,15 @@
 import { ListChevronsDownUp, ListChevronsUpDown, Maximize, Minus, Plus, Rows4, Table2 } from 'lucide-react';
-import { MEASURES } from '../overview/measures';
-import { chooseView, type OverviewView } from '../state/overview_route';
+import { MEASURES, type Measure } from '../overview/measures';
+import { chooseMeasure } from '../state/overview_route';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Tabs } from '../widgets/tabs';
 import * as words from '../words/overview';
 
 interface Props {
-  view: OverviewView;
+  measure: Measure;
+  // The modules are shown.
+  picture: boolean;
   // All steps are in view.
   whole: boolean;
   foldable: boolean;
@@ -24,23 +26,22 @@ interface Props {
 export const OVERVIEW_BODY = 'overview-body';
 export const ZOOM = 1.6;
 
-const VIEWS = [...MEASURES, 'time' as const].map((id) => ({ id, label: words.views[id] }));
+const VIEWS = MEASURES.map((id) => ({ id, label: words.views[id] }));
 
 // What the overview shows, and the buttons for it.
-export function OverviewHead({ view, whole, foldable, anyFolded, fitted, table, onZoom, onWhole, onFold, onFit, onTable }: Props) {
-  const picture = view !== 'time';
+export function OverviewHead({ measure, picture, whole, foldable, anyFolded, fitted, table, onZoom, onWhole, onFold, onFit, onTable }: Props) {
   const fold = anyFolded ? words.openGroups : words.closeGroups;
   const none = whole ? words.allShown : undefined;
   return (
     <header className="overview-head">
       <Tabs
         tabs={VIEWS}
-        selected={view}
+        selected={measure}
         label={words.shown}
         panel={OVERVIEW_BODY}
         onSelect={(id) => {
           touch();
-          chooseView(id);
+          chooseMeasure(id);
         }}
       />
       <span className="grow" />

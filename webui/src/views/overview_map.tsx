@@ -9,8 +9,9 @@ import { useElementSize } from '../widgets/use_size';
 import * as words from '../words/overview';
 import { OVERVIEW_BODY, ZOOM } from './overview_head';
 import { hover, useHovered, type Cell } from './overview_hover';
-import { OverviewPainter, readTheme, type OverviewTheme } from './overview_painter';
+import { OverviewPainter, readTheme } from './overview_painter';
 import { cellText, rowName, type Shown } from './overview_shown';
+import { useTheme } from './use_theme';
 
 interface Props {
   shown: Shown;
@@ -32,19 +33,6 @@ const LEAST_PX = 2;
 const DRAG_PX = 3;
 const WHEEL_ZOOM = 1.0015;
 
-// The colours of the current scheme, read again when it changes.
-function useTheme(element: React.RefObject<HTMLElement | null>): OverviewTheme | null {
-  const [theme, setTheme] = useState<OverviewTheme | null>(null);
-  useEffect(() => {
-    const read = () => element.current !== null && setTheme(readTheme(element.current));
-    read();
-    const scheme = window.matchMedia('(prefers-color-scheme: dark)');
-    scheme.addEventListener('change', read);
-    return () => scheme.removeEventListener('change', read);
-  }, [element]);
-  return theme;
-}
-
 function summarise({ data, rows, levels }: Shown): string {
   const { columns, levels: all } = levels;
   const bad = rows.map((_, row) => all.subarray(row * columns, (row + 1) * columns).indexOf(NOT_FINITE));
@@ -60,7 +48,7 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useElementSize(scroller);
-  const theme = useTheme(scroller);
+  const theme = useTheme(scroller, readTheme);
   const [top, setTop] = useState(0);
   const [said, setSaid] = useState('');
   const { rows, labels, levels, data } = shown;

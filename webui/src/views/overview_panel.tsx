@@ -1,18 +1,18 @@
 // The modules of a job over its steps: the loss on top, below it a picture with one row per
-// module, or the time of the steps.
+// module, or the time of the steps and of the ops of one of them.
 
 import { LayoutGrid } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { endMeasure, measureToPaint, OVERVIEW_PAINT } from '../base/timing';
 import { isRun } from '../base/run_id';
-import { isLogarithmic } from '../overview/measures';
+import { isLogarithmic, type Measure } from '../overview/measures';
 import { ModuleTree, type Row } from '../overview/rows';
 import { followSpan, isWhole, revealColumn, wholeSpan, zoomSpan, type Frame, type Span } from '../overview/span';
 import { describe } from '../state/describe';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import type { OverviewData } from '../state/overview_data';
-import { useOverviewView, type OverviewView } from '../state/overview_route';
+import { useOverviewMeasure } from '../state/overview_route';
 import { setOpenGroups, useFollowOverview, useOverview } from '../state/overview_store';
 import { useSelectedRank } from '../state/router';
 import { Notice } from '../widgets/notice';
@@ -25,6 +25,7 @@ import { OverviewFooter } from './overview_footer';
 import { OverviewHead } from './overview_head';
 import { hover, type Cell } from './overview_hover';
 import { OverviewMap } from './overview_map';
+import { OverviewOpsPane } from './overview_ops';
 import { HoverLine, OverviewTip, StepLine } from './overview_tip';
 import { firstOpen, useShown, type Shown } from './overview_shown';
 import { OverviewTable } from './overview_table';
@@ -73,23 +74,21 @@ function useSpan({ steps, dropped }: OverviewData) {
   return { span, change, columns };
 }
 
-function useTiming(shown: Shown | null, view: OverviewView): void {
+function useTiming(shown: Shown | null, measure: Measure): void {
   const received = shown?.data.received_at;
-  const isShown = view === 'time' || shown?.data.measure === view;
+  const isShown = shown?.data.measure === measure;
   useEffect(() => {
     if (received !== undefined) measureToPaint(OVERVIEW_PAINT, received);
   }, [received]);
   useEffect(() => {
     if (received !== undefined && isShown) endMeasure('graphdbg:overview');
-  }, [received, isShown, view]);
+  }, [received, isShown, measure]);
 }
 
 export function OverviewPanel() {
   const { id } = useJobContext();
   const rank = useSelectedRank();
-  const view = useOverviewView();
-  const loaded = useOverview((state) => state.data?.measure);
-  const measure = view === 'time' ? (loaded ?? 'activation') : view;
+  const measure = useOverviewMeasure();
   useFollowOverview(id, rank, measure);
   const data = useOverview((state) => (state.job === id && state.rank === rank ? state.data : null));
   const problem = useOverview((state) => state.problem);
@@ -97,7 +96,7 @@ export function OverviewPanel() {
   const tree = useMemo(() => new ModuleTree(modules ?? []), [modules]);
   const shown = useShown(data, tree);
   const reason = useReason(data, rank);
-  useTiming(shown, view);
+  useTiming(shown, measure);
   useEffect(() => () => hover(null), []);
   if (shown === null && problem === null) return <Notice title={words.loadingOverview} busy />;
   if (shown === null || shown.data.steps.length === 0 || problem?.code === 'not_found') {
@@ -107,10 +106,19 @@ export function OverviewPanel() {
       </Notice>
     );
   }
-  return <Overview shown={shown} tree={tree} view={view} />;
+  return <Overview shown={shown} tree={tree} measure={measure} />;
 }
 
-function Overview({ shown, tree, view }: { shown: Shown; tree: ModuleTree; view: OverviewView }) {
+// Whether ops were timed: those of recorded runs and of older agents are not.
+function useTimed({ data }: Shown): boolean {
+  return useMemo(() => data.measure === 'time' && data.values.values.some((value) => !Number.isNaN(value)), [data]);
+}
+
+function Overview({ shown, tree, measure }: { shown: Shown; tree: ModuleTree; measure: Measure }) {
+  const time = measure === 'time';
+  const timed = useTimed(shown);
+  // The modules are shown, and not only the times of whole steps.
+  const picture = !time || timed;
   const { route } = useJobContext();
   const { span, change, columns } = useSpan(shown.data);
   const frame = useRef<HTMLDivElement>(null);
@@ -159,7 +167,8 @@ function Overview({ shown, tree, view }: { shown: Shown; tree: ModuleTree; view:
   return (
     <section className="overview" aria-label={title} ref={frame}>
       <OverviewHead
-        view={view}
+        measure={measure}
+        picture={picture}
         whole={isWhole(span, columns)}
         foldable={rows.some(({ folded }) => folded !== null)}
         anyFolded={rows.some(({ folded }) => folded === true)}
@@ -176,9 +185,8 @@ function Overview({ shown, tree, view }: { shown: Shown; tree: ModuleTree; view:
       />
       <div className="overview-tracks">
         <LossTrack steps={shown.data.steps} span={span} frame={place} onSpan={change} />
-        {view === 'time' ? (
-          <TimeTrack steps={shown.data.steps} span={span} frame={place} />
-        ) : table ? (
+        {time && <TimeTrack steps={shown.data.steps} span={span} frame={place} low={picture} />}
+        {!picture ? null : table ? (
           <OverviewTable shown={shown} onChoose={(row) => setDetail(row.key)} />
         ) : (
           <OverviewMap
@@ -194,18 +202,21 @@ function Overview({ shown, tree, view }: { shown: Shown; tree: ModuleTree; view:
             onDetail={toggleDetail}
           />
         )}
-        {opened !== undefined && view !== 'time' && (
+        {opened !== undefined && picture && (
           <OverviewDetail row={opened} shown={shown} span={span} frame={place} onClose={() => setDetail(null)} />
         )}
-        {(view === 'time' || !table) && (
+        {!(picture && table) && (
           <>
             <StepLine shown={shown} span={span} frame={place} />
             <HoverLine span={span} frame={place} />
           </>
         )}
       </div>
-      <OverviewFooter shown={shown} time={view === 'time'} />
-      <OverviewTip shown={shown} span={span} time={view === 'time'} logarithmic={isLogarithmic(shown.data.measure)} size={size} />
+      {time && timed && (
+        <OverviewOpsPane wanted={shown.data.steps[cursor?.column ?? -1]?.step ?? null} lastStep={shown.data.steps.at(-1)?.step ?? 0} />
+      )}
+      <OverviewFooter shown={shown} picture={picture} />
+      <OverviewTip shown={shown} span={span} time={time} logarithmic={isLogarithmic(shown.data.measure)} size={size} />
     </section>
   );
 }

@@ -42,22 +42,35 @@ function labelOf({ path, label, key }: Row): string {
   return label === '' ? words.ownValues : visible(label);
 }
 
+function joined(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
 export function useShown(data: OverviewData | null, tree: ModuleTree): Shown | null {
   const chosen = useOverview((state) => state.open);
   const open = useMemo(() => chosen ?? firstOpen(tree), [chosen, tree]);
   const rows = useMemo(() => tree.rows(open), [tree, open]);
-  const range = useMemo(() => (data === null ? null : rangeOf(data.measure, data.values.values)), [data]);
+  const rangeOfAll = useMemo(() => (data === null ? null : rangeOf(data.measure, data.values.values)), [data]);
   const columns = useMemo(() => (data === null ? null : { values: byModule(data.values), bad: byModule(data.bad) }), [data]);
   return useMemo(() => {
-    if (data === null || range === null || columns === null) return null;
+    if (data === null || rangeOfAll === null || columns === null) return null;
     const steps = data.steps.length;
     const levels = new Uint8Array(rows.length * steps);
-    const shown = { data, rows, labels: rows.map(labelOf), columns, levels: { rows: rows.length, columns: steps, levels }, range };
+    const shown = { data, rows, labels: rows.map(labelOf), columns, levels: { rows: rows.length, columns: steps, levels }, range: rangeOfAll };
+    const values = rows.map((row) => valuesOf(shown, row));
+    // A group takes many times as long as each of its modules.
+    if (data.measure === 'time') shown.range = rangeOf(data.measure, joined(values));
     rows.forEach((each, row) => {
-      writeLevels(valuesOf(shown, each), badOf(shown, each), range, levels.subarray(row * steps, (row + 1) * steps));
+      writeLevels(values[row] as Float32Array, badOf(shown, each), shown.range, levels.subarray(row * steps, (row + 1) * steps));
     });
     return shown;
-  }, [data, rows, range, columns]);
+  }, [data, rows, rangeOfAll, columns]);
 }
 
 export function rowName({ path, label, key }: Row): string {

@@ -71,7 +71,7 @@ export function OverviewTip({ shown, span, time, logarithmic, size }: Props) {
   const { cell, x, y } = useHovered();
   const hits = useHitColumns(shown.data.steps);
   if (cell === null) return null;
-  const row = time ? undefined : shown.rows[cell.row];
+  const row = shown.rows[cell.row];
   const step = shown.data.steps[cell.column];
   if (row === undefined && step === undefined) return null;
   const facts: string[] = [];
@@ -89,7 +89,7 @@ export function OverviewTip({ shown, span, time, logarithmic, size }: Props) {
     <div className="overview-tip" style={{ left: Math.max(2, left), ...place }} aria-hidden>
       {row !== undefined && <b className="mono">{rowName(row)}</b>}
       {row !== undefined && step !== undefined && <span className="overview-tip-value">{cellText(shown, row, cell.column)}</span>}
-      {step !== undefined && time && (
+      {step !== undefined && row === undefined && time && (
         <span className="overview-tip-value">{words.tookTime(words.milliseconds(step.duration_ms), words.milliseconds(step.measuring_ms))}</span>
       )}
       {facts.length > 0 && <span>{facts.join(' · ')}</span>}

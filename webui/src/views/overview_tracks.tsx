@@ -165,8 +165,8 @@ export const LossTrack = memo(function LossTrack({ steps, span, frame, onSpan }:
 
 const TIME_ROOM = 8;
 
-// The time of each step, and the part of it that measuring took.
-export const TimeTrack = memo(function TimeTrack({ steps, span, frame }: Props) {
+// The time of each step, and the part of it that measuring took. `low`: as one track of several.
+export const TimeTrack = memo(function TimeTrack({ steps, span, frame, low = false }: Props & { low?: boolean }) {
   const place = useRef<HTMLDivElement>(null);
   const { width, height } = useElementSize(place);
   const [from, to] = [Math.floor(span.from), Math.ceil(span.to)];
@@ -179,8 +179,8 @@ export const TimeTrack = memo(function TimeTrack({ steps, span, frame }: Props) 
   return (
     <div
       ref={place}
-      id={OVERVIEW_BODY}
-      className="overview-time"
+      id={low ? undefined : OVERVIEW_BODY}
+      className={`overview-time${low ? ' overview-time-low' : ''}`}
       onPointerMove={(event) => {
         const { left, top } = event.currentTarget.getBoundingClientRect();
         const x = event.clientX - left;

@@ -52,6 +52,7 @@ export const KEY_GROUPS: KeyGroup[] = [
       { keys: ['Enter'], text: 'Go to the module and step' },
       { keys: ['Space', 'D'], text: 'Open or close a group; distribution' },
       { keys: ['+', '−', '0'], text: 'Zoom in, out, to all steps' },
+      { keys: ['←', '→', 'Enter'], text: 'Ops of a step: move, select' },
     ],
   },
   {

@@ -8,7 +8,7 @@ export const loadingOverview = 'Loading the overview';
 
 // What is shown.
 export const shown = 'What the overview shows';
-export const views: Record<OverviewMeasure | 'time', string> = {
+export const views: Record<OverviewMeasure, string> = {
   activation: 'Activation',
   gradient: 'Gradient',
   update: 'Update',
@@ -22,6 +22,7 @@ export const measureTexts: Record<OverviewMeasure, string> = {
   update: '|Δw| / |w| of parameters',
   zeros: 'share of zeros in results',
   non_finite: 'NaN and infinities in results, gradients and parameters',
+  time: 'time in the calls of ops, forward and backward',
 };
 export const combined = {
   mean: (count: number) => `mean of ${formatCount(count)} modules`,
@@ -33,6 +34,7 @@ export const outside = '(no module)';
 export const ownValues = '(itself)';
 export function formatMeasure(measure: OverviewMeasure, value: number): string {
   if (Number.isNaN(value)) return notMeasured;
+  if (measure === 'time') return milliseconds(value);
   return measure === 'zeros' ? `${formatNumber(value * 100, 3)} %` : formatNumber(value, 4);
 }
 export const badValues = (count: number) => `${formatCount(count)} NaN/Inf`;
@@ -75,6 +77,32 @@ export const step = (step: number) => `step ${formatCount(step)}`;
 export const training = 'training';
 export const runModes = { train: 'training', eval: 'evaluation', predict: 'prediction', unknown: 'mode unknown' };
 export const measuring = 'measuring';
+
+// The ops of a step.
+export const opsOfStep = (step: number) => `Ops of step ${formatCount(step)}`;
+export const opsOverTime = 'Ops over time';
+export const loadingOps = 'Loading the ops';
+export const chooseStep = 'Step whose ops are shown';
+export const newestStep = 'newest';
+export const callsOnly = 'Time of the call; kernels on a GPU run later.';
+export const opsLeftOut = (count: number) => `${formatCount(count)} more ops are left out`;
+export const thread = (number: number) => `thread ${number}`;
+export const phases = { activation: 'forward', gradient: 'backward', optimizer: 'optimizer', other: 'other' };
+export const microseconds = (value: number) => (value >= 1000 ? milliseconds(value / 1000) : `${formatNumber(value, 3)} µs`);
+export const shareOfStep = (share: number) => `${formatNumber(share * 100, 2)} % of the step`;
+export const opTime = (duration: number, step: number) => `${microseconds(duration)}, ${shareOfStep(duration / step)}`;
+export const opsCount = (ops: number, threads: number, duration: number) =>
+  `${formatCount(ops)} ${ops === 1 ? 'op' : 'ops'} on ${formatCount(threads)} ${threads === 1 ? 'thread' : 'threads'} in ${microseconds(duration)}`;
+export const opsPicture = (step: number, count: string, slowest: string) => `${opsOfStep(step)}: ${count}. Slowest: ${slowest}.`;
+export const opKeys =
+  'Left and right go to the ops of a thread, up and down to other threads, Enter selects the op in the graph, plus, minus and 0 zoom.';
+export const slowestOps = 'Slowest ops';
+export const opColumns = { op: 'Op', time: 'Time', share: 'Of step' };
+export const percent = (share: number) => `${formatNumber(share * 100, 2)} %`;
+export const wholeStep = 'Show the whole step';
+export const wholeShown = 'The whole step is shown.';
+export const zoomInTime = 'Zoom in on time';
+export const zoomOutTime = 'Zoom out of time';
 
 // The picture.
 export const pictureKeys =
