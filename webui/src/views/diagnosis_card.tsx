@@ -7,11 +7,14 @@ import { useJob } from '../state/job_store';
 import { useDiagnosis } from '../state/queries';
 import { useUi } from '../state/ui';
 import { Button } from '../widgets/button';
+import { GuideLink } from '../widgets/guide_link';
 import * as words from '../words/incidents';
 import './diagnosis_card.css';
 
 // More would push the values out of view; the tab with advice has all.
 const MAX_TRIES = 2;
+
+const NON_FINITE = new Set(['nan', 'inf', 'overflow', 'tensor_overflow']);
 
 function Card({ hit }: { hit: Hit }) {
   const { data } = useDiagnosis(hit.id);
@@ -37,6 +40,7 @@ function Card({ hit }: { hit: Hit }) {
             onClick={() => followEvidence(link)}
           />
         ))}
+        <GuideLink page={NON_FINITE.has(hit.condition) ? 'nan' : 'not-learning'} />
       </span>
     </section>
   );
