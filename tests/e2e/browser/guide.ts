@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
@@ -39,7 +40,7 @@ class Running {
     // Files in /tmp are written to the directory instead.
     const env = { ...process.env, PATH: `${join(root, ".venv/bin")}:${process.env.PATH}`, GRAPHDBG_KEEP_JOBS: "0", OMP_NUM_THREADS: "1" };
     const text = command.replaceAll(/\/tmp\//g, `${directory}/`);
-    this.process = spawn("bash", ["-c", `exec ${text}`], { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
+    this.process = spawn("bash", ["-c", `exec ${text}`], { cwd: root, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
     this.address = new Promise((resolve, reject) => {
       for (const stream of [this.process.stdout!, this.process.stderr!]) {
         createInterface({ input: stream }).on("line", (line) => {
@@ -58,16 +59,20 @@ class Running {
     return this.address;
   }
 
-  async end(): Promise<string> {
+  async end(code: number): Promise<string> {
     if (this.process.exitCode === null) await once(this.process, "exit");
-    expect(this.process.exitCode, this.lines.join("\n")).toBe(0);
+    expect(this.process.exitCode, this.lines.join("\n")).toBe(code);
     return this.lines.join("\n");
   }
 
+  /** Ends it as Ctrl-C does, which is needed twice: for the job, and for the page that stays after it. */
   async stop(): Promise<void> {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
-    this.process.kill("SIGTERM");
-    await once(this.process, "exit");
+    const ended = () => this.process.exitCode !== null || this.process.signalCode !== null;
+    for (let tries = 0; !ended(); tries += 1) {
+      const group = -(this.process.pid as number);
+      process.kill(group, tries < 5 ? "SIGINT" : "SIGKILL");
+      await Promise.race([once(this.process, "exit"), setTimeout(1500)]);
+    }
   }
 }
 
@@ -94,8 +99,8 @@ export class Guide {
   }
 
   /** Runs the next command to its end and returns what it prints. */
-  run(part: string): Promise<string> {
-    return this.start(part).end();
+  run(part: string, code = 0): Promise<string> {
+    return this.start(part).end(code);
   }
 
   /** Runs the next command and opens the page of its job. */
@@ -137,22 +142,17 @@ export class Guide {
     await expect(this.page.getByRole("dialog")).toBeHidden();
   }
 
-  /** Takes a picture for the guide, in the light scheme, and elsewhere one in the dark scheme to look at. */
+  /** Takes a picture, and looks for defects of accessibility in what it shows. */
   async picture(name: string): Promise<void> {
     const { page } = this;
     mkdirSync(pictures, { recursive: true });
-    await expect(page.getByRole("progressbar")).toHaveCount(0, WAIT);
+    await expect(page.getByText(/^Loading/)).toHaveCount(0, WAIT);
     await page.evaluate(() => document.fonts.ready);
     // Messages leave by themselves, cameras come to rest.
     await expect(page.getByRole("log", { name: "Messages" }).getByRole("status")).toHaveCount(0, WAIT);
     await page.waitForTimeout(400);
     await page.screenshot({ path: join(pictures, `${name}.png`), animations: "disabled", caret: "hide" });
     expect(await this.violations(), name).toEqual([]);
-    if (retake) return;
-    await page.emulateMedia({ colorScheme: "dark" });
-    await page.waitForTimeout(200);
-    await page.screenshot({ path: join(pictures, `${name}-dark.png`), animations: "disabled" });
-    await page.emulateMedia({ colorScheme: "light" });
   }
 
   /** What axe finds in the current view, by the rules of WCAG 2.2 AA. */
@@ -183,7 +183,7 @@ export class Guide {
 
 export const test = base.extend<{ follow: (name: string) => Guide }>({
   viewport: { width: 1280, height: 720 },
-  colorScheme: "light",
+  colorScheme: process.env.GRAPHDBG_SCHEME === "dark" ? "dark" : "light",
   follow: async ({ page }, use) => {
     const guides: Guide[] = [];
     await use((name) => {

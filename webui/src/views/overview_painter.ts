@@ -70,7 +70,7 @@ const GAP_PX = 7;
 const SIGN_PX = 10;
 const LABEL_PX = 12;
 const INDENT_PX = 11;
-const CHARACTER_PX = 6.62;
+const CHARACTER_PX = 6.92;
 
 export class OverviewPainter {
   private readonly colours: Uint32Array;
