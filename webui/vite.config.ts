@@ -1,6 +1,7 @@
 import react from '@vitejs/plugin-react';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { guide } from './guide/plugin.ts';
 
 // The server to which `npm run dev` forwards API requests.
 const backend = process.env['GRAPHDBG_HTTP'] ?? 'http://127.0.0.1:8090';
@@ -36,7 +37,7 @@ function preloadPage(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [react(), preloadPage()],
+  plugins: [react(), preloadPage(), guide()],
   build: {
     target: 'es2022',
     // The content security policy forbids data: URLs.

@@ -140,4 +140,45 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     await heading('forward/log').waitFor();
     await check('run');
   });
+
+  it('the overview, comparisons and the source of a recorded run', { timeout: TIMEOUT_MS }, async () => {
+    await start(['--runs'], options);
+    const run = `${fixture.address}#/runs/nightly`;
+    const map = page.getByRole('group', { name: 'Modules over steps' });
+    for (const shown of ['activation', 'gradient', 'zeros', 'non_finite', 'time']) {
+      await page.goto(`${run}?overview=${shown}`);
+      await map.getByRole('img').or(page.getByRole('img', { name: /^Time of each step/ })).first().waitFor();
+      await check(`overview-${shown}`);
+    }
+    await page.goto(`${run}?overview=activation`);
+    await map.getByRole('img').waitFor();
+    await map.focus();
+    for (const key of ['End', 'ArrowDown', 'd']) await page.keyboard.press(key);
+    await page.getByRole('img', { name: 'Distribution of stem' }).waitFor();
+    await check('overview-distribution');
+    await button('Show as table').click();
+    await page.getByRole('row').first().waitFor();
+    await check('overview-table');
+    await page.goto(`${run}?step=25&compare=baseline:0&node=forward/log`);
+    await button('Show both graphs').click();
+    await page.getByRole('region', { name: 'baseline, rank 0, step 25' }).getByRole('img').first().waitFor();
+    await check('both-graphs');
+    await page.goto(`${run}?step=12&node=forward/log`);
+    await button('Whole file').click();
+    await page.getByRole('list', { name: 'Whole file' }).waitFor();
+    await check('whole-file');
+    await button('Check a condition').first().click();
+    await page.getByRole('form', { name: 'New check' }).waitFor();
+    await check('condition-check');
+  });
+
+  it('an opened model', { timeout: TIMEOUT_MS }, async () => {
+    await start(['--graph', 'model'], options);
+    await page.goto(`${fixture.address}#/jobs/digits-1`);
+    await page.getByRole('region', { name: 'Model', exact: true }).getByRole('list', { name: 'Outputs' }).waitFor();
+    await check('model');
+    await page.goto(`${fixture.address}#/jobs/digits-1?node=net/n0`);
+    await page.getByRole('region', { name: 'Node properties' }).getByText('kernel_shape').waitFor();
+    await check('model-node');
+  });
 });

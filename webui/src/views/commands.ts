@@ -19,6 +19,7 @@ import { selectNodeFirst } from '../words/common';
 import { giveBack as giveBackLabel, notController } from '../words/access';
 import { commandNames } from '../words/control';
 import { closeAllScopes, goToCurrentNode, noCurrentNode, openAllScopes } from '../words/graph';
+import { guideHome, openGuide } from '../words/guide';
 import { allJobs, keyboardShortcuts } from '../words/job';
 import { restoreLayout } from '../words/node';
 import * as words from '../words/palette';
@@ -123,6 +124,13 @@ function watchCommands(node: string | null): Command[] {
   ];
 }
 
+function helpCommands(): Command[] {
+  return [
+    { title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') },
+    { title: openGuide, group: groups.view, run: () => void window.open(guideHome, '_blank', 'noopener') },
+  ];
+}
+
 function viewCommands({ node, overview }: { node: string | null; overview: string | null }): Command[] {
   const reason = node === null ? selectNodeFirst : '';
   const { tall } = useUi.getState();
@@ -147,7 +155,7 @@ function viewCommands({ node, overview }: { node: string | null; overview: strin
     { title: openAllScopes, group: groups.view, run: openAll },
     { title: closeAllScopes, group: groups.view, run: closeAll },
     { title: words.copyLink, group: groups.view, run: () => void copyText(window.location.href) },
-    { title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') },
+    ...helpCommands(),
   ];
 }
 
@@ -166,7 +174,7 @@ function rankCommands(): Command[] {
 
 export function allCommands(): Command[] {
   const { route } = useRouter.getState();
-  if (route.view !== 'job') return [{ title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') }];
+  if (route.view !== 'job') return helpCommands();
   const { node } = route.route;
   return [...runCommands(), continueTo(node), giveBackControl(), ...watchCommands(node), ...goCommands(), ...viewCommands(route.route), ...rankCommands()];
 }

@@ -7,11 +7,11 @@ import { useJob } from '../state/job_store';
 import { useDiagnosis } from '../state/queries';
 import { useUi } from '../state/ui';
 import { Button } from '../widgets/button';
+import { GuideLink } from '../widgets/guide_link';
 import * as words from '../words/incidents';
 import './diagnosis_card.css';
 
-// More would push the values out of view; the tab with advice has all.
-const MAX_TRIES = 2;
+const NON_FINITE = new Set(['nan', 'inf', 'overflow', 'tensor_overflow']);
 
 function Card({ hit }: { hit: Hit }) {
   const { data } = useDiagnosis(hit.id);
@@ -21,9 +21,10 @@ function Card({ hit }: { hit: Hit }) {
       <Stethoscope aria-hidden size={16} />
       <p className="diagnosis-text">
         <strong>{data.title}</strong> {data.text}
-        {data.next.length > 0 && (
+        {/* More would push the values out of view; the tab with advice has all. */}
+        {data.next[0] !== undefined && (
           <span className="diagnosis-try">
-            <span className="muted">{words.toTry}</span> {data.next.slice(0, MAX_TRIES).join(' ')}
+            <span className="muted">{words.toTry}</span> {data.next[0]}
           </span>
         )}
       </p>
@@ -37,6 +38,7 @@ function Card({ hit }: { hit: Hit }) {
             onClick={() => followEvidence(link)}
           />
         ))}
+        <GuideLink page={NON_FINITE.has(hit.condition) ? 'nan' : 'not-learning'} />
       </span>
     </section>
   );

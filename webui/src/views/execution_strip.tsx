@@ -52,12 +52,12 @@ function triangle(context: CanvasRenderingContext2D, x: number, y: number, down:
 
 function drawPhases(context: CanvasRenderingContext2D, { execution, palette, width }: Drawing): void {
   const px = width / execution.items.length;
-  context.font = `500 11px ${palette.fontMono}`;
+  context.font = `500 11.5px ${palette.fontMono}`;
   context.textBaseline = 'middle';
   for (const { name, category, begin, end } of execution.phases) {
     context.fillStyle = palette.category[category];
     context.fillRect(begin * px, PHASE_PX - 3, (end - begin) * px - 1, 2);
-    if ((end - begin) * px < name.length * 6.7 + 6) continue;
+    if ((end - begin) * px < name.length * 6.9 + 6) continue;
     context.fillStyle = palette.text;
     context.fillText(name, begin * px + 2, PHASE_PX / 2 - 1);
   }

@@ -14,6 +14,7 @@ import { navigate } from '../state/router';
 import { useStorage } from '../state/storage';
 import { hasFailed } from '../state/words';
 import { Button } from '../widgets/button';
+import { GuideLink } from '../widgets/guide_link';
 import { Confirm } from '../widgets/confirm';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
@@ -241,6 +242,7 @@ export function JobsView() {
           disabledReason={reasonAgainst('audit', session, null)}
           onClick={() => navigate({ view: 'audit' })}
         />
+        <GuideLink />
         <SignedIn />
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={1} ended={false} onRetry={() => void loadJobs()} />}

@@ -4,6 +4,7 @@ import { Button } from '../widgets/button';
 import { Dialog } from '../widgets/dialog';
 import { KeyList } from '../widgets/key_list';
 import { close as closeText } from '../words/common';
+import { guide, guidePages, pageAddress } from '../words/guide';
 import { keyboardShortcuts } from '../words/job';
 import { KEY_GROUPS } from '../words/keys';
 import { shortcutList } from '../words/palette';
@@ -26,6 +27,14 @@ export function KeysDialog() {
           ))}
         </div>
       </div>
+      <nav className="keys-guide" aria-label={guide}>
+        <span className="muted">{guide}</span>
+        {guidePages.map(([page, title]) => (
+          <a key={page} href={pageAddress(page)} target="_blank" rel="noopener">
+            {title}
+          </a>
+        ))}
+      </nav>
       {/* Last, so that the list gets the focus first. */}
       <span className="keys-close">
         <Button label={closeText} icon={X} iconOnly small tone="quiet" onClick={close} />

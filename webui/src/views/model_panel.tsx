@@ -24,6 +24,7 @@ import { revealNode, selectNode, useScopes } from '../state/scopes';
 import { setSearchText } from '../state/search_text';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
+import { GuideLink } from '../widgets/guide_link';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
@@ -234,7 +235,7 @@ export function ModelPanel() {
   };
   const close = <Button label={words.wholeModel} icon={X} iconOnly small tone="quiet" onClick={() => selectNode(null)} />;
   return (
-    <Panel title={name === null ? words.model : words.node} actions={name === null ? null : close}>
+    <Panel title={name === null ? words.model : words.node} actions={name === null ? <GuideLink page="models" /> : close}>
       <div className="model-panel">{body()}</div>
     </Panel>
   );

@@ -70,7 +70,7 @@ const GAP_PX = 7;
 const SIGN_PX = 10;
 const LABEL_PX = 12;
 const INDENT_PX = 11;
-const CHARACTER_PX = 6.62;
+const CHARACTER_PX = 6.92;
 
 export class OverviewPainter {
   private readonly colours: Uint32Array;
@@ -219,7 +219,7 @@ export class OverviewPainter {
       context.fill();
       context.fillStyle = isSelected ? theme.select : theme.text;
     }
-    context.font = `${folded === null ? 400 : 600} 11px ${theme.font}`;
+    context.font = `${folded === null ? 400 : 600} 11.5px ${theme.font}`;
     const room = Math.floor((place.frame.left - left - INDENT_PX - 4) / CHARACTER_PX);
     context.fillText(shorten(label, Math.max(3, room)), left + INDENT_PX, y + 0.5);
   }

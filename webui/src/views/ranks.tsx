@@ -8,6 +8,7 @@ import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
 import { stateWords } from '../state/words';
 import { Button } from '../widgets/button';
+import { GuideLink } from '../widgets/guide_link';
 import { selectNodeFirst } from '../words/common';
 import * as counts from '../words/counts';
 import { processName } from '../words/job';
@@ -87,6 +88,7 @@ function Details({ rank, current, onDone }: { rank: Rank; current: number; onDon
             onDone();
           }}
         />
+        <GuideLink page="ranks" />
       </div>
     </div>
   );

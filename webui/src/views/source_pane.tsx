@@ -2,7 +2,7 @@
 // stack, and the node's attributes.
 
 import { Copy, FileCode2 } from 'lucide-react';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, type RefObject } from 'react';
 import type { NodeDetail, SourceLine } from '../api/types';
 import { formatCount } from '../base/format';
 import { fileName } from '../base/names';
@@ -92,6 +92,25 @@ function NodesOfLine({ line, selected }: { line: SourceLine; selected: string })
 // Number of lines shown before and after the source line.
 const CONTEXT_LINES = 6;
 
+// Keeps the marked line in view, also if the pane shrinks while its neighbours are loaded, until the
+// user scrolls.
+function useMarkedLineInView(list: RefObject<HTMLOListElement | null>, lines: number): void {
+  useEffect(() => {
+    const pane = list.current?.closest('.source');
+    if (!pane) return undefined;
+    const observer = new ResizeObserver(() => {
+      list.current?.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
+    });
+    const stop = () => observer.disconnect();
+    observer.observe(pane);
+    pane.addEventListener('wheel', stop, { passive: true });
+    return () => {
+      stop();
+      pane.removeEventListener('wheel', stop);
+    };
+  }, [list, lines]);
+}
+
 // The source line with the lines around it that also created nodes. The code of other lines
 // is not available.
 function Lines({ line, onChoose }: { line: SourceLine; onChoose: (line: SourceLine) => void }) {
@@ -107,8 +126,10 @@ function Lines({ line, onChoose }: { line: SourceLine; onChoose: (line: SourceLi
     line,
   ].filter(({ text }) => (text ?? '') !== '');
   shown.sort((a, b) => a.line - b.line);
+  const list = useRef<HTMLOListElement>(null);
+  useMarkedLineInView(list, shown.length);
   return (
-    <ol className="source-lines">
+    <ol ref={list} className="source-lines">
       {shown.map((each) => (
         <li key={each.line}>
           <button

@@ -21,6 +21,7 @@ import { NO_NARROWING, narrowingOf, readNarrowing } from '../state/narrowing';
 import { selectionFor } from '../state/watch_selections';
 import { addWatchpoint, changeWatchpoint, listsOf, specOf, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
+import { GuideLink } from '../widgets/guide_link';
 import { Notice } from '../widgets/notice';
 import { cancel } from '../words/common';
 import * as counts from '../words/counts';
@@ -354,6 +355,7 @@ export function WatchForm({ form, onCheck }: Props) {
           {problem?.message}
         </p>
         <div className="form-actions">
+          <GuideLink page="watchpoints" />
           <Button label={cancel} small onClick={closeWatchForm} />
           <Button
             label={onCheck !== undefined ? runWords.runCheck : edit ? words.save : words.add}

@@ -6,6 +6,7 @@ import { isOver } from '../state/job';
 import { useJob } from '../state/job_store';
 import { dismissWelcome, showOverlay, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
+import { GuideLink } from '../widgets/guide_link';
 import * as words from '../words/job';
 import { firstSteps as firstStepsOfModel } from '../words/model';
 import { firstSteps as firstStepsOfRun } from '../words/run';
@@ -34,6 +35,7 @@ export function Welcome({ opened }: { opened: boolean }) {
         ))}
       </ol>
       <span className="grow" />
+      <GuideLink page={opened ? 'models' : 'first-stop'} />
       <Button label={words.keyboardShortcuts} small tone="quiet" shortcut="?" onClick={() => showOverlay('keys')} />
       <Button label={words.doNotShowAgain} icon={X} iconOnly small tone="quiet" onClick={dismissWelcome} />
     </aside>

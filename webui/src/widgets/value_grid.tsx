@@ -1,7 +1,7 @@
 // The values of a slice in a grid, which has elements only for the cells in view. Non-finite
 // values are marked by a colour and a sign.
 
-import { useId, useLayoutEffect, useMemo } from 'react';
+import { useId, useLayoutEffect, useMemo, useRef } from 'react';
 import type { AxisRange } from '../base/slice';
 import { axisLabels, cellOf, indexOfCell, type GridData } from './grid_data';
 import { elementLength } from './scroll_space';
@@ -65,6 +65,13 @@ export function ValueGrid({ grid, axes, label, active, onActive, scale = grid.sc
   useLayoutEffect(() => {
     reveal(column * COLUMN_PX, row * ROW_PX, COLUMN_PX, ROW_PX);
   }, [row, column, reveal]);
+  // What appears above the grid later, such as the cause of a hit, must not push the cell out of view.
+  const height = useRef(view.height);
+  useLayoutEffect(() => {
+    const wasInView = row * ROW_PX >= view.top && (row + 2) * ROW_PX <= view.top + height.current;
+    if (view.height < height.current && wasInView) reveal(column * COLUMN_PX, row * ROW_PX, COLUMN_PX, ROW_PX);
+    height.current = view.height;
+  }, [view.height, view.top, row, column, reveal]);
 
   const rows = visible(view.top, view.height, ROW_PX, grid.rows);
   const columns = visible(view.left, view.width, COLUMN_PX, grid.columns);
