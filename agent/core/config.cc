@@ -260,7 +260,10 @@ class Reader {
     for (absl::string_view entry : absl::StrSplit(*text, ',')) {
       entry = absl::StripAsciiWhitespace(entry);
       const bool is_type = absl::ConsumePrefix(&entry, "op_type:");
-      if (!entry.empty()) (is_type ? op_types : names).emplace_back(entry);
+      if (entry.empty()) continue;
+      (is_type ? op_types : names).emplace_back(entry);
+      // The types of PyTorch's ops are like "aten::where".
+      if (is_type) op_types.push_back(absl::StrCat("**::", entry));
     }
     config_->intentional = {conditions::PatternSet(names),
                             conditions::PatternSet(op_types)};

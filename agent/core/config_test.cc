@@ -345,6 +345,8 @@ TEST(ConfigTest, ListsNodesWhoseInfinitiesAreIntentional) {
   const Config config = read("**/mask*, op_type:where ,");
   EXPECT_TRUE(config.intentional.Contains("forward/mask_1", "add"));
   EXPECT_TRUE(config.intentional.Contains("forward/a", "where"));
+  EXPECT_TRUE(config.intentional.Contains("forward/a", "aten::where"));
+  EXPECT_FALSE(config.intentional.Contains("forward/a", "aten::nowhere"));
   EXPECT_FALSE(config.intentional.Contains("forward/where", "add"));
   EXPECT_THAT(config.problems, IsEmpty());
   // A list that is too long hides nothing.
