@@ -54,7 +54,7 @@ def server_process(server: Server) -> int:
 
 
 def tensor_map(server: Server, token: str, **query: str) -> tuple[np.ndarray, dict[str, str]]:
-    address = f"http://{server.addresses['http_address']}/api/v1/jobs/large/tensor/map?{urlencode(query)}"
+    address = f"{server.addresses['http_address']}/api/v1/jobs/large/tensor/map?{urlencode(query)}"
     with urlopen(Request(address, headers={"Authorization": f"Bearer {token}"})) as answer:
         headers = dict(answer.headers)
         shape = tuple(int(size) for size in headers["X-Graphdbg-Shape"].split(","))
