@@ -107,12 +107,10 @@ absl::Status CheckLists(const NodeLists& lists, const std::string& prefix) {
                              kMaxPatternBytes));
   RETURN_IF_ERROR(CheckTexts(lists.regexes, field("regexes"), kMaxEntries,
                              kMaxPatternBytes));
-  RETURN_IF_ERROR(CheckRegexes(lists.regexes, field("regexes")));
   RETURN_IF_ERROR(
       CheckTexts(lists.op_types, field("op_types"), kMaxEntries, 256));
   RETURN_IF_ERROR(
       CheckTexts(lists.sources, field("sources"), kMaxEntries, kMaxNameBytes));
-  RETURN_IF_ERROR(CheckSources(lists.sources, field("sources")));
   RETURN_IF_ERROR(CheckCount(lists.dtypes, field("dtypes"), kMaxEntries));
   return CheckCount(lists.ranks, field("ranks"), kMaxRanks);
 }
@@ -163,9 +161,17 @@ size_t PatternBytes(const NodeSelection& selection) {
          BytesOf(selection.exclude.regexes);
 }
 
+absl::Status CheckEntries(const NodeSelection& selection) {
+  RETURN_IF_ERROR(CheckRegexes(selection.regexes, "regexes"));
+  RETURN_IF_ERROR(CheckRegexes(selection.exclude.regexes, "exclude.regexes"));
+  RETURN_IF_ERROR(CheckSources(selection.sources, "sources"));
+  return CheckSources(selection.exclude.sources, "exclude.sources");
+}
+
 absl::Status Validate(const NodeSelection& selection) {
   RETURN_IF_ERROR(CheckLists(selection, ""));
   RETURN_IF_ERROR(CheckLists(selection.exclude, "exclude."));
+  RETURN_IF_ERROR(CheckEntries(selection));
   const size_t bytes = PatternBytes(selection);
   if (bytes <= kMaxSelectionPatternBytes) return absl::OkStatus();
   const bool patterns = BytesOf(selection.patterns) > 0;

@@ -93,6 +93,9 @@ size_t PatternBytes(const NodeSelection& selection);
 // The payload "graphdbg/field" names it: "regexes[0]", "exclude.sources[2]".
 absl::Status Validate(const NodeSelection& selection);
 
+// The same for the form of entries only, without limits on lengths and counts.
+absl::Status CheckEntries(const NodeSelection& selection);
+
 }  // namespace graphdbg::conditions
 
 #endif  // AGENT_CONDITIONS_SELECTION_H_

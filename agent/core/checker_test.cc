@@ -563,5 +563,49 @@ TEST_F(CheckerTest, TooManyChannelsAreToldOnce) {
   EXPECT_TRUE(Execute(a, {}, many).empty());
 }
 
+TEST_F(CheckerTest, OnlyTensorsOfTheSelectedTypesAreTested) {
+  v1::SetWatchpoint message;
+  message.set_id(1);
+  message.mutable_condition()->set_id("nan");
+  message.mutable_selection()->add_dtypes(v1::DTYPE_FLOAT16);
+  message.set_enabled(true);
+  ASSERT_TRUE(watch_.Set(message).ok());
+  const uint32_t node = Declare("forward/log");
+  EXPECT_THAT(Execute(node, {}, {kNan}).hits, IsEmpty());
+  message.mutable_selection()->add_dtypes(v1::DTYPE_FLOAT32);
+  ASSERT_TRUE(watch_.Set(message).ok());
+  EXPECT_EQ(Execute(node, {}, {kNan}).hits.size(), 1u);
+}
+
+TEST_F(CheckerTest, AnExecutionIsReportedWithoutReadingATensor) {
+  const uint32_t node = Declare("forward/log");
+  Watch(1, "executed");
+  // There is no memory to read.
+  const int64_t size = 4;
+  graphdbg_tensor output = {};
+  output.struct_size = sizeof(output);
+  output.dtype = GRAPHDBG_FLOAT32;
+  output.ndim = 1;
+  output.shape = &size;
+  graphdbg_execution raw = {};
+  raw.struct_size = sizeof(raw);
+  raw.node = node;
+  raw.outputs = &output;
+  raw.output_count = 1;
+  const Execution execution = ExecutionOf(raw);
+  Findings findings;
+  const auto watch = watch_.snapshot();
+  checker_.ReportExecution(*watch, execution, {2, 7}, &findings);
+  checker_.CheckExecution(*watch, execution, /*previous=*/nullptr,
+                          /*seen=*/nullptr, {2, 7}, &findings);
+  ASSERT_EQ(findings.hits.size(), 1u);
+  const v1::Hit& hit = findings.hits[0];
+  EXPECT_EQ(hit.step(), 2u);
+  EXPECT_EQ(hit.order(), 7u);
+  EXPECT_EQ(hit.type().shape(0), 4);
+  EXPECT_FALSE(hit.has_statistics());
+  EXPECT_THAT(findings.stop_here, ElementsAre(1));
+}
+
 }  // namespace
 }  // namespace graphdbg::agent

@@ -126,7 +126,7 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
 
 absl::Status WatchTable::CheckSelection(
     const conditions::NodeSelection& selection) const {
-  RETURN_IF_ERROR(conditions::Validate(selection));
+  RETURN_IF_ERROR(conditions::CheckEntries(selection));
   const size_t bytes = conditions::PatternBytes(selection);
   size_t all = bytes;
   for (const auto& [id, watchpoint] : watchpoints_) {

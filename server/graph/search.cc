@@ -121,8 +121,7 @@ class Filter {
         wanted_(conditions::SourceFilter::Parse(query.source)),
         source_(store,
                 [this](const model::SourceLine& frame) {
-                  return !query_.source.empty() &&
-                         IsAt(wanted_, frame);
+                  return !query_.source.empty() && IsAt(wanted_, frame);
                 }),
         code_(store, [this](const model::SourceLine& frame) {
           return SearchesCode() &&

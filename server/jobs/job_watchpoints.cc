@@ -81,7 +81,7 @@ absl::Status JobWatchpoints::CheckAbilities(
   const bool counts = spec.once || spec.ignore_count > 0;
   for (const auto& [number, rank] : machine_.ranks()) {
     if (rank.link == nullptr) continue;
-    const auto refuse = [&](std::string_view field, std::string_view what) {
+    const auto refuse = [&](const std::string& field, const std::string& what) {
       return WithField(
           Error(absl::StatusCode::kUnimplemented, "unsupported_watchpoint",
                 absl::StrCat("the agent of rank ", number, " (",
@@ -92,7 +92,7 @@ absl::Status JobWatchpoints::CheckAbilities(
       return refuse(spec.once ? "once" : "ignore_count",
                     "pass over hits of a watchpoint");
     }
-    const absl::string_view key = conditions::ExtendedKey(spec.selection);
+    const std::string key(conditions::ExtendedKey(spec.selection));
     if (!key.empty() && !rank.hello.selects) {
       return refuse(key, absl::StrCat("know \"", key, "\" of a selection"));
     }

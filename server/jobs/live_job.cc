@@ -228,9 +228,10 @@ Task<model::SelectionPreview> LiveJob::PreviewWatchpoint(
     model::WatchpointSpec spec) {
   return OnStrand<absl::StatusOr<model::SelectionPreview>>(
       [this, spec = std::move(spec)] {
-        const std::string& device =
-            machine_.ranks().empty() ? "" : machine_.first_rank().hello.device;
-        return watch_table_.Preview(spec, IsAccelerator(device));
+        const auto& ranks = machine_.ranks();
+        const bool accelerator =
+            !ranks.empty() && IsAccelerator(ranks.begin()->second.hello.device);
+        return watch_table_.Preview(spec, accelerator);
       });
 }
 

@@ -109,7 +109,7 @@ function prepare(index: GraphIndex, lists: NodeLists): Record<'names' | 'type' |
       nodes.has(item) ||
       (lists.categories ?? []).includes(index.category(item)) ||
       below[index.parent(item)] === 1 ||
-      (shapes.length > 0 && shapes.some((shape) => shape?.test(index.name(item)))),
+      shapes.some((shape) => shape?.test(index.name(item)) === true),
     type: (item) => (lists.op_types ?? []).some((wanted) => isOpType(index.opType(item), wanted)),
     source: (item) =>
       (lists.sources ?? []).some((wanted) => isAt(text(index.nodeFile, item), index.nodeLine[node(item)] ?? 0, wanted)),

@@ -6,14 +6,7 @@ import * as words from '../words/watch_form';
 
 // Entries are separated by commas, except those of `exclude`, which are words like those of the
 // search: a name, scope/, a pattern, /regex/, type:, source:, dtype:, rank:.
-export interface Narrowing {
-  op_types: string;
-  sources: string;
-  dtypes: string;
-  ranks: string;
-  regexes: string;
-  exclude: string;
-}
+export type Narrowing = Record<words.NarrowingField, string>;
 
 export const FIELDS = ['op_types', 'sources', 'dtypes', 'ranks', 'regexes', 'exclude'] as const;
 

@@ -1,7 +1,6 @@
 // Texts of the form for a watchpoint and of a condition's parameters.
 
 import type { Condition } from '../api/types';
-import type { Narrowing } from '../state/narrowing';
 
 export const newWatchpoint = 'New watchpoint';
 export const watchpoint = (id: number | undefined) => `Watchpoint ${id}`;
@@ -43,7 +42,8 @@ export const bytesPerStep = (bytes: string) => `${bytes} per step`;
 export const timePerStep = (time: string) => `about +${time} per step`;
 export const shareOfStep = (share: string) => `about +${share} % per step`;
 export const more = 'More…';
-export const narrowingNames: Record<keyof Narrowing, string> = {
+export type NarrowingField = 'op_types' | 'sources' | 'dtypes' | 'ranks' | 'regexes' | 'exclude';
+export const narrowingNames: Record<NarrowingField, string> = {
   op_types: 'Only op types',
   sources: 'Only lines',
   dtypes: 'Only dtypes',
@@ -51,7 +51,7 @@ export const narrowingNames: Record<keyof Narrowing, string> = {
   regexes: 'Name matches',
   exclude: 'Except',
 };
-export const narrowingHints: Record<keyof Narrowing, string> = {
+export const narrowingHints: Record<NarrowingField, string> = {
   op_types: 'Types of ops, separated by commas',
   sources: 'Lines or files of the program, separated by commas; backward ops have the line of their forward op',
   dtypes: 'Types of tensors, separated by commas',
@@ -59,7 +59,7 @@ export const narrowingHints: Record<keyof Narrowing, string> = {
   regexes: 'A regular expression that is found anywhere in the full name',
   exclude: 'What is left out: names, scope/, patterns, /regex/, type:, source:, dtype:, rank:, separated by spaces',
 };
-export const narrowingExamples: Record<keyof Narrowing, string> = {
+export const narrowingExamples: Record<NarrowingField, string> = {
   op_types: 'addmm, relu',
   sources: 'model.py:32',
   dtypes: 'float16, bfloat16',
