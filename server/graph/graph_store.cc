@@ -146,7 +146,7 @@ void GraphStore::AddFiles(const std::vector<model::SourceFile>& files,
 }
 
 const std::string* GraphStore::FileText(std::string_view file) const {
-  const auto it = files_.find(file);
+  const auto it = files_.find(std::string(file));
   return it == files_.end() ? nullptr : &it->second;
 }
 

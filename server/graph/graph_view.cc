@@ -121,7 +121,8 @@ absl::StatusOr<model::SourceFile> GraphView::Source(
   const std::string* text = store_.FileText(file);
   if (text != nullptr) return model::SourceFile{std::string(file), *text};
   return Error(absl::StatusCode::kNotFound, "unknown_file",
-               absl::StrCat("the job has sent no file \"", file, "\""));
+               absl::StrCat("the job has sent no file \"", std::string(file),
+                            "\""));
 }
 
 absl::StatusOr<model::NodeDetail> GraphView::Detail(

@@ -84,4 +84,26 @@ describe('several ranks', () => {
     await page.reload();
     await page.getByRole('region', { name: 'rank 2, step 1' }).waitFor();
   });
+
+  it('differ at a glance, and are moved one by one', async () => {
+    await open('?node=forward/stem/weight');
+    await ready();
+    await page.getByRole('button', { name: 'Step', exact: true }).click();
+    const strip = page.getByRole('group', { name: 'weight:0 on the ranks' });
+    await strip.getByText(/on 4 ranks|on all 4 ranks|differ/).waitFor();
+    await page.getByRole('tab', { name: 'Ranks' }).click();
+    const table = page.getByRole('region', { name: 'Statistics of forward/stem/weight:0 by rank' });
+    await table.getByRole('button', { name: '3', exact: true }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('rank-differences-dark');
+    await table.getByRole('button', { name: '3', exact: true }).click();
+    expect(page.url()).toContain('rank=3');
+    const next = page.getByRole('button', { name: 'Next node', exact: true });
+    expect(await next.textContent()).toContain('rank 3');
+    await page.getByRole('button', { name: 'Rank of Next node' }).click();
+    expect(await browser.axe()).toEqual([]);
+    await page.getByRole('menuitemradio', { name: /^Rank 1/ }).click();
+    expect(await next.textContent()).toContain('rank 1');
+    expect(page.url()).toContain('rank=3');
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exceptionLine, partsOfTraceback } from './traceback';
+import { exceptionLine } from './exception';
+import { partsOfTraceback } from './traceback';
 
 const SHAPES = `Traceback (most recent call last):
   File "/home/me/train.py", line 15, in train

@@ -26,6 +26,9 @@ function bodies(): unknown[] {
   return fetched.mock.calls.map(([, options]) => JSON.parse(String(options?.body)) as unknown);
 }
 
+// Parts that are loaded when they are needed take long on a busy machine.
+const PATIENT = { timeout: 10_000 };
+
 const button = (name: string) => screen.getByRole('button', { name });
 
 beforeEach(() => {
@@ -69,13 +72,13 @@ describe('buttons', () => {
     expect(button('Step').getAttribute('aria-disabled')).toBe('true');
   });
 
-  it('move a rank that the page does not show', () => {
+  it('move a rank that the page does not show', async () => {
     const [rank] = sampleJob().ranks;
     const ranks = [0, 1, 2].map((number) => ({ ...rank!, rank: number, state: number === 2 ? ('lost' as const) : ('paused' as const) }));
     put({ world_size: 3, ranks });
     navigate(parseRoute('#/jobs/j?rank=0'));
     show();
-    fireEvent.click(button('Rank of Next node'));
+    fireEvent.click(await screen.findByRole('button', { name: 'Rank of Next node' }, PATIENT));
     expect(screen.getByRole('menuitemradio', { name: /rank shown/ }).getAttribute('aria-checked')).toBe('true');
     expect(screen.getByRole('menuitemradio', { name: /^Rank 2/ }).getAttribute('aria-disabled')).toBe('true');
     fireEvent.click(screen.getByRole('menuitemradio', { name: /^Rank 1/ }));
@@ -85,11 +88,11 @@ describe('buttons', () => {
     expect(button('Step').textContent).toBe('Step· all ranks');
   });
 
-  it('step one rank alone where the user asks for that', () => {
+  it('step one rank alone where the user asks for that', async () => {
     const [rank] = sampleJob().ranks;
     put({ world_size: 2, ranks: [0, 1].map((number) => ({ ...rank!, rank: number })) });
     show();
-    fireEvent.click(button('Rank of Step'));
+    fireEvent.click(await screen.findByRole('button', { name: 'Rank of Step' }, PATIENT));
     fireEvent.click(screen.getByRole('menuitemradio', { name: /^Rank 1/ }));
     fireEvent.keyDown(window, { key: 'F10' });
     expect(bodies()).toEqual([{ command: 'step', steps: 1, rank: 1 }]);

@@ -2,7 +2,7 @@
 // the reason for the current pause.
 
 import { ArrowDownToDot, Pause, Play, RotateCcw, SkipForward, Square } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import type { ControlCommand, Incident, Job } from '../api/types';
 import { useAuth } from '../state/auth';
 import { useConditionText, targetText } from '../state/condition_text';
@@ -18,8 +18,10 @@ import { Tooltip } from '../widgets/tooltip';
 import * as words from '../words/control';
 import { headline, onRank } from '../words/incidents';
 import { useReasonAgainstWatching } from './use_reason_against';
-import { RankChooser } from './rank_chooser';
 import './controls.css';
+
+// Only jobs of several ranks have one.
+const RankChooser = lazy(async () => ({ default: (await import('./rank_chooser')).RankChooser }));
 
 const ICONS = {
   continue: Play,
@@ -154,6 +156,13 @@ export function Controls() {
     />
   );
 
+  const chooser = (command: 'step' | 'next_node', chosen: number | null) =>
+    several && (
+      <Suspense fallback={null}>
+        <RankChooser job={job} command={command} chosen={chosen} />
+      </Suspense>
+    );
+
   return (
     <div className="controls" role="toolbar" aria-label={words.runControl}>
       {button('continue', ends ? undefined : 'primary')}
@@ -179,11 +188,11 @@ export function Controls() {
             }}
           />
         </Tooltip>
-        {several && <RankChooser job={job} command="step" chosen={targets.step} />}
+        {chooser('step', targets.step)}
       </span>
       <span className="controls-step">
         {button('next_node')}
-        {several && <RankChooser job={job} command="next_node" chosen={targets.one} />}
+        {chooser('next_node', targets.one)}
       </span>
       <span className="controls-line" />
       {button('recheck')}

@@ -3,7 +3,7 @@
 import { CircleAlert, Flag, Square } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { Job } from '../api/types';
-import { exceptionLine } from '../base/traceback';
+import { exceptionLine } from '../base/exception';
 import { useAuth } from '../state/auth';
 import { availability } from '../state/controls';
 import { isOpenedModel } from '../state/job';
@@ -16,7 +16,14 @@ import { Button } from '../widgets/button';
 import * as counts from '../words/counts';
 import * as words from '../words/job';
 
-const Traceback = lazy(async () => ({ default: (await import('./traceback')).Traceback }));
+// The server may have gone with the job.
+const Traceback = lazy(async () => {
+  try {
+    return { default: (await import('./traceback')).Traceback };
+  } catch {
+    return { default: ({ text }: { text: string }) => <pre aria-label={words.traceback}>{text}</pre> };
+  }
+});
 
 function showFailure(node: string, rank: number | null): void {
   touch();

@@ -47,7 +47,7 @@ async function show(): Promise<void> {
       <HitsPanel />
     </QueryClientProvider>,
   );
-  await screen.findByRole('list', { name: 'Incidents' });
+  await screen.findByRole('list', { name: 'Incidents' }, { timeout: 10_000 });
 }
 
 const cards = () => within(screen.getByRole('list', { name: 'Incidents' })).getAllByRole('listitem');

@@ -13,7 +13,6 @@ import { openChecks } from '../state/checks';
 import { setCatalogue } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { useFollowStop } from '../state/follow';
-import { useMutedWatchpoints } from '../state/mutes';
 import { graphLoader } from '../state/graph_loader';
 import { useGraphOfNode } from '../state/graphs';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
@@ -48,6 +47,7 @@ import { JobContext, OpenContext, type JobContextValue } from './job_context';
 import './job_view.css';
 
 // Only recorded runs have these.
+const MutedWatchpoints = lazy(async () => ({ default: (await import('./mute_button')).MutedWatchpoints }));
 const RunBar = lazy(async () => ({ default: (await import('./run_bar')).RunBar }));
 const LastOps = lazy(async () => ({ default: (await import('./last_ops')).LastOps }));
 const RunChecks = lazy(async () => ({ default: (await import('./run_checks')).RunChecks }));
@@ -224,6 +224,7 @@ const JobLayout = memo(function JobLayout() {
   const ended = useJob(({ model }) => hasEnded(model.info));
   const tall = useTall();
   const recorded = useJob(({ id }) => isRun(id ?? ''));
+  const hits = useJob(({ model }) => model.hits.length > 0);
   const opened = useOpened();
   const selected = useHasValues(opened);
   const beside = useRouter(({ route }) => route.view === 'job' && route.route.beside && isRun(route.route.job));
@@ -243,6 +244,11 @@ const JobLayout = memo(function JobLayout() {
         {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
         <StorageBanner />
         {!recorded && <EndBanner />}
+        {hits && (
+          <Suspense fallback={null}>
+            <MutedWatchpoints />
+          </Suspense>
+        )}
       </header>
       <main className={`job-main${tall ? ' job-tall' : ''}`}>
         <div
@@ -302,7 +308,6 @@ export function JobView({ id }: { id: string }) {
   }, [id, scopesJob, open, choose, views]);
   useScopeRefresh();
   useFollowStop();
-  useMutedWatchpoints();
   useGraphOfNode(id);
 
   const name = useJob((state) => state.model.info?.name);

@@ -1,9 +1,9 @@
 // Home page: a live list of the server's jobs.
 
 import { Boxes, ScrollText } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import type { Job, Storage } from '../api/types';
-import { exceptionLine } from '../base/traceback';
+import { exceptionLine } from '../base/exception';
 import { formatCount, formatNumber } from '../base/format';
 import { checkAuth, useAuth } from '../state/auth';
 import { isOver } from '../state/job';
@@ -32,10 +32,11 @@ import { Brand } from './brand';
 import { ConnectionBanner } from './connection_banner';
 import { JobRowControls } from './job_row_controls';
 import { OpenModel, useModelDrop } from './open_model';
-import { RunsList } from './runs_list';
 import { SignedIn } from './signed_in';
 import { StorageBanner } from './storage_banner';
 import './jobs_view.css';
+
+const RunsList = lazy(async () => ({ default: (await import('./runs_list')).RunsList }));
 
 const NONE_SET_ASIDE: Storage['set_aside'] = [];
 const CLOCK_MS = 15_000;
@@ -265,7 +266,7 @@ export function JobsView() {
           {jobs !== null && jobs.length > 0 && <JobsTable jobs={jobs} />}
         </div>
         {jobs !== null && <UnreadableJobs jobs={jobs} />}
-        <RunsList now={now} />
+        <Suspense fallback={null}><RunsList now={now} /></Suspense>
       </main>
     </div>
   );

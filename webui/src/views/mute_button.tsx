@@ -4,7 +4,7 @@ import { BellOff } from 'lucide-react';
 import { useRef, useState } from 'react';
 import type { Incident } from '../api/types';
 import { useJob } from '../state/job_store';
-import { muteNode, muteWatchpoint } from '../state/mutes';
+import { muteNode, muteWatchpoint, useMutedWatchpoints } from '../state/mutes';
 import { Button } from '../widgets/button';
 import { Menu, type MenuItem } from '../widgets/menu';
 import * as words from '../words/incidents';
@@ -46,4 +46,10 @@ export function MuteButton({ incident }: { incident: Incident }) {
       {at !== null && <Menu label={words.mute} items={items} {...at} onClose={() => setAt(null)} />}
     </span>
   );
+}
+
+// Shows nothing; turns muted watchpoints on again.
+export function MutedWatchpoints() {
+  useMutedWatchpoints();
+  return null;
 }

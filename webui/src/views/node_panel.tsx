@@ -201,16 +201,22 @@ function NodeBody({ node }: { node: NodeDetail }) {
   const strips = several && panel !== 'ranks' ? list.filter(({ role }) => role === 'output').slice(0, MAX_STRIPS) : [];
   return (
     <>
-    {strips.length > 0 && <Suspense fallback={null}>{strips.map((output) => <RankStrip key={output.name} tensor={output} />)}</Suspense>}
-    <div className={`node-body${panel === 'compare' ? ' node-body-compare' : ''}`}>
-      <TensorTable failed={failed} node={node} tensors={list} selected={tensor} error={tensors.error} />
-      {tensor === null ? (
-        <Notice title={tensors.isPending ? words.loadingTensors : words.noTensors} busy={tensors.isPending} />
-      ) : (
-        <ValuesPane key={tensor.name} tensor={tensor} failed={failed && tensor.role === 'output'} />
+      {strips.length > 0 && (
+        <Suspense fallback={null}>
+          {strips.map((output) => (
+            <RankStrip key={output.name} tensor={output} />
+          ))}
+        </Suspense>
       )}
-      <SourcePane node={node} />
-    </div>
+      <div className={`node-body${panel === 'compare' ? ' node-body-compare' : ''}`}>
+        <TensorTable failed={failed} node={node} tensors={list} selected={tensor} error={tensors.error} />
+        {tensor === null ? (
+          <Notice title={tensors.isPending ? words.loadingTensors : words.noTensors} busy={tensors.isPending} />
+        ) : (
+          <ValuesPane key={tensor.name} tensor={tensor} failed={failed && tensor.role === 'output'} />
+        )}
+        <SourcePane node={node} />
+      </div>
     </>
   );
 }

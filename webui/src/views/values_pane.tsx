@@ -25,7 +25,6 @@ import { useJobContext } from './job_context';
 import { AxisPickers, SliceField } from './slice_field';
 import { StatisticsLine } from './statistics_line';
 import { TensorActions } from './tensor_actions';
-import { TensorAdvice } from './tensor_advice';
 import { panelInAddress, panelOf, panelsFor, type PanelName } from './tensor_panels';
 import { useTensorRequest } from './tensor_request';
 import { TensorValues } from './tensor_values';
@@ -41,6 +40,7 @@ const TensorHistoryView = lazy(async () => ({
 const ReducedMap = lazy(async () => ({
   default: (await import('./reduced_map')).ReducedMap,
 }));
+const TensorAdvice = lazy(async () => ({ default: (await import('./tensor_advice')).TensorAdvice }));
 const RankTable = lazy(async () => ({ default: (await import('./rank_differences')).RankTable }));
 const TensorCompare = lazy(async () => ({
   default: (await import('./tensor_compare')).TensorCompare,

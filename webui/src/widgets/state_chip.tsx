@@ -2,7 +2,7 @@
 
 import { Check, CircleSlash, CircleX, CirclePause, CirclePlay, Unplug, type LucideIcon } from 'lucide-react';
 import type { Job, JobState, PauseReason } from '../api/types';
-import { exceptionLine } from '../base/traceback';
+import { exceptionLine } from '../base/exception';
 import { hasFailed, stateWords } from '../state/words';
 import { exitCode, failed } from '../words/job';
 import { Spinner } from './spinner';
