@@ -47,7 +47,7 @@ test("watchpoints", async ({ page, follow }) => {
   await page.keyboard.type("custom");
   await guide.tabTo(form.getByPlaceholder("abs_max > 1e3 && step > 100"));
   await page.keyboard.type("abs_max > 30");
-  await guide.tabTo(form.getByLabel("On"));
+  await guide.tabTo(form.getByLabel("On", { exact: true }));
   await page.keyboard.type("nodes matching");
   await guide.tabTo(form.getByLabel("Pattern"));
   await page.keyboard.type("forward/fc2/**");
