@@ -109,8 +109,7 @@ test("training that does not learn", async ({ page, follow }) => {
   await page.keyboard.press("F10");
   await expect(page.getByTestId("step")).toHaveText("40", WAIT);
   await expect(guide.state()).toHaveText(/paused/i, WAIT);
-  await guide.tabTo(page.getByRole("tree", { name: "Nodes" }));
-  await page.keyboard.press("o");
+  await guide.command("show overview");
   await guide.tabTo(page.getByRole("tab", { name: "Activation" }));
   await page.keyboard.press("ArrowRight");
   await expect(page.getByRole("img", { name: /^L2 norm of the parameters’ gradients/ })).toBeVisible(WAIT);
