@@ -47,7 +47,7 @@ class UNet(nn.Module):
             skips.append(x)
             x = F.avg_pool2d(block(x), 2)
         x = self.middle(x)
-        for block, skip in zip(self.up, reversed(skips)):
+        for block, skip in zip(self.up, reversed(skips), strict=True):
             x = block(torch.cat([F.interpolate(x, scale_factor=2), skip], dim=1))
         return self.head(x)
 
