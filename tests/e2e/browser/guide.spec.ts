@@ -62,7 +62,7 @@ test("watchpoints", async ({ page, follow }) => {
   await guide.stop();
   expect(await guide.run("graphdbg conditions")).toContain("gradient");
   // The job is terminated at its first hit.
-  expect(await guide.run("--on-hit terminate", 143)).toContain("abs_max > 30");
+  expect(await guide.run("--on-hit terminate", 143)).toContain("(gradient_vanishing) hit in step");
   guide.done();
 });
 
