@@ -28,7 +28,7 @@ class Middle(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         scaled = self.block(x).half() * self.scale
-        return x + (scaled * scaled).float().tanh()  # first bad value
+        return x + (scaled * scaled).float() * 1e-6  # first bad value
 
 
 class UNet(nn.Module):
@@ -47,7 +47,7 @@ class UNet(nn.Module):
             skips.append(x)
             x = F.avg_pool2d(block(x), 2)
         x = self.middle(x)
-        for block, skip in zip(self.up, reversed(skips)):
+        for block, skip in zip(self.up, reversed(skips), strict=True):
             x = block(torch.cat([F.interpolate(x, scale_factor=2), skip], dim=1))
         return self.head(x)
 
@@ -59,7 +59,7 @@ def main() -> None:
     model = UNet()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     for step in range(1, 21):
-        model.middle.scale = 1.0 if step < 3 else 400.0
+        model.middle.scale = 1.0 if step < 3 else 4000.0
         clean = images[torch.randint(len(images), (16,))]
         optimizer.zero_grad()
         loss = F.mse_loss(model(clean + 0.3 * torch.randn_like(clean)), clean)

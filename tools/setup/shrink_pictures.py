@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image
 
-COLOURS = 192
+COLOURS = 256
 
 
 def shrink(file: Path) -> None:

@@ -120,7 +120,7 @@ export class Guide {
 
   /** Presses Tab until the target has the focus. */
   async tabTo(target: Locator): Promise<void> {
-    await target.waitFor();
+    await target.waitFor({ timeout: 30_000 });
     for (let presses = 0; presses < 150; presses += 1) {
       if (await target.evaluate((element) => element === document.activeElement)) return;
       await this.page.keyboard.press("Tab");

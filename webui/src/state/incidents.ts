@@ -76,7 +76,8 @@ export function goToNextIncident(by: 1 | -1): boolean {
   const incidents = shownIncidents(useIncidents.getState());
   const { hit } = useUi.getState();
   const at = incidents.findIndex(({ id }) => id === hit);
-  const next = at < 0 ? incidents.at(by > 0 ? 0 : -1) : incidents[at + by];
+  // Beyond the last one, back to it, from wherever the user has gone.
+  const next = at < 0 ? incidents.at(by > 0 ? 0 : -1) : (incidents[at + by] ?? incidents[at]);
   if (next !== undefined) goToHit(next.origin);
   return incidents.length > 0;
 }

@@ -8,6 +8,7 @@ import { useJob } from '../state/job_store';
 import { createQueryClient } from '../state/queries';
 import { parseRoute } from '../state/route';
 import { navigate, useRouter } from '../state/router';
+import { selectNode } from '../state/scopes';
 import { NO_FILTER, useUi } from '../state/ui';
 import { sampleHit, sampleIncident, sampleJob } from '../testing/samples';
 import { stepsOf } from '../words/incidents';
@@ -77,6 +78,16 @@ it('unfolds to the hits of one incident, the newest first', async () => {
   expect(useUi.getState().hit).toBe(12);
   fireEvent.keyDown(screen.getByRole('listbox', { name: 'Hits' }), { key: 'ArrowUp' });
   expect(useUi.getState().hit).toBe(11);
+});
+
+it('is returned to by N from elsewhere, also if it is the last one', async () => {
+  await show();
+  act(() => void goToNextIncident(1));
+  act(() => void goToNextIncident(1));
+  const { route } = useRouter.getState();
+  act(() => selectNode('forward/elsewhere'));
+  act(() => void goToNextIncident(1));
+  expect(useRouter.getState().route).toEqual(route);
 });
 
 it('mutes a node, which N then skips', async () => {

@@ -28,7 +28,7 @@ interface Props {
 
 const TREE_ROWS: RowKind<ShownRow> = { height: ROW_PX, make: () => new TreeRowView() };
 const TYPE_AHEAD_MS = 600;
-const SHORTCUTS = 'an';
+const SHORTCUTS = 'ano';
 
 export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSelect, onToggle, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
