@@ -93,7 +93,7 @@ export function OpTimeline({ data, span, onSpan }: Props) {
   useEffect(() => {
     setCursor(null);
     setPointer(null);
-  }, [data]);
+  }, [data.step]);
 
   useLayoutEffect(() => {
     const element = canvas.current;
