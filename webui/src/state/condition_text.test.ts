@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sampleCondition, sampleHit, sampleParam } from '../testing/samples';
-import { actualText, conditionText } from './condition_text';
+import { actualText, conditionText, incidentTitle } from './condition_text';
 
 const CATALOGUE = new Map(
   [
@@ -116,5 +116,27 @@ describe('what was measured', () => {
     expect(text({ condition: 'tensor_all_zero', params, actual: { zero_percentage: 95 } })).toBe(
       'zeros 95 % ≥ 90 %',
     );
+  });
+});
+
+describe('an incident', () => {
+  it('has the title of its diagnosis, of its conditions, or the expression that is true', () => {
+    const origin = sampleHit({ condition: 'expression', params: { expression: 'abs_max > 30' } });
+    const incident = {
+      id: origin.id,
+      origin,
+      diagnosis: { hit: origin.id, rule: null, title: null, text: null, evidence: [], causes: [], next: [] },
+      conditions: ['expression', 'nan'],
+      first_rank: 0,
+      ranks: [0],
+      hit_count: 1,
+      reached_count: 0,
+      first_reached: null,
+      steps: [],
+    };
+    const named = new Map([['nan', sampleCondition({ id: 'nan', title: 'NaN' })]]);
+    expect(incidentTitle(incident, named)).toBe('abs_max > 30, NaN');
+    expect(incidentTitle({ ...incident, diagnosis: { ...incident.diagnosis, title: 'Logarithm of zero' } }, named))
+      .toBe('Logarithm of zero');
   });
 });

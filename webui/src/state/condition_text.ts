@@ -2,7 +2,7 @@
 
 import { useCallback } from 'react';
 import { create } from 'zustand';
-import type { Condition, Hit, ParamValue, WatchLists, WatchpointSpec } from '../api/types';
+import type { Condition, Hit, Incident, ParamValue, WatchLists, WatchpointSpec } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
 import * as words from '../words/watch';
@@ -165,15 +165,25 @@ export function conditionTitle(id: string, catalogue: Catalogue = useCatalogue.g
 type TextOf = (id: string, params: Readonly<Record<string, ParamValue>>) => string;
 
 // The same functions for components, which render again when the catalogue is loaded.
+export function incidentTitle({ diagnosis, conditions, origin }: Incident, byId: Catalogue): string {
+  const own = origin.params['expression'];
+  const titles = conditions.map((id) =>
+    id === origin.condition && typeof own === 'string' ? own : conditionTitle(id, byId));
+  return diagnosis.title ?? titles.join(', ');
+}
+
 export function useConditionText(): {
   conditionText: TextOf;
   conditionTitle: (id: string) => string;
+  // What has happened, otherwise the conditions that were met.
+  incidentTitle: (incident: Incident) => string;
   actualText: (hit: Hit) => string;
 } {
   const byId = useCatalogue((state) => state.byId);
   return {
     conditionText: useCallback<TextOf>((id, params) => conditionText(id, params, byId), [byId]),
     conditionTitle: useCallback((id) => conditionTitle(id, byId), [byId]),
+    incidentTitle: useCallback((incident) => incidentTitle(incident, byId), [byId]),
     actualText: useCallback((hit) => actualText(hit, byId), [byId]),
   };
 }

@@ -11,14 +11,12 @@ import { useJob } from './job_store';
 import { showToast } from './toasts';
 import { changeWatchpoint } from './watchpoints';
 
-// The part of a selection that is left out.
-type Exclude = { nodes?: string[] } & Record<string, unknown>;
-
-const excludeOf = (watchpoint: Watchpoint) => (watchpoint as { exclude?: Exclude }).exclude ?? {};
-
-function withoutNodes(watchpoint: Watchpoint, change: (nodes: readonly string[]) => string[]): Partial<WatchpointSpec> {
-  const exclude = excludeOf(watchpoint);
-  return { exclude: { ...exclude, nodes: change(exclude.nodes ?? []) } } as Partial<WatchpointSpec>;
+// What is left out of the selection, with other nodes.
+function withoutNodes(
+  { exclude }: Watchpoint,
+  change: (nodes: readonly string[]) => string[],
+): Partial<WatchpointSpec> {
+  return { exclude: { ...exclude, nodes: change(exclude.nodes ?? []) } };
 }
 
 // Those that have had hits at the node.
@@ -30,8 +28,8 @@ function watchpointsAt(node: string): Watchpoint[] {
 
 // A watchpoint on this node alone is turned off, since it would have none left.
 function changeFor(watchpoint: Watchpoint, node: string): Partial<WatchpointSpec> {
-  const { nodes, scopes, patterns, categories } = watchpoint;
-  const only = nodes.length === 1 && nodes[0] === node && scopes.length + patterns.length + categories.length === 0;
+  const { nodes, scopes, patterns, regexes, categories } = watchpoint;
+  const only = nodes.length === 1 && nodes[0] === node && [scopes, patterns, regexes, categories].every(({ length }) => length === 0);
   return only ? { enabled: false } : withoutNodes(watchpoint, (excluded) => [...new Set([...excluded, node])]);
 }
 
@@ -49,7 +47,7 @@ export async function unmuteAll(): Promise<void> {
   const { muted } = useIncidents.getState();
   showHidden();
   for (const watchpoint of useJob.getState().model.watchpoints) {
-    if (!(excludeOf(watchpoint).nodes ?? []).some((node) => muted.has(node))) continue;
+    if (!(watchpoint.exclude.nodes ?? []).some((node) => muted.has(node))) continue;
     await changeWatchpoint(watchpoint.id, withoutNodes(watchpoint, (nodes) => nodes.filter((node) => !muted.has(node))));
   }
 }

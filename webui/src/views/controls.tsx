@@ -51,7 +51,7 @@ function useStopIncident(): Incident | null {
 }
 
 function useStopReason(job: Job | null): string {
-  const { conditionText, conditionTitle, actualText } = useConditionText();
+  const { conditionText, incidentTitle, actualText } = useConditionText();
   const hit = useJob(({ model }) => stoppingHit(model));
   const watchpoints = useJob((state) => state.model.watchpoints);
   const incident = useStopIncident();
@@ -59,10 +59,9 @@ function useStopReason(job: Job | null): string {
   if (apart !== null) return words.ranksApart(apart.paused, apart.running);
   if (job === null || job.state !== 'paused') return '';
   if (incident !== null) {
-    const { origin, diagnosis, conditions } = incident;
-    const title = diagnosis.title ?? conditions.map(conditionTitle).join(', ');
+    const { origin } = incident;
     const rank = job.world_size > 1 ? onRank(origin.rank) : '';
-    return headline(title, origin.node, job.step) + rank;
+    return headline(incidentTitle(incident), origin.node, job.step) + rank;
   }
   const by = (job.stopped_by ?? []).map((id) => watchpoints.find((other) => other.id === id));
   const first = by.find((watchpoint) => watchpoint !== undefined);

@@ -103,10 +103,9 @@ interface CardProps {
 }
 
 function IncidentCard({ incident, open, onToggle }: CardProps) {
-  const { conditionTitle } = useConditionText();
+  const { conditionTitle, incidentTitle } = useConditionText();
   const selected = useUi((state) => state.hit === incident.id);
   const { origin, diagnosis, first_reached, reached_count } = incident;
-  const title = diagnosis.title ?? incident.conditions.map(conditionTitle).join(', ');
   return (
     <li className={`incident${selected ? ' incident-selected' : ''}`}>
       <div className="incident-head">
@@ -119,7 +118,7 @@ function IncidentCard({ incident, open, onToggle }: CardProps) {
           onClick={onToggle}
         />
         <button type="button" className="incident-go" onClick={() => goToHit(origin)}>
-          <strong className="incident-title">{title}</strong>
+          <strong className="incident-title">{incidentTitle(incident)}</strong>
           <span className="incident-node">
             <FullName name={origin.node} />
           </span>
