@@ -203,7 +203,7 @@ def test_the_job_stops_at_the_end_of_the_step_and_the_cause_is_printed(debug_run
     assert run.result["status"] == "terminated"
     assert run.result["steps"] == 1
     assert "graphdbg:   found   the loss compares outputs of shape [16, 1]" in run.stderr
-    assert "graphdbg:   try     Remove it by output.squeeze(1)" in run.stderr
+    assert "graphdbg:   try     Remove the dimension by output.squeeze(1)" in run.stderr
 
 
 def test_every_condition_has_advice(server) -> None:
