@@ -120,9 +120,9 @@ absl::StatusOr<model::SourceFile> GraphView::Source(
     std::string_view file) const {
   const std::string* text = store_.FileText(file);
   if (text != nullptr) return model::SourceFile{std::string(file), *text};
-  return Error(absl::StatusCode::kNotFound, "unknown_file",
-               absl::StrCat("the job has sent no file \"", std::string(file),
-                            "\""));
+  return Error(
+      absl::StatusCode::kNotFound, "unknown_file",
+      absl::StrCat("the job has sent no file \"", std::string(file), "\""));
 }
 
 absl::StatusOr<model::NodeDetail> GraphView::Detail(
