@@ -62,8 +62,8 @@ ROOMS = [
     ),
     Room(
         "agent/conditions",
-        ("agent/kernels", "agent/tensor", "proto/wire"),
-        "Conditions are one library for agent and server, so they know neither.",
+        ("agent/kernels", "agent/tensor", "proto/graphdbg", "proto/wire"),
+        "Conditions are one library for agent and server, so they know neither, only the messages between them.",
     ),
     Room(
         "agent/core",
@@ -113,10 +113,14 @@ ROOMS = [
     Room("server/base", ("proto/wire",), "Errors, compression and rate limits know no room of the server."),
     Room(
         "server/model",
-        ("agent/conditions", "agent/tensor", "proto/graphdbg"),
+        ("agent/conditions", "agent/kernels", "agent/tensor", "proto/graphdbg"),
         "Values are below every other room of the server, so that no room copies another's types.",
     ),
-    Room("server/graph", ("proto/wire", "server/base", "server/model"), "The graph knows neither jobs nor wires."),
+    Room(
+        "server/graph",
+        ("agent/conditions", "proto/wire", "server/base", "server/model"),
+        "The graph knows neither jobs nor wires.",
+    ),
     Room(
         "server/tensor",
         ("agent/tensor", "proto/wire", "server/base", "server/model"),
@@ -124,7 +128,7 @@ ROOMS = [
     ),
     Room(
         "server/watch",
-        ("agent/conditions", "proto/wire", "server/base", "server/graph", "server/model"),
+        ("agent/conditions", "agent/tensor", "proto/wire", "server/base", "server/graph", "server/model"),
         "Watchpoints and hits know the graph and no job.",
     ),
     Room(
@@ -155,7 +159,15 @@ ROOMS = [
     ),
     Room(
         "server/store",
-        ("proto/wire", "server/base", "server/graph", "server/jobs", "server/model", "server/watch"),
+        (
+            "agent/conditions",
+            "proto/wire",
+            "server/base",
+            "server/graph",
+            "server/jobs",
+            "server/model",
+            "server/watch",
+        ),
         "The store implements the journal that jobs declare.",
     ),
     Room(
