@@ -308,21 +308,21 @@ Json Encode(const model::SelectionPreview& preview) {
 
 Json Encode(const model::Watchpoint& watchpoint) {
   const model::WatchpointSpec& spec = watchpoint.spec;
-  Json json = EncodeLists(spec.selection);
-  json["exclude"] = EncodeLists(spec.selection.exclude);
-  json.update(Json{
+  Json json = {
       {"id", watchpoint.id},
       {"condition",
-       {{"id", spec.condition.id}, {"params", EncodeParams(spec.condition)}}},
-      {"pause", model::ToString(spec.pause)},
-      {"enabled", spec.enabled},
-      {"once", spec.once},
-      {"ignore_count", spec.ignore_count},
-      {"group", NullIfEmpty(spec.group)},
-      {"actions", EncodeActions(spec.actions)},
-      {"node_count", watchpoint.node_count},
-      {"hit_count", watchpoint.hit_count},
-      {"error", NullIfEmpty(watchpoint.error)}});
+       {{"id", spec.condition.id}, {"params", EncodeParams(spec.condition)}}}};
+  json.update(EncodeLists(spec.selection));
+  json["exclude"] = EncodeLists(spec.selection.exclude);
+  json.update(Json{{"pause", model::ToString(spec.pause)},
+                   {"enabled", spec.enabled},
+                   {"once", spec.once},
+                   {"ignore_count", spec.ignore_count},
+                   {"group", NullIfEmpty(spec.group)},
+                   {"actions", EncodeActions(spec.actions)},
+                   {"node_count", watchpoint.node_count},
+                   {"hit_count", watchpoint.hit_count},
+                   {"error", NullIfEmpty(watchpoint.error)}});
   return json;
 }
 

@@ -26,6 +26,10 @@ TEST_F(WatchpointHandlersTest, ConditionsAreThoseOfTheCatalogue) {
               Json::parse(R"([{"name":"value","title":"value","type":"number",
                                "default":null,"suggested":null,"unit":null,"required":true,"tested":false,
                                "advanced":false,"min":null,"max":null,
+                               "above_min":false},
+                              {"name":"axis","title":"for each channel along axis","type":"number",
+                               "default":null,"suggested":null,"unit":null,"required":false,"tested":false,
+                               "advanced":true,"min":-64.0,"max":63.0,
                                "above_min":false}])"));
     EXPECT_EQ(condition["wire_condition"], 3);
   }
@@ -121,7 +125,12 @@ TEST_F(WatchpointHandlersTest, OneIsMadeReadChangedAndRemoved) {
   EXPECT_EQ(made.headers.Get("Location"), "/api/v1/jobs/train/watchpoints/1");
   Json expected = Json::parse(R"({"id":1,
       "condition":{"id":"max_gt","params":{"value":2.5}},"nodes":["a","b"],
-      "scopes":[],"patterns":[],"categories":["weight"],"pause":"step",
+      "scopes":[],"patterns":[],"regexes":[],"categories":["weight"],
+      "op_types":[],"sources":[],"dtypes":[],"ranks":[],
+      "exclude":{"nodes":[],"scopes":[],"patterns":[],"regexes":[],
+                 "categories":[],"op_types":[],"sources":[],"dtypes":[],
+                 "ranks":[]},
+      "pause":"step",
       "enabled":true,"once":false,"ignore_count":0,"group":null,"actions":[],
       "node_count":0,"hit_count":0,"error":null})");
   EXPECT_EQ(BodyOf(made), expected);

@@ -437,7 +437,7 @@ TEST_F(StoreTest, ReadsFilesOfTheFirstVersion) {
     auto db = Database::Open(file());
     ASSERT_TRUE(db.ok());
     ASSERT_TRUE(db->Run("DROP TABLE newest_run; DROP TABLE rules; "
-                        "DROP TABLE origin; "
+                        "DROP TABLE origin; DROP TABLE source_file; "
                         "PRAGMA user_version = 1")
                     .ok());
   }
