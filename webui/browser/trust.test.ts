@@ -43,7 +43,7 @@ describe('a session', () => {
     await treeItem('log').click();
     await page.getByRole('region', { name: 'Values' }).waitFor();
     await button('Add watchpoint').first().click();
-    await page.getByRole('form', { name: 'New watchpoint' }).getByLabel('On').selectOption('pattern');
+    await page.getByRole('form', { name: 'New watchpoint' }).getByLabel('On', { exact: true }).selectOption('pattern');
     await page.getByLabel('Pattern').fill('forward/half-typed');
     await call('DELETE', '/session');
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' });

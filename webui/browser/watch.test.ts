@@ -29,7 +29,7 @@ describe('watchpoints', () => {
     await form.getByLabel('When').selectOption('abs_max_gt');
     await form.getByLabel('value').fill('3');
     await form.getByText('34 nodes').waitFor();
-    await form.getByLabel('On').selectOption('everything');
+    await form.getByLabel('On', { exact: true }).selectOption('everything');
     await form.getByText('65 nodes').waitFor();
     expect(await browser.axe()).toEqual([]);
     await button('Save').click();
@@ -57,22 +57,22 @@ describe('watchpoints', () => {
     await form.getByText('65 nodes').waitFor();
     await ticked(backward, 'true');
     // The tree shows what the form describes, and the other way round.
-    await form.getByLabel('On').selectOption('all gradients');
+    await form.getByLabel('On', { exact: true }).selectOption('all gradients');
     await ticked(forward, 'false');
     await ticked(backward, 'true');
-    await form.getByLabel('On').selectOption('nodes matching a pattern');
+    await form.getByLabel('On', { exact: true }).selectOption('nodes matching a pattern');
     await form.getByLabel('Pattern').fill('forward/l*');
     await ticked(forward, 'mixed');
     await ticked(backward, 'false');
     await browser.shot('ticks-of-words');
     await backward.locator('.tree-tick').click();
-    expect(await form.getByLabel('On').inputValue()).toBe('ticked');
+    expect(await form.getByLabel('On', { exact: true }).inputValue()).toBe('ticked');
     await ticked(forward, 'mixed');
     await forward.locator('.tree-tick').click();
     await ticked(forward, 'true');
     await forward.locator('.tree-tick').click();
     await form.getByText('34 nodes').waitFor();
-    expect(await form.getByLabel('On').inputValue()).toBe('ticked');
+    expect(await form.getByLabel('On', { exact: true }).inputValue()).toBe('ticked');
     expect(await backward.getAttribute('aria-checked')).toBe('true');
     expect(await browser.axe()).toEqual([]);
     await browser.shot('ticks');

@@ -12,10 +12,10 @@ import { Notice } from '../widgets/notice';
 import { loading } from '../words/common';
 import * as words from '../words/job';
 import { JobView } from './job_view';
-import { JobsView } from './jobs_view';
 import { LoginView, SessionEnded } from './login_view';
 import { Overlays } from './overlays';
 
+const JobsView = lazy(async () => ({ default: (await import('./jobs_view')).JobsView }));
 const AuditView = lazy(async () => ({ default: (await import('./audit_view')).AuditView }));
 
 const RETRY_MS = 2000;
@@ -43,11 +43,10 @@ function Content() {
   if (status === 'needed' && !entered) return <LoginView />;
   switch (route.view) {
     case 'jobs':
-      return <JobsView />;
     case 'audit':
       return (
         <Suspense fallback={<Notice title={loading} busy />}>
-          <AuditView />
+          {route.view === 'jobs' ? <JobsView /> : <AuditView />}
         </Suspense>
       );
     case 'job':

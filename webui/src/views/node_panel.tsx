@@ -24,7 +24,6 @@ import { loading, tryAgain } from '../words/common';
 import { commandNames, rankCaption } from '../words/control';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
-import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
 import { panelOf } from './tensor_panels';
@@ -34,6 +33,7 @@ import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 
 const ScopePane = lazy(async () => ({ default: (await import('./scope_pane')).ScopePane }));
+const SourcePane = lazy(async () => ({ default: (await import('./source_pane')).SourcePane }));
 // Only jobs of several ranks have one.
 const RankStrip = lazy(async () => ({ default: (await import('./rank_differences')).RankStrip }));
 // Only nodes with hits have one.
@@ -215,7 +215,9 @@ function NodeBody({ node }: { node: NodeDetail }) {
         ) : (
           <ValuesPane key={tensor.name} tensor={tensor} failed={failed && tensor.role === 'output'} />
         )}
-        <SourcePane node={node} />
+        <Suspense fallback={null}>
+          <SourcePane node={node} />
+        </Suspense>
       </div>
     </>
   );
