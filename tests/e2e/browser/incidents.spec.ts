@@ -19,7 +19,7 @@ async function watch(page: Page, condition: string): Promise<void> {
   await button(page, "Add watchpoint").first().click();
   const form = page.getByRole("form", { name: "New watchpoint" });
   await form.getByLabel("When").selectOption(condition);
-  await form.getByLabel("On").selectOption("everything");
+  await form.getByLabel("On", { exact: true }).selectOption("everything");
   await form.getByRole("button", { name: "Add" }).click();
   await expect(page.getByRole("switch").first()).toBeVisible();
 }

@@ -20,7 +20,7 @@ async function watchForOverflow(page: Page): Promise<void> {
   await button(page, "Add watchpoint").first().click();
   const form = page.getByRole("form", { name: "New watchpoint" });
   await form.getByLabel("When").selectOption("overflow");
-  await form.getByLabel("On").selectOption("everything");
+  await form.getByLabel("On", { exact: true }).selectOption("everything");
   await form.getByRole("button", { name: "Add" }).click();
   await expect(page.getByRole("switch", { name: /Watchpoint 1: NaN or infinity on everything/ })).toBeVisible();
 }

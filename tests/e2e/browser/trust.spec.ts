@@ -37,7 +37,7 @@ test("a session that is revoked keeps the page as it is", async ({ page, server 
   server.job("digits", [host("digits_cnn.py")]);
   await openJob(page, url);
   await button(page, "Add watchpoint").first().click();
-  await page.getByRole("form").getByLabel("On").selectOption("pattern");
+  await page.getByRole("form").getByLabel("On", { exact: true }).selectOption("pattern");
   await page.getByLabel("Pattern").fill("forward/**");
   const headers = { Authorization: `Bearer ${await sessionOf(page)}` };
   const ended = await page.request.delete(new URL("/api/v1/session", url).href, { headers });

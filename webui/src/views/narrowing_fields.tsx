@@ -1,7 +1,7 @@
 // What a watchpoint is narrowed to, and which hits count: folded away because most watchpoints need
 // none of it.
 
-import { useId, useMemo } from 'react';
+import { useId, useMemo, useState } from 'react';
 import type { GraphIndex } from '../index/graph_index';
 import { FIELDS, isNarrowed, type Narrowing } from '../state/narrowing';
 import { useScopes } from '../state/scopes';
@@ -39,16 +39,14 @@ interface Props {
   onCount: (counting: Counting) => void;
 }
 
-export function NarrowingFields({ texts, counting, open, alone, onChange, onCount }: Props) {
+function Fields({ texts, counting, alone, onChange, onCount }: Omit<Props, 'open'>) {
   const id = useId();
   const index = useScopes((state) => state.index);
   const types = useMemo(() => typesOf(index), [index]);
   const completions: Partial<Record<keyof Narrowing, string[]>> = { op_types: types, dtypes: DTYPES };
-  const counts = counting !== null && (counting.ignored !== '' || counting.once);
   const shown = FIELDS.filter((field) => field !== 'ranks' || !alone || texts.ranks !== '');
   return (
-    <details className="form-help" open={open || isNarrowed(texts) || counts || undefined}>
-      <summary>{words.more}</summary>
+    <>
       {shown.map((field) => (
         <div key={field} className="form-row">
           <label htmlFor={`${id}-${field}`}>{words.narrowingNames[field]}</label>
@@ -99,6 +97,19 @@ export function NarrowingFields({ texts, counting, open, alone, onChange, onCoun
           </div>
         </>
       )}
+    </>
+  );
+}
+
+export function NarrowingFields({ open, ...fields }: Props) {
+  const { texts, counting } = fields;
+  const counts = counting !== null && (counting.ignored !== '' || counting.once);
+  const [unfolded, setUnfolded] = useState(isNarrowed(texts) || counts);
+  const shown = open || unfolded;
+  return (
+    <details className="form-help" open={shown} onToggle={(event) => setUnfolded(event.currentTarget.open)}>
+      <summary>{words.more}</summary>
+      {shown && <Fields {...fields} />}
     </details>
   );
 }
