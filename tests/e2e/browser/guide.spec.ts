@@ -141,7 +141,7 @@ test("looking at a model", async ({ page, follow }) => {
   await guide.picture("models-open");
   await page.keyboard.press("/");
   await page.keyboard.type("type:Gemm");
-  await page.getByRole("option").first().waitFor();
+  await page.getByRole("option").filter({ visible: true }).first().waitFor();
   await page.keyboard.press("Enter");
   await page.keyboard.press("Escape");
   await expect(page.getByRole("region", { name: "Node properties" })).toContainText("Gemm", WAIT);
@@ -152,7 +152,7 @@ test("looking at a model", async ({ page, follow }) => {
   await expect(page.getByTestId("step")).toHaveText("1", WAIT);
   await page.keyboard.press("/");
   await page.keyboard.type("type:LogSoftmax");
-  await page.getByRole("option").first().waitFor();
+  await page.getByRole("option").filter({ visible: true }).first().waitFor();
   await page.keyboard.press("Enter");
   await page.keyboard.press("Escape");
   await expect(node(page)).toContainText("LogSoftmax", WAIT);
