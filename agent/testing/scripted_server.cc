@@ -15,7 +15,8 @@ constexpr auto kPatience = std::chrono::seconds(30);
 }  // namespace
 
 void ScriptedSession::Send(const v1::ServerMessage& message) {
-  stream_->Write(message);
+  MutexLock lock(&stream_mu_);
+  if (context_ != nullptr) stream_->Write(message);
 }
 
 void ScriptedSession::Refuse(grpc::Status status) {
@@ -25,9 +26,19 @@ void ScriptedSession::Refuse(grpc::Status status) {
   changed_.NotifyAll();
 }
 
-void ScriptedSession::Break() { context_->TryCancel(); }
+void ScriptedSession::Break() {
+  MutexLock lock(&stream_mu_);
+  if (context_ != nullptr) context_->TryCancel();
+}
 
 grpc::Status ScriptedSession::Serve() {
+  grpc::Status status = Read();
+  MutexLock lock(&stream_mu_);
+  context_ = nullptr;
+  return status;
+}
+
+grpc::Status ScriptedSession::Read() {
   {
     MutexLock lock(&mu_);
     while (!refused_ && !welcomed_) changed_.Wait(&mu_);

@@ -33,7 +33,7 @@ class ScriptedSession {
   using Stream = grpc::ServerReaderWriter<v1::ServerMessage, v1::AgentMessage>;
 
   ScriptedSession(Stream* stream, grpc::ServerContext* context, v1::Hello hello)
-      : stream_(stream), context_(context), hello_(std::move(hello)) {}
+      : stream_(stream), hello_(std::move(hello)), context_(context) {}
 
   const v1::Hello& hello() const { return hello_; }
 
@@ -82,11 +82,15 @@ class ScriptedSession {
   grpc::Status Serve();
 
  private:
+  grpc::Status Read();
   uint64_t SendCommand(v1::ServerMessage* message);
 
   Stream* const stream_;
-  grpc::ServerContext* const context_;
   const v1::Hello hello_;
+
+  Mutex stream_mu_;
+  // Null once the stream has ended, which the test may not know yet.
+  grpc::ServerContext* context_ GRAPHDBG_GUARDED_BY(stream_mu_);
 
   mutable Mutex mu_;
   CondVar changed_;
