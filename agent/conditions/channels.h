@@ -22,8 +22,8 @@ class Channels {
   // counts from the last. Absent if the tensor has no such dimension or no
   // elements, or if its values are not available.
   static std::optional<size_t> Find(const TensorMeasurements& whole, int axis);
-  // Of the tensor that `whole` measures, along a dimension that it has. `whole`
-  // must outlive this.
+  // Slices the tensor that `whole` measures along one of its dimensions.
+  // `whole` must outlive this.
   Channels(const TensorMeasurements& whole, size_t axis);
   Channels(const Channels&) = delete;
   Channels& operator=(const Channels&) = delete;

@@ -20,7 +20,7 @@ class RE2;
 
 namespace graphdbg::conditions {
 
-// What selections can ask of a node.
+// The facts about a node that selections test.
 struct NodeDescription {
   absl::string_view name;
   Category category = Category::kOther;

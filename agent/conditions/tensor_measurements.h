@@ -101,8 +101,8 @@ class TensorMeasurements {
   // the device has no such flag.
   std::optional<bool> TakeOverflowFlag();
 
-  // What is measured: null if only statistics are known. For complex tensors,
-  // not their parts.
+  // The measured tensors; null if only statistics are known. Complex tensors
+  // themselves, rather than their parts.
   const TensorView* now() const { return given_now_; }
   const TensorView* previous() const { return given_previous_; }
   const StatisticsBackend* backend() const { return backend_; }

@@ -84,6 +84,12 @@ class PreviousOutput {
   TensorView view_;
 };
 
+// Whether nobody has been told yet that the watchpoint cannot be checked.
+bool IsFirstReport(const Watchpoint& watchpoint) {
+  return watchpoint.first_missed_step.exchange(Watchpoint::kReported) !=
+         Watchpoint::kReported;
+}
+
 }  // namespace
 
 void Findings::AddStop(uint32_t watchpoint, v1::PauseMode pause) {
@@ -470,10 +476,7 @@ void Checker::RecordMissingFlag(const Watchpoint& watchpoint,
                                 Findings* findings) const {
   const bool on_npu = tensor.device == GRAPHDBG_NPU;
   if (!on_npu && devices_ != nullptr && devices_->first_kind() == "npu") return;
-  if (watchpoint.first_missed_step.exchange(Watchpoint::kReported) ==
-      Watchpoint::kReported) {
-    return;
-  }
+  if (!IsFirstReport(watchpoint)) return;
   RecordUnchecked(
       watchpoint,
       wire::MakeError(absl::StatusCode::kUnimplemented, "unsupported_condition",
@@ -485,10 +488,7 @@ void Checker::RecordMissingFlag(const Watchpoint& watchpoint,
 
 void Checker::RecordTooManyChannels(const Watchpoint& watchpoint, uint32_t node,
                                     Findings* findings) const {
-  if (watchpoint.first_missed_step.exchange(Watchpoint::kReported) ==
-      Watchpoint::kReported) {
-    return;
-  }
+  if (!IsFirstReport(watchpoint)) return;
   RecordUnchecked(
       watchpoint,
       wire::MakeError(

@@ -531,7 +531,7 @@ TEST_F(CheckerTest, InfinitiesOfNodesThatTheUserListsAreMeant) {
   Watch(1, "overflow");
   for (const uint64_t step : {1, 2}) {
     EXPECT_THAT(Execute(score, {{0, {1}}}, {kInf, 1}, 0, step).hits, IsEmpty());
-    // What comes from there alone, too.
+    // So are infinities that come only from there.
     EXPECT_THAT(Execute(add, {{score, {kInf, 1}}}, {kInf, 2}, 0, step).hits,
                 IsEmpty());
     EXPECT_EQ(Execute(add, {{score, {1, 1}}}, {kInf, 2}, 0, step).hits.size(),

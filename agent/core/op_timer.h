@@ -33,8 +33,8 @@ class OpTimer {
   // This thread begins an op, and has ended it. Ops do not nest.
   void Begin(uint32_t node);
   void End() GRAPHDBG_EXCLUDES(mu_);
-  // What the agent did within the op of this thread, if it is in one, does not
-  // count as its time.
+  // Subtracts time that the agent itself has spent within this thread's current
+  // op, if there is one.
   void Exclude(Nanoseconds time);
   // Returns the times since BeginStep; without ops if none were timed.
   v1::OpTimes EndStep(Clock::time_point now) GRAPHDBG_EXCLUDES(mu_);
