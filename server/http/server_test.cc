@@ -315,6 +315,8 @@ TEST_F(ServerTest, LongWorkSeesThatThePeerHasGone) {
   leaving->SendRaw(request);
   staying->SendRaw(request);
   leaving.reset();
+  // The handlers poll, and Bazel's time limit ends a test in which they never
+  // do.
   while (g_gone == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(g_gone, 1);
   staying.reset();
