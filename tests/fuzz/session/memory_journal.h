@@ -81,6 +81,8 @@ class MemoryJournal final : public jobs::Journal {
                           const model::Statistics&) override {}
     void EraseStatistics(uint32_t, graph::NodeIndex, uint32_t,
                          uint64_t) override {}
+    void RecordOrigin(const jobs::SavedOrigin&) override {}
+    void EraseOrigins(uint64_t) override {}
     void Forget() override {
       journal_.records_.remove_if(
           [this](const Record& each) { return &each == &record_; });
