@@ -193,9 +193,14 @@ def server(tmp_path: Path) -> Iterator[Server]:
     server.stop()
 
 
+def started_with_every_step(server: Server, tmp_path: Path, start_job: Any, **variables: str) -> Job:
+    """The script, of which a recording leaves out no step on a slow machine."""
+    return started(server, tmp_path, start_job, GRAPHDBG_CONFIG=write_config(tmp_path, []), **variables)
+
+
 @pytest.fixture
 def job(server: Server, tmp_path: Path, start_job: Any) -> Job:
-    return started(server, tmp_path, start_job)
+    return started_with_every_step(server, tmp_path, start_job)
 
 
 def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: Path) -> None:
@@ -279,7 +284,7 @@ def test_more_is_recorded_for_some_steps_after_a_finding(job: Job, tmp_path: Pat
 
 
 def test_the_op_of_a_finding_is_captured(server: Server, tmp_path: Path, start_job: Any) -> None:
-    job = started(server, tmp_path, start_job, GRAPHDBG_CAPTURE_TO=str(tmp_path / "bundles"))
+    job = started_with_every_step(server, tmp_path, start_job, GRAPHDBG_CAPTURE_TO=str(tmp_path / "bundles"))
     job.record(str(tmp_path / "runs"))
     wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
     job.add_rule("later", f"step > {job.refresh().step + 5}", select=LOSS, actions=["capture"])
@@ -295,7 +300,7 @@ def test_the_op_of_a_finding_is_captured(server: Server, tmp_path: Path, start_j
 def test_rules_outlive_the_server(tmp_path: Path, start_job: Any) -> None:
     (tmp_path / "runs").mkdir()
     first = Server(tmp_path / "data", f"--runs={tmp_path / 'runs'}")
-    job = started(first, tmp_path, start_job)
+    job = started_with_every_step(first, tmp_path, start_job)
     job.record(str(tmp_path / "runs"))
     wait_until("steps are recorded", lambda: job.recording()[0].steps >= 10)
     # It was added late: earlier findings are reported, and do not pause the job.
