@@ -109,7 +109,7 @@ export function OverviewPanel() {
   return <Overview shown={shown} tree={tree} measure={measure} />;
 }
 
-// Whether ops were timed: those of recorded runs and of older agents are not.
+// Whether ops were timed: those of older recordings and agents are not.
 function useTimed({ data }: Shown): boolean {
   return useMemo(() => data.measure === 'time' && data.values.values.some((value) => !Number.isNaN(value)), [data]);
 }
