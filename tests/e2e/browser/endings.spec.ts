@@ -15,6 +15,15 @@ const node = (page: Page) => page.getByRole("region", { name: "Node", exact: tru
 const values = (page: Page) => page.getByRole("region", { name: "Values" });
 const end = (page: Page) => page.getByRole("note", { name: "How the job ended" });
 
+// Opens the job from the list of jobs.
+async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  const job = page.getByRole("link", { name: "digits_cnn.py" });
+  await job.waitFor(WAIT);
+  await press(page, job);
+  await expect(state(page)).toHaveText(/paused/i, WAIT);
+}
+
 // Goes to a node by the search.
 async function search(page: Page, text: string): Promise<void> {
   await page.keyboard.press("/");
@@ -42,9 +51,7 @@ async function lookAround(page: Page): Promise<void> {
 withServer("a job whose process disappears is lost, and what is known of it remains", async ({ page, server }) => {
   const url = await server.start();
   server.job("digits", [host("digits_cnn.py")]);
-  await page.goto(url);
-  await press(page, page.getByRole("link", { name: "digits_cnn.py" }));
-  await expect(state(page)).toHaveText(/paused/i, WAIT);
+  await open(page, url);
   await page.keyboard.press("F10");
   await expect(page.getByTestId("step")).toHaveText("1", WAIT);
   await expect(state(page)).toHaveText(/paused/i, WAIT);
@@ -57,15 +64,14 @@ withServer("a job whose process disappears is lost, and what is known of it rema
   await page.screenshot({ path: screenshot("30-a-job-is-lost") });
   await lookAround(page);
 
-  await press(page, page.getByRole("link", { name: /: all jobs$/ }));
+  await press(page, page.getByRole("button", { name: /all jobs/ }));
   await expect(page.getByRole("row", { name: /digits_cnn\.py/ })).toContainText(/lost/i);
   expect(await violations(page)).toEqual([]);
 });
 
 withJob("the page stays after the job's end until the command is interrupted", async ({ page, hold }) => {
   const job = hold("digits_cnn.py", "--steps", "3");
-  await page.goto(await job.url());
-  await expect(state(page)).toHaveText(/paused/i, WAIT);
+  await open(page, await job.url());
   await page.keyboard.press("F10");
   await expect(page.getByTestId("step")).toHaveText("1", WAIT);
   await page.keyboard.press("F5");
@@ -87,8 +93,7 @@ withJob("the page stays after the job's end until the command is interrupted", a
 
 withJob("the command ends when its page is left after the job's end", async ({ page, hold }) => {
   const job = hold("digits_cnn.py", "--steps", "2");
-  await page.goto(await job.url());
-  await expect(state(page)).toHaveText(/paused/i, WAIT);
+  await open(page, await job.url());
   await page.keyboard.press("F5");
   await expect(state(page)).toHaveText(/finished/i, WAIT);
   await page.goto("about:blank");

@@ -39,6 +39,8 @@ const ExecutionStrip = lazy(async () => ({ default: (await import('./execution_s
 const GraphHealth = lazy(async () => ({ default: (await import('./graph_health')).GraphHealth }));
 
 const NONE: ReadonlySet<string> = new Set();
+// The minimap would cover too much of a lower view.
+const MINIMAP_FROM_PX = 240;
 
 function useMarks(hovered: string | null): Marks {
   const { id, route, hitIndex, trail, current } = useJobContext();
@@ -236,7 +238,7 @@ export function GraphPanel() {
             <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
           </div>
         )}
-        {scene.boxes.length > 0 && palette !== null && (
+        {scene.boxes.length > 0 && palette !== null && size.height >= MINIMAP_FROM_PX && (
           <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
         )}
       </div>

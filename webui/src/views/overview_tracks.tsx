@@ -131,9 +131,11 @@ export const LossTrack = memo(function LossTrack({ steps, span, frame, onSpan }:
             <text className="plot-tick" x={frame.left - 5} y={12} textAnchor="end">
               {formatNumber(range[1], 3)}
             </text>
-            <text className="plot-tick" x={frame.left - 5} y={bottom} textAnchor="end">
-              {formatNumber(range[0], 3)}
-            </text>
+            {range[0] < range[1] && (
+              <text className="plot-tick" x={frame.left - 5} y={bottom} textAnchor="end">
+                {formatNumber(range[0], 3)}
+              </text>
+            )}
           </>
         )}
         <Curves span={span} frame={frame} top={4} height={bottom - 4}>

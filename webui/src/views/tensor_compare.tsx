@@ -5,7 +5,7 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { Problem } from '../api/problem';
 import type { ComparedPair, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
-import { formatCount } from '../base/format';
+import { formatCount, sentence } from '../base/format';
 import { elementsIn, FIRST_ELEMENTS, sliceAround, type AxisRange } from '../base/slice';
 import { isRun, runName } from '../base/run_id';
 import { describe } from '../state/describe';
@@ -246,7 +246,7 @@ export function TensorCompare({ tensor, query: shown }: Props) {
     patchRoute({ slice: sliceAround(place, tensor.shape) });
   };
   return (
-    <div className="compare">
+    <div className={`compare${missing || gone || !complete ? '' : ' compare-full'}`}>
       <div className="compare-bar">
         <AgainstChoice
           against={against}
@@ -297,7 +297,7 @@ export function TensorCompare({ tensor, query: shown }: Props) {
           what="previous"
           node={tensor.node}
           keeper={keeper}
-          otherwise={problem === null ? '' : describe(problem)}
+          otherwise={problem === null ? '' : sentence(describe(problem))}
         />
       )}
       {elsewhere && (
