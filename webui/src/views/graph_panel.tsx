@@ -39,6 +39,8 @@ const ExecutionStrip = lazy(async () => ({ default: (await import('./execution_s
 const GraphHealth = lazy(async () => ({ default: (await import('./graph_health')).GraphHealth }));
 
 const NONE: ReadonlySet<string> = new Set();
+// The minimap would cover too much of a lower view.
+const MINIMAP_FROM_PX = 240;
 
 function useMarks(hovered: string | null): Marks {
   const { id, route, hitIndex, trail, current } = useJobContext();
@@ -177,7 +179,7 @@ export function GraphPanel() {
   return (
     <Panel
       title={words.graph}
-      className={`graph-panel${timeline ? ' graph-panel-timeline' : ''}`}
+      className="graph-panel"
       actions={
         <>
           <GraphChooser />
@@ -198,53 +200,59 @@ export function GraphPanel() {
         </>
       }
     >
-      <div
-        ref={frame}
-        className="graph-frame"
-        role="group"
-        aria-label={words.graphView}
-        aria-description={words.graphKeys}
-        tabIndex={0}
-        title={hoverText(scene, marks, pointer.hovered)}
-        onKeyDown={(event) => {
-          if (graphKey(event, target)) {
-            event.preventDefault();
-            event.stopPropagation();
-          }
-        }}
-        {...pointer.handlers}
-        style={{ cursor: pointer.cursor }}
-      >
-        <canvas ref={canvas} role="img" aria-label={summarise(scene, marks)} />
+      <div className="graph-stage">
+        <div
+          ref={frame}
+          className="graph-frame"
+          role="group"
+          aria-label={words.graphView}
+          aria-description={words.graphKeys}
+          tabIndex={0}
+          title={hoverText(scene, marks, pointer.hovered)}
+          onKeyDown={(event) => {
+            if (graphKey(event, target)) {
+              event.preventDefault();
+              event.stopPropagation();
+            }
+          }}
+          {...pointer.handlers}
+          style={{ cursor: pointer.cursor }}
+        >
+          <canvas ref={canvas} role="img" aria-label={summarise(scene, marks)} />
+        </div>
+        {empty && (
+          <div className="graph-empty">
+            <Notice icon={Workflow} title={words.noGraph}>
+              <p>{words.graphAppears}</p>
+            </Notice>
+          </div>
+        )}
+        {notBegun && !empty && <p className="graph-before">{words.beforeFirstStep}</p>}
+        {neighbourhood.depth !== null && selected !== null && (
+          <div className="graph-around" role="group" aria-label={words.neighbourhood}>
+            <span className="ellipsis">
+              {words.around} <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
+            </span>
+            <DistanceButtons depth={neighbourhood.depth} />
+            {neighbourhood.note !== null && <span className="graph-around-note">{neighbourhood.note}</span>}
+            <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
+          </div>
+        )}
+        {scene.boxes.length > 0 && palette !== null && size.height >= MINIMAP_FROM_PX && (
+          <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
+        )}
       </div>
-      {empty && (
-        <div className="graph-empty">
-          <Notice icon={Workflow} title={words.noGraph}>
-            <p>{words.graphAppears}</p>
-          </Notice>
-        </div>
-      )}
-      {notBegun && !empty && <p className="graph-before">{words.beforeFirstStep}</p>}
-      {neighbourhood.depth !== null && selected !== null && (
-        <div className="graph-around" role="group" aria-label={words.neighbourhood}>
-          <span className="ellipsis">
-            {words.around} <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
-          </span>
-          <DistanceButtons depth={neighbourhood.depth} />
-          {neighbourhood.note !== null && <span className="graph-around-note">{neighbourhood.note}</span>}
-          <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
-        </div>
-      )}
-      {scene.boxes.length > 0 && (
-        <div className="graph-foot">
-          <Suspense>{painted && <GraphHealth />}</Suspense>
-          <GraphLegend trail={marks.trail.size > 0} />
-        </div>
-      )}
+      {/* Below the graph, so that it covers no box. */}
+      <div className="graph-foot">
+        {scene.boxes.length > 0 && (
+          <>
+            <Suspense>{painted && <GraphHealth />}</Suspense>
+            <span className="grow" />
+            <GraphLegend trail={marks.trail.size > 0} />
+          </>
+        )}
+      </div>
       <Suspense>{timeline && <ExecutionStrip />}</Suspense>
-      {scene.boxes.length > 0 && palette !== null && (
-        <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
-      )}
     </Panel>
   );
 }
