@@ -149,11 +149,11 @@ def _bodies(subject: Subject, text: str, pause: str) -> list[Json]:
 
 
 def _add_preview(answer: Answer, found: Json) -> None:
-    examples = ", ".join(found["examples"][:_EXAMPLES])
-    more = ", …" if found["node_count"] > _EXAMPLES else ""
+    examples = ", ".join(found["examples"][:_EXAMPLES]) + (", …" if found["node_count"] > _EXAMPLES else "")
+    size, milliseconds = size_text(found["bytes"]), 1e3 * found["seconds_per_step"]
     answer.add(
-        f"it covers {found['node_count']:,} known nodes with {found['tensors']:,} tensors "
-        f"({size_text(found['bytes'])}), about {1e3 * found['seconds_per_step']:.3g} ms a step{f': {examples}{more}' if examples else ''}"
+        f"it covers {found['node_count']:,} known nodes with {found['tensors']:,} tensors ({size}), "
+        f"about {milliseconds:.3g} ms a step{': ' if examples else ''}{examples}"
     )
 
 
