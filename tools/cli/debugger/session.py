@@ -16,7 +16,7 @@ from .errors import DebuggerError
 from .frames import Frame, frames_of, label_frame, scope_of
 from .graph_index import GraphIndex
 from .stops import Event, RankState, Stop
-from .values import Value
+from .values import TensorView, Value
 
 Kind = Literal["live", "recorded", "bundle"]
 
@@ -204,6 +204,17 @@ class Session(abc.ABC):
         near = self.graph_index().nearest(name)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         return DebuggerError(f"no node is called {name}{hint}")
+
+    @abc.abstractmethod
+    def tensor_view(self, name: str, step: str | None = None, rank: int | None = None, slice: str = "") -> TensorView:
+        """A tensor.
+
+        Args:
+            name: The full name, NODE:SLOT.
+            step: "previous" or a number. Default: where the rank stands.
+            rank: Default: the current one.
+            slice: As NumPy writes it. Default: all of it.
+        """
 
     @abc.abstractmethod
     def graph_index(self) -> GraphIndex:
