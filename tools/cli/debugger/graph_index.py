@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import functools
 import heapq
-import itertools
-import json
-import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .edit_distance import distance_within
+from .packed_columns import PackedColumns, packed
 
-_MAGIC = b"GDBGIDX\x02"
-_TYPES = {"u8": "B", "u32": "I"}
-_NONE = 0xFFFFFFFF
 # Names that differ more are not what was meant.
 _NEAREST = 3
 
@@ -32,21 +27,15 @@ class GraphIndex:
         Args:
             data: The body of `/graph/index`, not compressed.
         """
-        if data[:8] != _MAGIC:
-            raise ValueError("this is not a graph index of version 2")
-        size = int.from_bytes(data[8:16], "little")
-        header = json.loads(data[16 : 16 + size])
-        self.node_count: int = header["node_count"]
-        self._data = data
-        self._base = 16 + size
-        self._columns = header["columns"]
-        self._kinds: list[str] = header["kinds"]
+        self._packed = PackedColumns(data)
+        self.node_count: int = self._packed.header["node_count"]
+        self._kinds: list[str] = self._packed.header["kinds"]
+        self._scope_names: dict[int, str] = {0: ""}
 
     @classmethod
     def empty(cls) -> GraphIndex:
         """Of a job that has no graph yet."""
-        header = json.dumps({"node_count": 0, "kinds": [], "columns": {}}).encode()
-        return cls(_MAGIC + len(header).to_bytes(8, "little") + header)
+        return cls(packed({"node_count": 0, "kinds": []}))
 
     # ---- names
 
@@ -54,12 +43,13 @@ class GraphIndex:
         """The full name of a node."""
         return _joined(self.scope_name(self._node_scope[node]), self._string(self._node_label[node]))
 
-    @functools.cache  # noqa: B019  (an index lives as long as its version of the graph)
     def scope_name(self, scope: int) -> str:
         """The full name of a scope; "" for the root, 0."""
-        if scope == 0:
-            return ""
-        return _joined(self.scope_name(self._scope_parent[scope]), self._string(self._scope_label[scope]))
+        name = self._scope_names.get(scope)
+        if name is None:
+            name = _joined(self.scope_name(self._scope_parent[scope]), self._string(self._scope_label[scope]))
+            self._scope_names[scope] = name
+        return name
 
     def node_of(self, name: str) -> int | None:
         """The number of a node; None if there is none of this name."""
@@ -188,32 +178,56 @@ class GraphIndex:
 
     # ---- columns
 
-    def __getattr__(self, name: str) -> array[int]:
-        # Columns are read when they are first used.
-        if not name.startswith(("_node_", "_scope_", "_string_")):
-            raise AttributeError(name)
-        column = self._column(name[1:])
-        setattr(self, name, column)
-        return column
-
     def _column(self, name: str) -> array[int]:
-        column = self._columns.get(name)
-        if column is None:
-            return array("I")
-        values = array(_TYPES[column["type"]])
-        begin = self._base + column["offset"]
-        values.frombytes(self._data[begin : begin + column["count"] * values.itemsize])
-        if sys.byteorder == "big":
-            values.byteswap()
-        if column.get("differences"):
-            return array("I", (each & _NONE for each in itertools.accumulate(values)))
-        return values
+        return self._packed.column(name)
+
+    @functools.cached_property
+    def _node_scope(self) -> array[int]:
+        return self._column("node_scope")
+
+    @functools.cached_property
+    def _node_label(self) -> array[int]:
+        return self._column("node_label")
+
+    @functools.cached_property
+    def _node_kind(self) -> array[int]:
+        return self._column("node_kind")
+
+    @functools.cached_property
+    def _node_op_type(self) -> array[int]:
+        return self._column("node_op_type")
+
+    @functools.cached_property
+    def _node_output(self) -> array[int]:
+        return self._column("node_output")
+
+    @functools.cached_property
+    def _node_file(self) -> array[int]:
+        return self._column("node_file")
+
+    @functools.cached_property
+    def _node_line(self) -> array[int]:
+        return self._column("node_line")
+
+    @functools.cached_property
+    def _scope_parent(self) -> array[int]:
+        return self._column("scope_parent")
+
+    @functools.cached_property
+    def _scope_label(self) -> array[int]:
+        return self._column("scope_label")
+
+    @functools.cached_property
+    def _scope_type(self) -> array[int]:
+        return self._column("scope_type")
+
+    @functools.cached_property
+    def _string_end(self) -> array[int]:
+        return self._column("string_end")
 
     @functools.cached_property
     def _text(self) -> bytes:
-        column = self._columns["string_bytes"]
-        begin = self._base + int(column["offset"])
-        return self._data[begin : begin + column["count"]]
+        return self._packed.bytes_of("string_bytes")
 
     def _string(self, number: int) -> str:
         begin = self._string_end[number - 1] if number else 0
@@ -245,7 +259,7 @@ def _joined(scope: str, label: str) -> str:
     return f"{scope}/{label}" if scope else label
 
 
-def _nearest(name: str, names: Iterator[str] | Sequence[str], limit: int) -> list[str]:
+def _nearest(name: str, names: Iterable[str], limit: int) -> list[str]:
     most = max(2, len(name) // 3)
     distances = ((distance_within(name, each, most), each) for each in names)
     near = ((distance, each) for distance, each in distances if distance is not None)
