@@ -21,7 +21,9 @@ _FEW = 8
 
 # By name: what NumPy calls it. Each takes one tensor; those of the second line reduce it to a number.
 _FUNCTIONS = {
-    **{name: name for name in ("abs", "sqrt", "exp", "log", "sign", "isnan", "isinf", "isfinite", "sin", "cos", "tanh")},
+    **{
+        name: name for name in ("abs", "sqrt", "exp", "log", "sign", "isnan", "isinf", "isfinite", "sin", "cos", "tanh")
+    },
     **{name: name for name in ("max", "min", "mean", "sum", "std", "var", "any", "all", "argmax", "argmin", "median")},
     "count_nonzero": "count_nonzero",
 }
@@ -209,7 +211,11 @@ def describe(tensor: TensorView) -> str:
         values = widened(tensor.read())
         return _elements(values)
     found = tensor.statistics()
-    parts = [f"{name} {_number_text(value)}" for name in ("min", "max", "mean") if (value := getattr(found, name)) is not None]
+    parts = [
+        f"{name} {_number_text(value)}"
+        for name in ("min", "max", "mean")
+        if (value := getattr(found, name)) is not None
+    ]
     bad = {"NaN": found.nan_count, "inf": found.pos_inf_count, "-inf": found.neg_inf_count}
     parts += [f"{number} {name}" for name, number in bad.items() if number]
     return ", ".join(parts) or "no finite element"
@@ -283,4 +289,3 @@ def _text(expression: Expression) -> str:
     if isinstance(expression, Call):
         return f"{expression.function}({', '.join(map(_text, expression.arguments))})"
     return f"{_text(expression.left)} {expression.operator} {_text(expression.right)}"
-

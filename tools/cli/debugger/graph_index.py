@@ -92,7 +92,7 @@ class GraphIndex:
         return [scope for scope in range(len(self._scope_type)) if scope and self.scope_type(scope) == name]
 
     def kind(self, node: int) -> str:
-        """"op", "parameter", "buffer", "constant", "input" or "aggregate"."""
+        """ "op", "parameter", "buffer", "constant", "input" or "aggregate"."""
         return self._kinds[self._node_kind[node]]
 
     def op_type(self, node: int) -> str:

@@ -276,5 +276,3 @@ def _field_text(hit: Hit, name: str) -> str:
         return str(plain[name])
     value = hit.actual.get(name, getattr(hit.statistics, name, None))
     return "?" if value is None else f"{value:g}"
-
-

@@ -62,7 +62,9 @@ class LiveSession(Session):
 
     def ranks(self) -> list[RankState]:
         return [
-            RankState(each.rank, each.state, each.step, each.node, each.host, each.pid, f"{each.device}:{each.device_id}")
+            RankState(
+                each.rank, each.state, each.step, each.node, each.host, each.pid, f"{each.device}:{each.device_id}"
+            )
             for each in self._state.info.ranks
         ]
 
@@ -202,8 +204,27 @@ class LiveSession(Session):
     def source_text(self, file: str) -> str | None:
         return self._graph.source_text(file)
 
+    def conditions(self) -> dict[str, Json]:
+        return self._live_breakpoints.conditions.rows
+
+    def page(self) -> str:
+        return self.job.page()
+
+    def catch(self, node: str) -> None:
+        try:
+            self._http.post(f"{self._path}/tensor/catch", {"node": node, "rank": self._rank})
+        except NotFoundError:
+            raise self.unknown_node(node) from None
+        except ApiError as error:
+            raise sentence_of(error) from None
+
+    def capture(self, hit: int) -> bytes:
+        try:
+            return self._http.download(f"{self._path}/hits/{hit}/bundle")
+        except ApiError as error:
+            raise sentence_of(error) from None
+
     def close(self) -> None:
         self._live_breakpoints.remove_all()
         self._feed.close()
         self.job.close()
-

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from graphdbg.client.errors import NotFoundError
-from graphdbg.client.http import HttpClient, quote
+from graphdbg.client.http import HttpClient, Json, quote
 from graphdbg.client.jobs import Job
 from graphdbg.client.models import Hit, JobInfo
 
@@ -293,6 +293,11 @@ class RecordedSession(Session):
     def source_text(self, file: str) -> str | None:
         return self._graph.source_text(file)
 
+    def conditions(self) -> dict[str, Json]:
+        return self._recorded_breakpoints.conditions.rows
+
+    def page(self) -> str:
+        return str(self._http.page(self.path)["url"])
+
     def close(self) -> None:
         self._recorded_breakpoints.remove_all()
-

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from graphdbg.client.errors import ApiError, NotFoundError
+from graphdbg.client.http import Json
 from graphdbg.client.jobs import Job
-from graphdbg.client.models import NodeDetail
+from graphdbg.client.models import Comparison, NodeDetail
 
 from .breakpoints import Breakpoints
 from .completion import Completion
 from .errors import DebuggerError
+from .expressions import Reference
 from .frames import Frame, frames_of, label_frame, scope_of
 from .graph_index import GraphIndex
 from .stops import Event, RankState, Stop
@@ -235,6 +237,20 @@ class Session(abc.ABC):
 
         return Evaluator(self).evaluate(text, frame)
 
+    def compare(self, left: Reference, right: Reference, frame: int = 0) -> Comparison:
+        """Compares two tensors element by element, in the slice of the left one."""
+        from .evaluate import Evaluator
+
+        evaluator = Evaluator(self)
+        tensors = [evaluator.tensor(each, frame) for each in (left, right)]
+        here, there = tensors
+        other = f"rank:{there.rank},tensor:{there.name}@{there.step}"
+        step = None if here.step == "current" else here.step
+        try:
+            return self.job.compare(here.name, other, step=step, rank=here.rank, slice=here.slice or None)
+        except ApiError as error:
+            raise sentence_of(error) from None
+
     def complete(self, text: str, frame: int = 0) -> list[Completion]:
         """How an expression may go on, at the end of `text`."""
         from .completion import complete_expression
@@ -246,6 +262,26 @@ class Session(abc.ABC):
         from .completion import complete_nodes
 
         return complete_nodes(self.graph_index(), prefix)
+
+    @abc.abstractmethod
+    def conditions(self) -> dict[str, Json]:
+        """The conditions that breakpoints may have, by id, as the HTTP API describes them."""
+
+    def page(self) -> str:
+        """A new address of the page of the job or run. It works once and for 60 seconds."""
+        raise DebuggerError(f"{self.name} has no page")
+
+    def catch(self, node: str) -> None:
+        """Keeps the outputs of a node from its next execution until the stop after it. Live jobs only."""
+        raise DebuggerError("only a live job can keep values")
+
+    def capture(self, hit: int) -> bytes:
+        """A hit of the step at which a live job stands as a bundle: its ops with their values."""
+        raise DebuggerError("only hits of a live job can be captured")
+
+    def replay(self, dtype: str | None = None) -> str:
+        """Repeats the ops of a bundle, also in another type such as "float64", and says what that has given."""
+        raise DebuggerError("only a bundle can be replayed; capture writes one")
 
     @abc.abstractmethod
     def close(self) -> None:

@@ -79,9 +79,7 @@ class JobTensor:
             return []
         numbers = range(start, min(start + count, self.shape[0]))
         return [
-            JobTensor(
-                self._job, self.name, self.dtype, self._whole_shape, self._at_step, self.rank, self._part(number)
-            )
+            JobTensor(self._job, self.name, self.dtype, self._whole_shape, self._at_step, self.rank, self._part(number))
             for number in numbers
         ]
 
