@@ -103,8 +103,7 @@ def _job(debugger: Interpreter, text: str) -> None:
     session = debugger.session
     stop = session.stop
     info = session.job.info if session.kind == "bundle" else session.job.refresh()
-    debugger.out.table(
-        ("", ""),
+    debugger.out.pairs(
         [
             ("job", session.name),
             ("kind", session.kind),
@@ -210,7 +209,7 @@ _ALSO = {"watchpoints": "breakpoints", "threads": "ranks", "b": "breakpoints", "
 def _info(debugger: Interpreter, text: str) -> None:
     word, _, rest = text.strip().partition(" ")
     if not word:
-        debugger.out.table(("info", ""), [(name, what) for name, (_, what) in SUBJECTS.items()])
+        debugger.out.pairs([(name, what) for name, (_, what) in SUBJECTS.items()])
         return
     subject(word)(debugger, rest)
 

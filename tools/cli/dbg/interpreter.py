@@ -124,7 +124,10 @@ class Interpreter:
     # ---- moves
 
     def move(self, order: Callable[[], None]) -> None:
-        """Gives an order that moves the job, waits for the stop, and shows it. Ctrl-C pauses; twice, it leaves the wait."""
+        """Gives an order that moves the job, waits for the stop, and shows it.
+
+        Ctrl-C pauses the job; twice, it leaves the wait.
+        """
         stop = self.move_quietly(order)
         if stop is not None:
             self.show_stop(stop)
@@ -202,8 +205,15 @@ class Interpreter:
         hit = found[0]
         measured = ", ".join(f"{name} {value:g}" for name, value in list(hit.actual.items())[:3])
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        text = f"Breakpoint {names}, {hit.condition} at {hit.name}{more}, step {hit.step}{rank}"
+        condition = self._condition(stop) or hit.condition
+        text = f"Breakpoint {names}, {condition} at {hit.name}{more}, step {hit.step}{rank}"
         return f"{text}: {measured}" if measured else text
+
+    def _condition(self, stop: Stop) -> str:
+        """The condition of the first breakpoint that caused a stop, as the user wrote it."""
+        with contextlib.suppress(DebuggerError):
+            return self.session.breakpoints.get(stop.breakpoint_ids[0]).condition
+        return ""
 
     def _after_hits(self, stop: Stop) -> None:
         for number in stop.breakpoint_ids:

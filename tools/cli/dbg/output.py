@@ -9,7 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 from ..terminal import visible
 
@@ -44,6 +44,12 @@ class Output:
             ]
             self.line("  ".join(parts).rstrip())
 
+    def pairs(self, rows: Sequence[tuple[str, object]]) -> None:
+        """Names with what they are."""
+        width = max((len(visible(name)) for name, _ in rows), default=0)
+        for name, value in rows:
+            self.line(f"{visible(name):{width}}  {value}")
+
     def source(self, file: str, lines: Sequence[str], first: int, current: int, marked: Sequence[int]) -> None:
         """Lines of a file.
 
@@ -65,7 +71,13 @@ class Output:
 class ColourOutput(Output):
     """The same with rich."""
 
-    STYLES = {"stop": "bold yellow", "name": "cyan", "dim": "dim", "error": "bold red", "title": "bold"}
+    STYLES: ClassVar[dict[str, str]] = {
+        "stop": "bold yellow",
+        "name": "cyan",
+        "dim": "dim",
+        "error": "bold red",
+        "title": "bold",
+    }
 
     def __init__(self, console: Any = None) -> None:
         super().__init__()

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 from ..terminal import visible
 
 if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.document import Document
+
     from ..debugger import Completion
 
 PROMPT = "(graphdbg) "
@@ -31,7 +34,7 @@ class Lines(Protocol):
 
 
 class PlainLines:
-    """Lines of standard input. If it is no terminal they are echoed behind the prompt, so that a transcript reads well."""
+    """Lines of standard input. Unless it is a terminal they are echoed behind the prompt, as in a transcript."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stdin.isatty()
@@ -108,13 +111,13 @@ def _history_file() -> Path | None:
     return file
 
 
-def _completer(complete: Complete) -> object:
+def _completer(complete: Complete) -> Completer:
     from prompt_toolkit.completion import Completer
     from prompt_toolkit.completion import Completion as Offer
 
     class _Offers(Completer):
-        def get_completions(self, document: object, complete_event: object) -> Iterator[Offer]:
-            text: str = document.text_before_cursor  # type: ignore[attr-defined]
+        def get_completions(self, document: Document, complete_event: object) -> Iterator[Offer]:
+            text = document.text_before_cursor
             for each in complete(text):
                 yield Offer(
                     each.text,

@@ -176,7 +176,7 @@ def _compare(debugger: Interpreter, text: str) -> None:
     found = debugger.session.compare(left, right, debugger.frame)
     debugger.out.line("close" if found.all_close else "not close", "title")
     rows = [(label, value) for name, label in _COMPARED if (value := getattr(found, name)) is not None]
-    debugger.out.table(("", ""), [(label, f"{value:.6g}") for label, value in rows])
+    debugger.out.pairs([(label, f"{value:.6g}") for label, value in rows])
     for pair in found.not_close[:5]:
         debugger.out.line(f"  {list(pair.index)}: {pair.left:.6g} and {pair.right:.6g}")
 

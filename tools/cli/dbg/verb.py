@@ -27,7 +27,8 @@ class Verb:
         example: A line that one can type.
         group: The heading of `help`.
         repeats: An empty line repeats it: it moves or lists.
-        completes: What its argument is: "node", "expression", "line", "condition", "verb", "info", "scope", "file" or "".
+        completes: What its argument is: "node", "expression", "line", "condition", "verb", "info", "scope", "file"
+            or "".
         aliases: Beginnings that mean this verb although others begin the same.
     """
 

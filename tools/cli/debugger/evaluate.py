@@ -86,7 +86,7 @@ class Evaluator:
             step -= 1
         kind = f"{result.dtype}[{', '.join(map(str, result.shape))}]"
         name = result.name + result.slice
-        return Value(f"{kind} {describe(result)}", kind, name, tensor=result, step=step, rank=result.rank)
+        return Value(f"{kind}: {describe(result)}", kind, name, tensor=result, step=step, rank=result.rank)
 
     def _result(self, expression: Expression, frame: int) -> _Result:
         if isinstance(expression, Number):
@@ -166,9 +166,9 @@ class Evaluator:
             number = index.scope_of(full)
             if number is not None:
                 raise DebuggerError(f"{full} is a scope and has no values; ptype {full} lists what is in it")
-        if index.node_count == 0:
+        if not index.has_executed:
             raise DebuggerError(f"{name}: no node is known before the first step")
-        raise self._session.unknown_node(name)
+        raise self._session.unknown_node(name, scopes)
 
     def scopes(self, frame: int) -> list[str]:
         """Scopes from that of a frame outwards; then the model's, so that weights are found from everywhere."""

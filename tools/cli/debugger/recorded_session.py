@@ -45,7 +45,7 @@ class RecordedSession(Session):
             info = JobInfo.from_json(http.get(self.path))
         except NotFoundError as error:
             raise DebuggerError(str(error)) from None
-        self.job = RunJob(http, info)
+        self._job = RunJob(http, info)
         self._info = info
         self._graph = GraphSource(http, self.path)
         self._lock = threading.RLock()
@@ -56,6 +56,10 @@ class RecordedSession(Session):
         self._recorded_breakpoints = RecordedBreakpoints(self)
         self.breakpoints = self._recorded_breakpoints
         self.timeline(self._rank)
+
+    @property
+    def job(self) -> Job:
+        return self._job
 
     # ---- where it is
 

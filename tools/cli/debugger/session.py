@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from graphdbg.client.errors import ApiError, NotFoundError
@@ -33,19 +33,22 @@ class Session(abc.ABC):
         name: The id of the job or run, or the name of the file.
         kind: What it is.
         can_reverse: Whether it can be moved backwards.
-        job: The client's job: what this class does not offer. Of a recorded run it can only be read.
         breakpoints: Those of this session.
     """
 
     name: str
     kind: Kind
     can_reverse: bool = False
-    job: Job
     breakpoints: Breakpoints
 
     def __init__(self) -> None:
         self._rank = 0
         self._subscribers: list[Callable[[Event], None]] = []
+
+    @property
+    def job(self) -> Job:
+        """The client's job: what this class does not offer. Of a recorded run it can only be read."""
+        raise DebuggerError(f"{self.name} is a captured hit, and its job is not here")
 
     # ---- where it is
 
@@ -201,9 +204,11 @@ class Session(abc.ABC):
                 raise
             raise self.unknown_node(name) from None
 
-    def unknown_node(self, name: str) -> DebuggerError:
-        """The error for a name that no node has."""
-        near = self.graph_index().nearest(name)
+    def unknown_node(self, name: str, scopes: Sequence[str] = ("",)) -> DebuggerError:
+        """The error for a name that no node has, in any of these scopes."""
+        index = self.graph_index()
+        near = next(filter(None, (index.nearest_in(f"{scope}/{name}".strip("/")) for scope in scopes)), [])
+        near = near or index.nearest(name)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         return DebuggerError(f"no node is called {name}{hint}")
 

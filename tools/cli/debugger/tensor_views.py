@@ -65,7 +65,8 @@ class JobTensor:
     def read(self, slice: str = "") -> Array:
         if slice and self.slice:
             # Two slices, one after the other: the second is of what is read.
-            return self.read()[parse_slice(slice)]
+            part: Array = self.read()[parse_slice(slice)]
+            return part
         wanted = slice or self.slice
         shape = sliced_shape(self._whole_shape, wanted) if wanted else self._whole_shape
         check_size(self.name, shape)
