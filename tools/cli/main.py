@@ -15,10 +15,12 @@ from . import (
     command_conditions,
     command_config,
     command_ctl,
+    command_dbg,
     command_diff,
     command_doctor,
     command_export,
     command_jobs,
+    command_mcp,
     command_open,
     command_pack,
     command_recheck,
@@ -41,6 +43,7 @@ COMMANDS = (
     command_start,
     command_run,
     command_check,
+    command_dbg,
     command_conditions,
     command_config,
     command_url,
@@ -60,6 +63,7 @@ COMMANDS = (
     command_export,
     command_replay,
     command_bundle,
+    command_mcp,
     command_doctor,
 )
 
