@@ -40,7 +40,7 @@ async function completeLaunch(
 ): Promise<vscode.DebugConfiguration | undefined> {
   const subjects = SUBJECTS.filter((key) => given[key] !== undefined);
   if (subjects.length > 1) return refuse(`The configuration "${given.name}" has ${subjects.join(' and ')}; give one of them.`);
-  const configuration = subjects.length === 0 ? { ...given, program: '${file}' } : { ...given };
+  const configuration: vscode.DebugConfiguration = subjects.length === 0 ? { ...given, program: '${file}' } : { ...given };
   if (folder !== undefined) configuration['cwd'] ??= folder.uri.fsPath;
   if (configuration['command'] === undefined) {
     const interpreter = configuration['python'] ?? (await selectedInterpreter(folder?.uri));

@@ -57,9 +57,9 @@ export class GraphPanels implements vscode.Disposable {
 }
 
 async function pageOf(session: vscode.DebugSession): Promise<string> {
-  const { address } = (await session.customRequest('graphdbg/pageAddress', { embed: true })) as { address: string };
-  const external = await vscode.env.asExternalUri(vscode.Uri.parse(new URL(address).origin));
-  return reachableAddress(address, external.toString(true));
+  const { url } = (await session.customRequest('graphdbg/pageAddress', { embed: true })) as { url: string };
+  const external = await vscode.env.asExternalUri(vscode.Uri.parse(new URL(url).origin));
+  return reachableAddress(url, external.toString(true));
 }
 
 function isSelection(message: unknown): message is Selection {

@@ -7,7 +7,7 @@ import { reset, state, type WebviewPanel } from './vscode';
 
 const ADDRESS = 'http://127.0.0.1:8080/?embed=1#/jobs/a?node=forward/log%26x&code=c1';
 
-function session(answer: () => unknown = () => ({ address: ADDRESS })): vscode.DebugSession & { asked: unknown[] } {
+function session(answer: () => unknown = () => ({ url: ADDRESS })): vscode.DebugSession & { asked: unknown[] } {
   const asked: unknown[] = [];
   const customRequest = async (command: string, body: unknown) => {
     asked.push([command, body]);

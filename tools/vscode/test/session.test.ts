@@ -4,7 +4,7 @@ import { beforeEach, test } from 'node:test';
 import { activate } from '../src/extension';
 import { InlineValues } from '../src/inline_values';
 import { StatusItem } from '../src/status_item';
-import { activate as makeActive, Range, reset, state, Uri } from './vscode';
+import { activate as makeActive, InlineValueText, Range, reset, state, Uri } from './vscode';
 
 const OURS = { id: 'a', type: 'graphdbg' };
 const PYTHON = { id: 'b', type: 'debugpy' };
@@ -77,7 +77,7 @@ test('values are at the ends of the lines that the adapter names', async () => {
     lineAt: (line: number) => ({ range: new Range(line, 0, line, 10) }),
   };
   const found = await new InlineValues().provideInlineValues(document as never, new Range(0, 0, 2, 0) as never, { frameId: 4 } as never);
-  assert.deepEqual(found, [{ range: new Range(1, 0, 1, 10), text: 'abs_max 3' }]);
+  assert.deepEqual(found, [new InlineValueText(new Range(1, 0, 1, 10), 'abs_max 3')]);
   assert.deepEqual(asked, [
     ['graphdbg/lineValues', { source: { path: '/work/train.py' }, startLine: 1, endLine: 3, frameId: 4 }],
   ]);

@@ -110,7 +110,7 @@ export class WebviewPanel {
   readonly webview = {
     html: '',
     /** Delivers a message of the document. */
-    post: (_: unknown): void => {},
+    post: (() => {}) as (message: unknown) => void,
     onDidReceiveMessage: (listener: (message: unknown) => void) => {
       this.webview.post = listener;
     },
