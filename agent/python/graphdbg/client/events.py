@@ -19,7 +19,7 @@ _MAX_MESSAGE_BYTES = 64 << 20
 
 
 class EventStream:
-    """Events of one job from a snapshot on, in order. Not thread-safe.
+    """Events of one job from a snapshot on, in order. Only `close` may be called from another thread.
 
     If the connection breaks it is opened again, and the events that were missed follow.
     """
@@ -29,10 +29,14 @@ class EventStream:
         self._job = job
         self._sequence: int | None = None
         self._open = contextlib.ExitStack()
+        self._closed = False
         self._socket = self._connect()
 
     def next(self, timeout: float | None = None) -> Json | None:
-        """The next event; None if there is none within `timeout` seconds. Default: wait forever.
+        """The next event; None if there is none within `timeout` seconds, or the stream was closed.
+
+        Args:
+            timeout: Default: wait forever.
 
         Raises:
             UnreachableError: The server has gone away.
@@ -40,20 +44,24 @@ class EventStream:
         from websockets.exceptions import ConnectionClosed
 
         deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
+        while not self._closed:
             left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
             try:
                 event = self._receive(left)
             except TimeoutError:
                 return None
             except ConnectionClosed:
-                self._socket = self._connect()
+                if not self._closed:
+                    self._socket = self._connect()
                 continue
             if event.get("job") == self._job:
                 self._sequence = event["seq"]
                 return event
+        return None
 
     def close(self) -> None:
+        """Ends the stream, also a `next` that waits in another thread."""
+        self._closed = True
         self._open.close()
 
     def _connect(self) -> ClientConnection:

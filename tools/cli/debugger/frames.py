@@ -1,0 +1,92 @@
+"""The call stack at a node: the node, its scopes with the lines inside them, and what called the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from graphdbg.client.models import NodeDetail, Source
+
+Kind = Literal["node", "scope", "python", "label"]
+
+_PASSES = ("forward", "backward")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame; 0 is the innermost.
+
+    Attributes:
+        number: From 0.
+        name: The node's full name, the scope's, the function's, or what a label says ("end of step 3").
+        kind: "node" (always frame 0), "scope" (a module around it), "python" (a function that called the model) or
+            "label" (there is no node: before the first step and at the end of each).
+        scope: The scope in which names are looked up from here, and that `finish` leaves; "" at the top.
+        file, line: The line that is executed in this frame; "" and 0 if unknown.
+        function: The qualified name of the Python function; "" if unknown.
+        subtle: Whether it is code of a library, which editors show in gray.
+    """
+
+    number: int
+    name: str
+    kind: Kind
+    scope: str
+    file: str = ""
+    line: int = 0
+    function: str = ""
+    subtle: bool = False
+
+
+def scope_of(node: str) -> str:
+    """The scope that contains a node or scope; "" for the top."""
+    return node.rpartition("/")[0]
+
+
+def label_frame(text: str) -> list[Frame]:
+    """The stack where there is no node."""
+    return [Frame(0, text, "label", "")]
+
+
+def frames_of(node: NodeDetail) -> list[Frame]:
+    """The frames at a node.
+
+    The captured stack has a frame for each call of a module's `forward`; the outermost of them is the model's.
+    They are aligned with the node's scopes from the outermost module inwards. A backward node has the stack of its
+    forward node.
+    """
+    scopes = _scopes_outwards(node.name)
+    calls = [frame for frame in node.stack if frame.function.rpartition(".")[2] == "forward"]
+    callers = _callers(node.stack)
+    # The model itself is the scope "forward": of "forward/a/b/relu" the scopes are forward/a/b, forward/a, forward.
+    lines: list[Source | None] = [None] * len(scopes)
+    for scope_index, call in zip(range(len(scopes) - 1, -1, -1), reversed(calls), strict=False):
+        lines[scope_index] = call
+    own = node.source or (node.stack[0] if node.stack else None)
+    frames = [_frame(0, node.name, "node", scopes[0] if scopes else "", own)]
+    for scope, line in zip(scopes, lines, strict=True):
+        frames.append(_frame(len(frames), scope, "scope", scope, line))
+    for caller in callers:
+        frames.append(_frame(len(frames), caller.function or "<module>", "python", "", caller))
+    return frames
+
+
+def _scopes_outwards(name: str) -> list[str]:
+    scopes = []
+    scope = scope_of(name)
+    while scope:
+        scopes.append(scope)
+        scope = scope_of(scope)
+    return scopes
+
+
+def _callers(stack: Sequence[Source]) -> Sequence[Source]:
+    """The user's frames outside the model."""
+    calls = [index for index, frame in enumerate(stack) if frame.function.rpartition(".")[2] == "forward"]
+    return [frame for frame in stack[calls[-1] + 1 if calls else 0 :] if frame.user]
+
+
+def _frame(number: int, name: str, kind: Kind, scope: str, source: Source | None) -> Frame:
+    if source is None:
+        return Frame(number, name, kind, scope, subtle=kind == "scope")
+    return Frame(number, name, kind, scope, source.file, source.line, source.function, subtle=not source.user)

@@ -1,0 +1,280 @@
+"""Breakpoints of a session with a live job: watchpoints of the job that this session has made."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import threading
+from typing import TYPE_CHECKING
+
+from graphdbg.client.errors import ApiError, NotFoundError
+from graphdbg.client.http import Json, quote
+from graphdbg.client.models import Hit
+
+from .breakpoints import Breakpoint
+from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
+from .errors import DebuggerError
+from .selections import selection_of
+from .session import sentence_of
+from .source_lines import find_line
+from .stops import Event, Stop
+
+if TYPE_CHECKING:
+    from .live_session import LiveSession
+
+_FIELD = re.compile(r"\{([a-z0-9_]+)\}")
+
+
+class LiveBreakpoints:
+    """Implements Breakpoints. Thread-safe."""
+
+    def __init__(self, session: LiveSession) -> None:
+        self._session = session
+        self._http = session._http
+        self._path = f"/jobs/{quote(session.name)}/watchpoints"
+        self.conditions = Conditions(self._http)
+        self._lock = threading.RLock()
+        self._next_id = 1
+        self._known: dict[int, Breakpoint] = {}
+
+    # ---- adding
+
+    def add_lines(
+        self,
+        file: str,
+        line: int,
+        condition: str | None = None,
+        ignore_count: int = 0,
+        once: bool = False,
+        log: str | None = None,
+    ) -> Breakpoint:
+        place = self._find_line(file, line)
+        fields = {"sources": [f"{file}:{place or line}"]}
+        made = Breakpoint(
+            0, 0, "line", f"{file}:{line}", condition or EXECUTED, False, file, place or line, log=log, once=once
+        )
+        return self._add(made, fields, self._condition(condition, log), ignore_count)
+
+    def add_nodes(
+        self,
+        pattern: str,
+        condition: str | None = None,
+        ignore_count: int = 0,
+        once: bool = False,
+        log: str | None = None,
+        regex: bool = False,
+    ) -> Breakpoint:
+        # A condition on a scope is about all of its tensors.
+        selection = self._selection(pattern, regex, entry=condition is None)
+        made = Breakpoint(0, 0, "node", pattern, condition or EXECUTED, False, log=log, once=once)
+        return self._add(made, selection, self._condition(condition, log), ignore_count)
+
+    def add_condition(
+        self,
+        condition: str,
+        nodes: str | None = None,
+        params: dict[str, object] | None = None,
+        ignore_count: int = 0,
+        once: bool = False,
+        log: str | None = None,
+    ) -> Breakpoint:
+        parsed = self.conditions.parse(condition, params)
+        selection = self._selection(nodes, False, entry=False) if nodes else {}
+        text = f"{text_of(parsed)} on {nodes}" if nodes else text_of(parsed)
+        made = Breakpoint(0, 0, "condition", text, text_of(parsed), False, log=log, once=once)
+        return self._add(made, selection, parsed, ignore_count)
+
+    def add_data(self, tensor: str, condition: str | None = None) -> Breakpoint:
+        node, colon, slot = tensor.rpartition(":")
+        name = node if colon and slot.isdigit() else tensor
+        parsed = self.conditions.parse(condition or "change_l2 > 0")
+        made = Breakpoint(0, 0, "data", tensor, text_of(parsed), False)
+        return self._add(made, self._selection(name, False, entry=False), parsed, 0)
+
+    def _condition(self, text: str | None, log: str | None) -> Json:
+        if text is not None:
+            return self.conditions.parse(text)
+        # Without a statistic in its text, a log point reads no tensor.
+        return self.conditions.parse(EACH_TENSOR if log and _FIELD.search(log) else EXECUTED)
+
+    def _selection(self, pattern: str, regex: bool, entry: bool) -> Json:
+        selection = selection_of(self._session.graph_index(), pattern, regex, entry)
+        if selection is None:
+            raise self._session.unknown_node(pattern)
+        return selection
+
+    def _find_line(self, file: str, line: int) -> int | None:
+        """The line that is meant; None if it is not known yet."""
+        index = self._session.graph_index()
+        if index.node_count == 0:
+            return None
+        place = find_line(index, self._session.source_text(file), file, line)
+        return place.line if place else None
+
+    def _add(self, made: Breakpoint, selection: Json, condition: Json, ignore_count: int) -> Breakpoint:
+        body: Json = {"condition": condition, **selection, "pause": "none" if made.log is not None else "node"}
+        body |= {"once": True} if made.once else {}
+        body |= {"ignore_count": ignore_count} if ignore_count else {}
+        with self._lock:
+            try:
+                watchpoint = self._http.post(self._path, body)
+            except ApiError as error:
+                raise sentence_of(error) from None
+            made = _merged(dataclasses.replace(made, id=self._next_id, watchpoint_id=watchpoint["id"]), watchpoint)
+            self._known[made.id] = made
+            self._next_id += 1
+            return made
+
+    # ---- the list
+
+    def list(self) -> list[Breakpoint]:
+        with self._lock:
+            if self._known:
+                watchpoints = {each["id"]: each for each in self._http.get(self._path)["watchpoints"]}
+                for each in list(self._known.values()):
+                    if each.watchpoint_id in watchpoints:
+                        self._known[each.id] = _merged(each, watchpoints[each.watchpoint_id])
+            return [self._known[id] for id in sorted(self._known)]
+
+    def get(self, id: int) -> Breakpoint:
+        with self._lock:
+            if id not in self._known:
+                numbers = ", ".join(map(str, sorted(self._known))) or "none"
+                raise DebuggerError(f"there is no breakpoint {id}; there are: {numbers}")
+            return self._known[id]
+
+    def remove(self, id: int) -> None:
+        with self._lock:
+            found = self.get(id)
+            del self._known[id]
+        self._delete(found)
+
+    def remove_all(self) -> None:
+        """Removes all of this session's, and no others."""
+        with self._lock:
+            known = list(self._known.values())
+            self._known.clear()
+        for each in known:
+            self._delete(each)
+
+    def _delete(self, breakpoint: Breakpoint) -> None:
+        try:
+            self._http.delete(f"{self._path}/{breakpoint.watchpoint_id}")
+        except NotFoundError:
+            # Somebody else was faster, or the job is forgotten.
+            pass
+        except ApiError as error:
+            # A job that has ended keeps its watchpoints.
+            if error.status != 409:
+                raise sentence_of(error) from None
+
+    # ---- changing
+
+    def enable(self, id: int, on: bool = True) -> None:
+        self._change(id, enabled=on)
+
+    def ignore(self, id: int, count: int) -> None:
+        self._change(id, ignore_count=count)
+
+    def set_condition(self, id: int, condition: str | None) -> None:
+        found = self.get(id)
+        parsed = self._condition(condition, found.log)
+        self._change(id, condition=parsed)
+        with self._lock:
+            self._known[id] = dataclasses.replace(self._known[id], condition=text_of(parsed))
+
+    def _change(self, id: int, **fields: object) -> None:
+        found = self.get(id)
+        try:
+            watchpoint = self._http.patch(f"{self._path}/{found.watchpoint_id}", fields)
+        except ApiError as error:
+            raise sentence_of(error) from None
+        with self._lock:
+            if id in self._known:
+                self._known[id] = _merged(self._known[id], watchpoint)
+
+    # ---- events, on their thread
+
+    def apply(self, event: Json) -> list[Event]:
+        """Takes an event of the server, and returns what it means for this session's breakpoints."""
+        if event["type"] == "watchpoint":
+            return self._take_watchpoint(event["id"], event["watchpoint"])
+        if event["type"] == "hit":
+            return self._log(Hit.from_json(event["hit"]))
+        if event["type"] == "graph":
+            return self._move_lines()
+        return []
+
+    def named(self, stop: Stop) -> Stop:
+        """A stop with the ids of the breakpoints whose watchpoints caused it."""
+        with self._lock:
+            ids = tuple(each.id for each in self._known.values() if each.watchpoint_id in stop.watchpoint_ids)
+        return dataclasses.replace(stop, breakpoint_ids=ids)
+
+    def _take_watchpoint(self, watchpoint_id: int, watchpoint: Json | None) -> list[Event]:
+        with self._lock:
+            found = self._of_watchpoint(watchpoint_id)
+            if found is None:
+                return []
+            if watchpoint is None:
+                del self._known[found.id]
+                return [Event("breakpoint-removed", breakpoint_id=found.id)]
+            changed = _merged(found, watchpoint)
+            if changed == found:
+                return []
+            self._known[found.id] = changed
+            return [Event("breakpoint", breakpoint_id=found.id)]
+
+    def _log(self, hit: Hit) -> list[Event]:
+        with self._lock:
+            found = self._of_watchpoint(hit.watchpoint)
+        if found is None or found.log is None:
+            return []
+        file, line = (hit.source.file, hit.source.line) if hit.source else (found.file, found.line)
+        text = _FIELD.sub(lambda match: _field_text(hit, match[1]), found.log)
+        return [Event("output", rank=hit.rank, text=f"{text}\n", file=file, line=line, breakpoint_id=found.id)]
+
+    def _move_lines(self) -> list[Event]:
+        """Lines that no op has, once it is known which ones have some."""
+        with self._lock:
+            waiting = [each for each in self._known.values() if each.kind == "line" and not each.verified]
+        events = []
+        for each in waiting:
+            line = self._find_line(each.file, each.line)
+            if line is None:
+                continue
+            if line != each.line:
+                self._change(each.id, sources=[f"{each.file}:{line}"])
+            with self._lock:
+                if each.id in self._known:
+                    self._known[each.id] = dataclasses.replace(self._known[each.id], line=line, verified=True)
+                    events.append(Event("breakpoint", breakpoint_id=each.id))
+        return events
+
+    def _of_watchpoint(self, watchpoint_id: int) -> Breakpoint | None:
+        return next((each for each in self._known.values() if each.watchpoint_id == watchpoint_id), None)
+
+
+def _merged(breakpoint: Breakpoint, watchpoint: Json) -> Breakpoint:
+    """A breakpoint with what the server knows of its watchpoint."""
+    return dataclasses.replace(
+        breakpoint,
+        verified=watchpoint["node_count"] > 0,
+        node_count=watchpoint["node_count"],
+        hit_count=watchpoint["hit_count"],
+        enabled=watchpoint["enabled"],
+        once=watchpoint["once"],
+        ignore_count=watchpoint["ignore_count"],
+        error=watchpoint["error"],
+    )
+
+
+def _field_text(hit: Hit, name: str) -> str:
+    """What stands for {name} in the text of a log point."""
+    plain = {"node": hit.node, "step": hit.step, "rank": hit.rank, "name": hit.name, "slot": hit.slot}
+    if name in plain:
+        return str(plain[name])
+    value = hit.actual.get(name, getattr(hit.statistics, name, None))
+    return "?" if value is None else f"{value:g}"
+
+

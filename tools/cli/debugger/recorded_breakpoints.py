@@ -1,0 +1,279 @@
+"""Breakpoints of a recorded run: where in it their conditions are met."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphdbg.client.errors import ApiError
+from graphdbg.client.http import Json
+from graphdbg.client.models import Hit
+
+from .breakpoints import Breakpoint
+from .conditions import EXECUTED, Conditions, text_of
+from .errors import DebuggerError
+from .selections import nodes_of, selection_of
+from .session import sentence_of
+from .source_lines import find_line
+from .timeline import Position, Timeline
+
+if TYPE_CHECKING:
+    from .recorded_session import RecordedSession
+
+_POLL_SECONDS = 0.02
+
+
+@dataclass
+class _Entry:
+    """A breakpoint with what it takes to find its hits.
+
+    Attributes:
+        nodes: For the condition "executed": the nodes, by number.
+        selection, parsed: For other conditions: what is checked, and for which condition.
+        hits: By rank: what such a check has found; absent while it was not made.
+        passed: How many hits it has let pass.
+    """
+
+    breakpoint: Breakpoint
+    nodes: frozenset[int] | None = None
+    selection: Json = field(default_factory=dict)
+    parsed: Json = field(default_factory=dict)
+    hits: dict[int, list[tuple[Position, Hit]]] = field(default_factory=dict)
+    passed: int = 0
+
+
+class RecordedBreakpoints:
+    """Implements Breakpoints. Conditions are checked by the server on recorded statistics and values, at the first move."""
+
+    def __init__(self, session: RecordedSession) -> None:
+        self._session = session
+        self._http = session._http
+        self._path = session.path
+        self.conditions = Conditions(self._http)
+        self._next_id = 1
+        self._entries: dict[int, _Entry] = {}
+
+    # ---- adding
+
+    def add_lines(
+        self,
+        file: str,
+        line: int,
+        condition: str | None = None,
+        ignore_count: int = 0,
+        once: bool = False,
+        log: str | None = None,
+    ) -> Breakpoint:
+        index = self._session.graph_index()
+        place = find_line(index, self._session.source_text(file), file, line)
+        if place is None:
+            raise DebuggerError(f"no op of the run has been made at {file}:{line} or behind it in the same function")
+        made = self._made("line", f"{file}:{line}", condition, ignore_count, once, log)
+        made = dataclasses.replace(made, file=file, line=place.line)
+        selection = {"sources": [f"{file}:{place.line}"]}
+        return self._add(made, place.nodes, selection, condition)
+
+    def add_nodes(
+        self,
+        pattern: str,
+        condition: str | None = None,
+        ignore_count: int = 0,
+        once: bool = False,
+        log: str | None = None,
+        regex: bool = False,
+    ) -> Breakpoint:
+        selection = self._selection(pattern, regex, entry=condition is None)
+        made = self._made("node", pattern, condition, ignore_count, once, log)
+        return self._add(made, self._nodes_of(selection), selection, condition)
+
+    def add_condition(
+        self,
+        condition: str,
+        nodes: str | None = None,
+        params: dict[str, object] | None = None,
+        ignore_count: int = 0,
+        once: bool = False,
+        log: str | None = None,
+    ) -> Breakpoint:
+        parsed = self.conditions.parse(condition, params)
+        selection = self._selection(nodes, False, entry=False) if nodes else {}
+        text = f"{text_of(parsed)} on {nodes}" if nodes else text_of(parsed)
+        made = self._made("condition", text, text_of(parsed), ignore_count, once, log)
+        return self._add(made, self._nodes_of(selection), selection, condition, parsed)
+
+    def add_data(self, tensor: str, condition: str | None = None) -> Breakpoint:
+        node, colon, slot = tensor.rpartition(":")
+        name = node if colon and slot.isdigit() else tensor
+        text = condition or "change_l2 > 0"
+        selection = self._selection(name, False, entry=False)
+        made = self._made("data", tensor, text, 0, False, None)
+        return self._add(made, self._nodes_of(selection), selection, text)
+
+    def _made(
+        self, kind: str, text: str, condition: str | None, ignore_count: int, once: bool, log: str | None
+    ) -> Breakpoint:
+        if log is not None:
+            raise DebuggerError("a recorded run has no log points; info hits and history show what was recorded")
+        return Breakpoint(
+            0,
+            0,
+            kind,  # type: ignore[arg-type]
+            text,
+            condition or EXECUTED,
+            True,
+            once=once,
+            ignore_count=ignore_count,
+        )
+
+    def _add(
+        self,
+        made: Breakpoint,
+        nodes: Iterable[int],
+        selection: Json,
+        condition: str | None,
+        parsed: Json | None = None,
+    ) -> Breakpoint:
+        parsed = parsed or self.conditions.parse(condition or EXECUTED)
+        covered = frozenset(nodes)
+        made = dataclasses.replace(made, id=self._next_id, node_count=len(covered), verified=bool(covered))
+        executed = covered if parsed["id"] == EXECUTED else None
+        entry = _Entry(made, executed, selection, parsed)
+        if executed is None:
+            # Now rather than at the next move, so that what is wrong with it is said here.
+            self._checked(entry, self._session.rank)
+        self._entries[made.id] = entry
+        self._next_id += 1
+        return made
+
+    def _selection(self, pattern: str, regex: bool, entry: bool) -> Json:
+        selection = selection_of(self._session.graph_index(), pattern, regex, entry)
+        if selection is None:
+            raise self._session.unknown_node(pattern)
+        return selection
+
+    def _nodes_of(self, selection: Json) -> list[int]:
+        """The nodes of a selection by number."""
+        return nodes_of(self._session.graph_index(), selection)
+
+    # ---- the list
+
+    def list(self) -> list[Breakpoint]:
+        return [self._entries[id].breakpoint for id in sorted(self._entries)]
+
+    def get(self, id: int) -> Breakpoint:
+        return self._entry(id).breakpoint
+
+    def remove(self, id: int) -> None:
+        self._entry(id)
+        del self._entries[id]
+
+    def remove_all(self) -> None:
+        self._entries.clear()
+
+    def enable(self, id: int, on: bool = True) -> None:
+        self._change(id, enabled=on)
+
+    def ignore(self, id: int, count: int) -> None:
+        self._change(id, ignore_count=count)
+        self._entry(id).passed = 0
+
+    def set_condition(self, id: int, condition: str | None) -> None:
+        entry = self._entry(id)
+        entry.parsed = self.conditions.parse(condition or EXECUTED)
+        entry.hits.clear()
+        entry.nodes = None
+        if entry.parsed["id"] == EXECUTED:
+            entry.nodes = frozenset(self._nodes_of(entry.selection))
+        self._change(id, condition=text_of(entry.parsed))
+
+    def _change(self, id: int, **fields: object) -> None:
+        entry = self._entry(id)
+        entry.breakpoint = dataclasses.replace(entry.breakpoint, **fields)  # type: ignore[arg-type]
+
+    def _entry(self, id: int) -> _Entry:
+        if id not in self._entries:
+            numbers = ", ".join(map(str, sorted(self._entries))) or "none"
+            raise DebuggerError(f"there is no breakpoint {id}; there are: {numbers}")
+        return self._entries[id]
+
+    # ---- hits
+
+    def next_hit(self, timeline: Timeline, rank: int, begin: Position, forwards: bool) -> Position | None:
+        """The first place with a hit after a place, or before it; None if there is none."""
+        enabled = [entry for entry in self._entries.values() if entry.breakpoint.enabled]
+        found = [self._next_of(entry, timeline, rank, begin, forwards) for entry in enabled]
+        places = [place for place in found if place is not None]
+        return (min if forwards else max)(places, default=None)
+
+    def _next_of(
+        self, entry: _Entry, timeline: Timeline, rank: int, begin: Position, forwards: bool
+    ) -> Position | None:
+        if entry.nodes is None:
+            places = [place for place, _ in self._checked(entry, rank)]
+            later = [place for place in places if (place > begin if forwards else place < begin)]
+            return (min if forwards else max)(later, default=None)
+        if not entry.nodes:
+            return None
+        walk = timeline.forwards(begin) if forwards else timeline.backwards(begin)
+        return next((place for place in walk if timeline.node_at(place) in entry.nodes), None)
+
+    def arrive(self, timeline: Timeline, rank: int, place: Position) -> tuple[list[int], list[Hit], bool]:
+        """Counts the hits of a place.
+
+        Returns:
+            The ids of the breakpoints that stop there, their hits, and whether one stops there.
+        """
+        ids, hits = [], []
+        for entry in list(self._entries.values()):
+            if not entry.breakpoint.enabled:
+                continue
+            here = self._hits_at(entry, timeline, rank, place)
+            if here is None:
+                continue
+            if entry.passed < entry.breakpoint.ignore_count:
+                entry.passed += 1
+                continue
+            changes = {"hit_count": entry.breakpoint.hit_count + 1, "enabled": not entry.breakpoint.once}
+            self._change(entry.breakpoint.id, **changes)
+            ids.append(entry.breakpoint.id)
+            hits += here
+        return ids, hits, bool(ids)
+
+    def _hits_at(self, entry: _Entry, timeline: Timeline, rank: int, place: Position) -> list[Hit] | None:
+        """The hits of a breakpoint at a place; None if it is not hit there."""
+        if entry.nodes is not None:
+            return [] if timeline.node_at(place) in entry.nodes else None
+        return [hit for each, hit in self._checked(entry, rank) if each == place] or None
+
+    def _checked(self, entry: _Entry, rank: int) -> list[tuple[Position, Hit]]:
+        """What a condition has found in the run, in execution order."""
+        if rank not in entry.hits:
+            timeline = self._session.timeline(rank)
+            places = {step: index for index, step in enumerate(timeline.steps)}
+            index = self._session.graph_index()
+            found = []
+            for hit in self._check({"condition": entry.parsed, **entry.selection}, rank):
+                if hit.step in places:
+                    node = index.node_of(hit.node)
+                    place = timeline.place_of(places[hit.step], -1 if node is None else node)
+                    found.append((Position(places[hit.step], place), hit))
+            entry.hits[rank] = sorted(found, key=lambda each: each[0])
+        return entry.hits[rank]
+
+    def _check(self, watchpoint: Json, rank: int) -> list[Hit]:
+        try:
+            check = self._http.post(f"{self._path}/checks", {"watchpoint": watchpoint, "ranks": [rank]})["check_id"]
+        except ApiError as error:
+            raise sentence_of(error) from None
+        path = f"{self._path}/checks/{check}"
+        try:
+            while (answer := self._http.get(path))["state"] == "running":
+                time.sleep(_POLL_SECONDS)
+        finally:
+            self._http.delete(path)
+        if answer["state"] == "failed":
+            raise DebuggerError(f"cannot check this condition: {answer['error']}")
+        return [Hit.from_json(each) for each in answer["hits"]]

@@ -1,0 +1,275 @@
+"""A job as a debugger sees it. What is common to live jobs, recorded runs and bundles."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Literal
+
+from graphdbg.client.errors import ApiError, NotFoundError
+from graphdbg.client.jobs import Job
+from graphdbg.client.models import NodeDetail
+
+from .breakpoints import Breakpoints
+from .completion import Completion
+from .errors import DebuggerError
+from .frames import Frame, frames_of, label_frame, scope_of
+from .graph_index import GraphIndex
+from .stops import Event, RankState, Stop
+from .values import TensorView, Value
+
+Kind = Literal["live", "recorded", "bundle"]
+
+
+class Session(abc.ABC):
+    """One job. Methods that look may be called from several threads, also while another one waits.
+
+    Moves return at once; `wait` then returns the stop that follows. All methods raise DebuggerError for what a user
+    can cause, and errors of the client, such as UnreachableError, for the rest.
+
+    Attributes:
+        name: The id of the job or run, or the name of the file.
+        kind: What it is.
+        can_reverse: Whether it can be moved backwards.
+        job: The client's job: what this class does not offer. Of a recorded run it can only be read.
+        breakpoints: Those of this session.
+    """
+
+    name: str
+    kind: Kind
+    can_reverse: bool = False
+    job: Job
+    breakpoints: Breakpoints
+
+    def __init__(self) -> None:
+        self._rank = 0
+        self._subscribers: list[Callable[[Event], None]] = []
+
+    # ---- where it is
+
+    @property
+    @abc.abstractmethod
+    def state(self) -> str:
+        """A state of the HTTP API, such as "paused" or "finished"."""
+
+    @property
+    def stop(self) -> Stop | None:
+        """Where the current rank stands; None while it runs."""
+        return self.stop_of(self._rank)
+
+    @abc.abstractmethod
+    def stop_of(self, rank: int) -> Stop | None:
+        """Where a rank stands; None while it runs. Once the job has ended: the end."""
+
+    @abc.abstractmethod
+    def ranks(self) -> list[RankState]:
+        """All ranks, ascending."""
+
+    @property
+    def rank(self) -> int:
+        """The current rank, which moves and expressions are about."""
+        return self._rank
+
+    def select_rank(self, rank: int) -> None:
+        """Makes a rank the current one."""
+        known = [each.rank for each in self.ranks()]
+        if rank not in known:
+            raise DebuggerError(f"there is no rank {rank}; there are {_ranges(known)}")
+        self._rank = rank
+
+    # ---- moves
+
+    @abc.abstractmethod
+    def continue_(self, rank: int | None = None) -> None:
+        """Continues to the next hit or the end. `rank`: only this one; default: all together."""
+
+    @abc.abstractmethod
+    def step(self, n: int = 1, rank: int | None = None) -> None:
+        """Continues for `n` training steps. Default: all ranks together."""
+
+    @abc.abstractmethod
+    def step_node(self, rank: int | None = None) -> None:
+        """To the next node (stepi). Default: the current rank."""
+
+    @abc.abstractmethod
+    def next(self, rank: int | None = None, line: bool = True, frame: int = 0) -> None:
+        """To the next node that is not in a scope inside the current one, or the end of the step.
+
+        Args:
+            rank: Default: the current one.
+            line: It must also be on another source line.
+            frame: The frame whose scope counts.
+        """
+
+    @abc.abstractmethod
+    def finish(self, rank: int | None = None, frame: int = 0) -> None:
+        """To the first node outside the scope of a frame, or the end of the step."""
+
+    @abc.abstractmethod
+    def until(self, node: str, rank: int | None = None) -> None:
+        """To a node, by its full name or by FILE:LINE. Before the first step the name is not checked."""
+
+    @abc.abstractmethod
+    def pause(self, rank: int | None = None) -> None:
+        """Asks a running job to stop at its next op."""
+
+    @abc.abstractmethod
+    def terminate(self) -> None:
+        """Ends the job as an exception in its main thread would."""
+
+    @abc.abstractmethod
+    def detach(self, resume: bool = True) -> None:
+        """Removes this session's watchpoints, continues a paused job if `resume`, and closes the session."""
+
+    def reverse_step_node(self) -> None:
+        """To the node before. Recorded runs and bundles only, like all of these."""
+        raise self._no_reverse()
+
+    def reverse_step(self, n: int = 1) -> None:
+        """To the end of the step `n` steps before."""
+        raise self._no_reverse()
+
+    def reverse_continue(self) -> None:
+        """To the previous hit of a breakpoint, or the begin."""
+        raise self._no_reverse()
+
+    def reverse_next(self, line: bool = True) -> None:
+        """The move that `next` undoes."""
+        raise self._no_reverse()
+
+    def reverse_finish(self) -> None:
+        """To the last node before the current scope was entered."""
+        raise self._no_reverse()
+
+    def _no_reverse(self) -> DebuggerError:
+        return DebuggerError(
+            "a live job cannot go back; record it (graphdbg run --record DIR) and debug the run: graphdbg dbg RUN"
+        )
+
+    @abc.abstractmethod
+    def wait(self, timeout: float | None = None) -> Stop | None:
+        """The stop after the last move, or where it stands if there was none; the end has the reason "ended".
+
+        Args:
+            timeout: In seconds. Default: no limit.
+
+        Returns:
+            None if it has not stopped in time.
+
+        Raises:
+            DebuggerError: The job refused the move.
+        """
+
+    @abc.abstractmethod
+    def interrupt_wait(self) -> None:
+        """Makes a `wait` in another thread return None soon."""
+
+    # ---- events
+
+    def subscribe(self, callback: Callable[[Event], None]) -> None:
+        """Calls `callback` for every event from now on, on the thread that receives events."""
+        self._subscribers.append(callback)
+
+    def _tell(self, event: Event) -> None:
+        for callback in list(self._subscribers):
+            callback(event)
+
+    # ---- looking
+
+    def frames(self, rank: int | None = None) -> list[Frame]:
+        """The stack of a stopped rank, innermost first. Default: the current rank."""
+        stop = self._stopped(self._rank if rank is None else rank)
+        if not stop.node:
+            return label_frame(_label(stop))
+        try:
+            return frames_of(self.node(stop.node))
+        except NotFoundError:
+            return [Frame(0, stop.node, "node", scope_of(stop.node))]
+
+    def node(self, name: str) -> NodeDetail:
+        """One node.
+
+        Raises:
+            DebuggerError: There is none of this name; names the nearest.
+        """
+        try:
+            return self.job.graph().node(name)
+        except NotFoundError as error:
+            if error.code != "unknown_node":
+                raise
+            raise self.unknown_node(name) from None
+
+    def unknown_node(self, name: str) -> DebuggerError:
+        """The error for a name that no node has."""
+        near = self.graph_index().nearest(name)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        return DebuggerError(f"no node is called {name}{hint}")
+
+    @abc.abstractmethod
+    def tensor_view(self, name: str, step: str | None = None, rank: int | None = None, slice: str = "") -> TensorView:
+        """A tensor.
+
+        Args:
+            name: The full name, NODE:SLOT.
+            step: "previous" or a number. Default: where the rank stands.
+            rank: Default: the current one.
+            slice: As NumPy writes it. Default: all of it.
+        """
+
+    @abc.abstractmethod
+    def graph_index(self) -> GraphIndex:
+        """The names, lines and order of all nodes that are known now."""
+
+    @abc.abstractmethod
+    def source_text(self, file: str) -> str | None:
+        """A file of the user's code as the job read it; None if it is not known."""
+
+    def evaluate(self, text: str, frame: int = 0) -> Value:
+        """The value of an expression, as the reference of `graphdbg dbg` describes them.
+
+        Args:
+            text: Such as "$", "weight", "in0[0,:].abs_max" or "forward/fc/addmm:0@-1".
+            frame: The frame in whose scope names are looked up first.
+        """
+        from .evaluate import Evaluator
+
+        return Evaluator(self).evaluate(text, frame)
+
+    def complete(self, text: str, frame: int = 0) -> list[Completion]:
+        """How an expression may go on, at the end of `text`."""
+        from .completion import complete_expression
+
+        return complete_expression(self, text, frame)
+
+    def complete_nodes(self, prefix: str) -> list[Completion]:
+        """Full names of nodes and scopes that begin like this, scope by scope."""
+        from .completion import complete_nodes
+
+        return complete_nodes(self.graph_index(), prefix)
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Removes this session's watchpoints, no others, and closes its connections. The job goes on as it is."""
+
+    def _stopped(self, rank: int) -> Stop:
+        stop = self.stop_of(rank)
+        if stop is None:
+            raise DebuggerError(f"rank {rank} is running; pause it first")
+        return stop
+
+
+def _label(stop: Stop) -> str:
+    if stop.has_ended:
+        return "the job has ended"
+    return f"end of step {stop.step}" if stop.step else "before the first step"
+
+
+def _ranges(numbers: list[int]) -> str:
+    if len(numbers) > 8:
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers)) or "none"
+
+
+def sentence_of(error: ApiError) -> DebuggerError:
+    """The server's sentence as an error of this package."""
+    return DebuggerError(str(error))
