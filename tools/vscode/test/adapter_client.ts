@@ -30,6 +30,7 @@ export class AdapterSession {
   readonly events: Message[] = [];
   private readonly process: ChildProcessByStdio<Writable, Readable, null>;
   private readonly answers = new Map<number, (message: Message) => void>();
+  private ended = false;
   private readonly waiting = new Set<() => void>();
   private seq = 0;
   private received: Buffer = Buffer.alloc(0);
@@ -41,6 +42,7 @@ export class AdapterSession {
     this.name = configuration.name;
     this.process = spawn(command, args, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
     this.process.stdout.on('data', (data: Buffer) => this.receive(data));
+    this.process.once('exit', () => this.end());
   }
 
   /** Launches, sets no breakpoints, and returns at the first stop. */
@@ -60,6 +62,7 @@ export class AdapterSession {
     const answer = new Promise<Message>((resolve) => this.answers.set(seq, resolve));
     this.process.stdin.write(`Content-Length: ${Buffer.byteLength(content)}${HEADER_END}${content}`);
     const response = await answer;
+    this.answers.delete(seq);
     if (response.success !== true) throw new Error(response.body?.error?.format ?? response.message);
     return response.body ?? {};
   }
@@ -71,11 +74,8 @@ export class AdapterSession {
       for (;;) {
         const found = this.events.find(({ event }) => event === name);
         if (found !== undefined) return found.body ?? {};
-        if (this.process.exitCode !== null || this.process.killed) throw new Error(`no event ${name}: ${JSON.stringify(this.events)}`);
-        await new Promise<void>((resolve) => {
-          this.waiting.add(resolve);
-          this.process.once('exit', () => resolve());
-        });
+        if (this.ended) throw new Error(`no event ${name}: ${JSON.stringify(this.events)}`);
+        await new Promise<void>((resolve) => this.waiting.add(resolve));
       }
     } finally {
       clearTimeout(deadline);
@@ -83,7 +83,7 @@ export class AdapterSession {
   }
 
   async close(): Promise<void> {
-    if (this.process.exitCode !== null) return;
+    if (this.ended) return;
     const exited = once(this.process, 'exit');
     await this.customRequest('disconnect', { terminateDebuggee: true });
     this.process.stdin.end();
@@ -107,7 +107,18 @@ export class AdapterSession {
   private handle(message: Message): void {
     if (message.type === 'event') this.events.push(message);
     if (message.type === 'response') this.answers.get(message.request_seq ?? 0)?.(message);
-    for (const wake of this.waiting) wake();
+    this.wake();
+  }
+
+  private end(): void {
+    this.ended = true;
+    const message = 'the adapter has exited';
+    for (const answer of this.answers.values()) answer({ type: 'response', seq: 0, success: false, message });
+    this.wake();
+  }
+
+  private wake(): void {
+    for (const resolve of this.waiting) resolve();
     this.waiting.clear();
   }
 }
