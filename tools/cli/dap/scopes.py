@@ -141,8 +141,11 @@ def _parameters(context: Context, rows: Rows, frame: FrameReference) -> list[Jso
 
 def _gradients(context: Context, rows: Rows, frame: FrameReference) -> list[Json]:
     prefix = _gradient_prefix(frame)
-    nodes = context.need_session().job.graph().select_nodes(f"{prefix}*", category="gradient")[:_MOST_NODES]
-    return _evaluated(context, rows, frame, {each.name[len(prefix) :]: f"`{each.name}:0`" for each in nodes})
+    names = _nodes(context.need_session(), prefix.removesuffix("/"), {"op"})
+    found = _evaluated(context, rows, frame, {name[len(prefix) :]: f"`{name}:0`" for name in names})
+    # Where the backward pass has not been, there is nothing to see.
+    known = [row for row in found if row["variablesReference"]]
+    return known or [rows.text("none", "the backward pass of this scope has not run since the step began")]
 
 
 def _gradient_prefix(frame: FrameReference) -> str:
