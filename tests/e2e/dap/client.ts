@@ -1,7 +1,7 @@
 // A client of `graphdbg dap`: that of VS Code's test support. It checks every message against the
 // protocol's schema, and remembers what was requested, so that a test can see what was never tried.
 import { DebugClient } from "@vscode/debugadapter-testsupport";
-import { Ajv } from "ajv-draft-04";
+import draft04 from "ajv-draft-04";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,7 +12,7 @@ export type Json = Record<string, any>;
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = join(here, "../../../..");
 export const python = process.env.GRAPHDBG_TEST_PYTHON ?? join(root, ".venv/bin/python");
-const graphdbg = join(dirname(python), "graphdbg");
+export const graphdbg = join(dirname(python), "graphdbg");
 export const script = join(root, "tests/e2e/dap/train.py");
 
 /** Successful requests of all tests, and what adapters have advertised. */
@@ -22,7 +22,7 @@ export const advertised = new Set<string>();
 const schema = JSON.parse(
   readFileSync(join(root, "third_party/debug_adapter_protocol/debugProtocol.json"), "utf8"),
 ) as Json;
-const ajv = new Ajv({ strict: false, logger: false });
+const ajv = new draft04.default({ strict: false, logger: false });
 ajv.addSchema({ $schema: schema.$schema, id: "dap", definitions: schema.definitions });
 
 function check(message: Json): void {
@@ -94,6 +94,11 @@ export class Client extends DebugClient {
     throw new Error(`${command} was not refused`);
   }
 
+  /** The number of the next request. */
+  nextNumber(): number {
+    return (this as unknown as { sequence: number }).sequence;
+  }
+
   /** Moves the job, and returns the body of the stop that follows. */
   async move(command: string, args: Json = {}): Promise<Json> {
     await this.ask(command, { threadId: 1, ...args });
@@ -143,8 +148,8 @@ export class Client extends DebugClient {
 
   /** Ends the session, and fails if a message did not follow the protocol. */
   async close(): Promise<void> {
-    await this.send("disconnect", { terminateDebuggee: true }).catch(() => {});
-    await this.stop();
+    await this.ask("disconnect", { terminateDebuggee: true }).catch(() => {});
+    (this as unknown as { stopAdapter: () => void }).stopAdapter();
     if (this.problems.length > 0) throw this.problems[0];
   }
 
