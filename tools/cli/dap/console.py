@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 
 from ..dbg.all_verbs import VERBS
-from ..dbg.arguments import split_verb
-from ..dbg.interpreter import Interpreter
+from ..dbg.interpreter import Interpreter, split_verb
 from ..dbg.output import Output
 from ..dbg.verb import Verb
 from ..debugger import DebuggerError, Session

@@ -112,7 +112,7 @@ def _has(session: Session, frame: FrameReference, name: str) -> bool:
     if name in ("Outputs", "Inputs", "Attributes"):
         return frame.frame.kind == "node"
     if name == "Hit":
-        return frame.frame.kind == "node" and bool(frame.stop.hits)
+        return frame.frame.kind == "node" and bool(_found(frame))
     if name in ("Parameters", "Gradients"):
         return frame.frame.kind in ("node", "scope")
     return True
@@ -156,12 +156,17 @@ def _gradient_prefix(frame: FrameReference) -> str:
 
 def _hit(context: Context, rows: Rows, frame: FrameReference) -> list[Json]:
     found: list[Json] = []
-    for hit in frame.stop.hits:
+    for hit in _found(frame):
         measured = ", ".join(f"{name} = {value:g}" for name, value in hit.actual.items())
         found.append(rows.text(f"{hit.condition} at {hit.name}", f"{measured} ({hit.origin})"))
         if hit.statistics:
             found.append(rows.text("statistics", summary(hit.statistics)))
-    return found + _diagnosis(context, rows, frame.stop.hits[0])
+    return found + _diagnosis(context, rows, _found(frame)[0])
+
+
+def _found(frame: FrameReference) -> list[Hit]:
+    """The hits with a value; the execution of an op has none."""
+    return [hit for hit in frame.stop.hits if hit.condition != "executed"]
 
 
 def _diagnosis(context: Context, rows: Rows, hit: Hit) -> list[Json]:
