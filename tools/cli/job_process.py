@@ -12,7 +12,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Any, Protocol
 
 from .client import Json
 from .errors import USAGE, CliError
@@ -22,6 +22,12 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _INJECT = _PACKAGE / "_inject"
 # For C++ programs. It does nothing in other programs.
 _PRELOAD = _PACKAGE / "lib" / "libgraphdbg_preload.so"
+_APART: dict[str, Any] = {
+    "stdin": subprocess.DEVNULL,
+    "stdout": subprocess.PIPE,
+    "stderr": subprocess.PIPE,
+    "start_new_session": True,
+}
 
 
 def job_name(command: Sequence[str]) -> str:
@@ -92,24 +98,32 @@ def _variables(server: ServerProcess, job: str) -> dict[str, str]:
 class JobProcess:
     """The job's process, whose output passes through unchanged."""
 
-    def __init__(self, command: Sequence[str], server: ServerProcess | None, extra: dict[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], server: ServerProcess | None, extra: dict[str, str], apart: bool = False
+    ) -> None:
         """Starts the command.
 
         Args:
             command: The program and its arguments.
             server: The server that the job connects to; None if there is none.
             extra: Variables to add to the environment.
+            apart: Ctrl-C does not reach it, it has no input, and the caller reads its `outputs`.
         """
         self.id = job_name(command)
         self._exception_file = _exception_file(server) if server else None
         environment = job_environment(command, server, os.environ | extra)
         try:
-            self._process = subprocess.Popen(list(command), env=environment)
+            self._process = subprocess.Popen(list(command), env=environment, **(_APART if apart else {}))
         except OSError as error:
             raise CliError(f"cannot run {command[0]}: {error.strerror}", USAGE) from None
 
     def poll(self) -> int | None:
         return self._process.poll()
+
+    @property
+    def outputs(self) -> list[IO[bytes]]:
+        """Its standard output and error, if it runs apart."""
+        return [stream for stream in (self._process.stdout, self._process.stderr) if stream is not None]
 
     def send(self, number: int) -> None:
         self._process.send_signal(number)

@@ -137,4 +137,6 @@ setup() {
   [[ ${1:-} == demo ]] && return
   setup_npm tools/vscode
   setup_npm tests/e2e/browser
+  setup_npm tests/e2e/dap
+  setup_npm tests/e2e/vscode
 }

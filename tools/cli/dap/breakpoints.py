@@ -153,7 +153,7 @@ class ClientBreakpoints:
 
     def _added(self, asked: Wanted) -> _Entry:
         self._newest += 1
-        entry = _Entry(self._newest, asked)
+        entry = _Entry(self._newest, asked, error=asked.error)
         if self._context.session is not None:
             self._make(self._context.session, entry)
         return entry

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
+from graphdbg.client.errors import GraphdbgError
+
+from ..debugger import Session
 from . import arguments as read
+from .console import Console, verb_of
 from .context import Context
 from .dispatch import Handler
 from .scopes import frame_of, wants_hex
@@ -21,6 +25,7 @@ class Evaluation:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._console: Console | None = None
 
     def handlers(self) -> dict[str, Handler]:
         return {"evaluate": self._evaluate, "completions": self._completions}
@@ -39,11 +44,22 @@ class Evaluation:
 
     def _value(self, expression: str, rank: int, frame: int, arguments: Json) -> Json:
         with self._context.on_rank(rank) as session:
-            value = session.evaluate(expression, frame)
+            try:
+                value = session.evaluate(expression, frame)
+            except GraphdbgError:
+                # In the console, what is no expression may be a command.
+                if arguments.get("context") != "repl" or verb_of(expression) is None:
+                    raise
+                return {"result": self._console_of(session).execute(expression, frame), "variablesReference": 0}
         rows = Rows(self._context.references, session.job, wants_hex(arguments))
         row = rows.value("", value)
         kept = ("type", "variablesReference", "namedVariables", "indexedVariables", "memoryReference")
         return {"result": row["value"], **{key: row[key] for key in kept if key in row}}
+
+    def _console_of(self, session: Session) -> Console:
+        if self._console is None or self._console.session is not session:
+            self._console = Console(session)
+        return self._console
 
     def _completions(self, request: Json) -> Json:
         arguments = request.get("arguments", {})

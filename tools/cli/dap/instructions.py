@@ -65,7 +65,7 @@ class Instructions:
         node = index.execution[place]
         name, (file, line) = index.name(node), index.line(node)
         text = f"{index.op_type(node)} {index.output(node)}".strip()
-        body = {"address": _address(place), "instruction": visible(f"{name}  {text}"), "symbol": visible(name)}
+        body: Json = {"address": _address(place), "instruction": visible(f"{name}  {text}"), "symbol": visible(name)}
         if file:
             body |= {"location": self._sources.to_client(file), "line": self._context.client.line_to(line)}
         return body

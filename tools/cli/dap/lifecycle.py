@@ -103,9 +103,7 @@ class Lifecycle:
 
     def _start(self, arguments: LaunchArguments, request: Json) -> None:
         debugged = not arguments.no_debug
-        program = Program(
-            arguments, self._need_server().process if debugged else None, self._context.connection
-        )
+        program = Program(arguments, self._need_server().process if debugged else None, self._context.connection)
         self._program = program
         threading.Thread(target=self._run, args=(program, request), daemon=True).start()
 
@@ -219,6 +217,7 @@ class Lifecycle:
         for each in session.ranks():
             self._context.connection.event("thread", {"reason": "started", "threadId": each.rank + 1})
         self._breakpoints.apply(session)
+        _import_numpy()
         self._configured.wait()
         if self._has_terminated:
             return
@@ -357,6 +356,12 @@ class Lifecycle:
                 return
             self._has_terminated = True
         self._context.connection.event("terminated")
+
+
+def _import_numpy() -> None:
+    """Takes the time of the import before the first value is looked at."""
+    with contextlib.suppress(ImportError):
+        import numpy  # noqa: F401
 
 
 def _name(arguments: LaunchArguments) -> str:

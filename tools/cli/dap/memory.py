@@ -36,10 +36,8 @@ class Memory:
         # Clients ask for whole pages; there is nothing before the first byte.
         start, end = max(offset, 0), offset + min(count, _MOST_BYTES)
         job = self._context.need_session().job
-        data, size = b"", 0
+        data = b""
         if end > start:
-            data, size = job.tensor_bytes(
-                match["name"], start, end - start, step=match["step"], rank=int(match["rank"])
-            )
+            data = job.tensor_bytes(match["name"], start, end - start, step=match["step"], rank=int(match["rank"]))
         missing = {"unreadableBytes": count - len(data)} if len(data) < count else {}
         return {"address": str(start), "data": base64.b64encode(data).decode(), **missing}

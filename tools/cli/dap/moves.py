@@ -79,9 +79,7 @@ class Moves:
         self._context.need_session().pause()
         return None
 
-    def _move(
-        self, request: Json, rank: int | None, move: Callable[[], None], body: Json | None = None
-    ) -> Json | None:
+    def _move(self, request: Json, rank: int | None, move: Callable[[], None], body: Json | None = None) -> Json | None:
         answer_move(self._context, self._events, request, rank, move, body)
         return None
 

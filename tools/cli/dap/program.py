@@ -205,4 +205,3 @@ def _exists(pid: int) -> bool:
         os.kill(pid, 0)
         return True
     return False
-

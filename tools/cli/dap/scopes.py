@@ -112,7 +112,7 @@ def _has(session: Session, frame: FrameReference, name: str) -> bool:
     if name in ("Outputs", "Inputs", "Attributes"):
         return frame.frame.kind == "node"
     if name == "Hit":
-        return frame.frame.kind == "node" and bool(frame.stop.hits)
+        return frame.frame.kind == "node" and bool(_found(frame))
     if name in ("Parameters", "Gradients"):
         return frame.frame.kind in ("node", "scope")
     return True
@@ -141,8 +141,11 @@ def _parameters(context: Context, rows: Rows, frame: FrameReference) -> list[Jso
 
 def _gradients(context: Context, rows: Rows, frame: FrameReference) -> list[Json]:
     prefix = _gradient_prefix(frame)
-    nodes = context.need_session().job.graph().select_nodes(f"{prefix}*", category="gradient")[:_MOST_NODES]
-    return _evaluated(context, rows, frame, {each.name[len(prefix) :]: f"`{each.name}:0`" for each in nodes})
+    names = _nodes(context.need_session(), prefix.removesuffix("/"), {"op"})
+    found = _evaluated(context, rows, frame, {name[len(prefix) :]: f"`{name}:0`" for name in names})
+    # Where the backward pass has not been, there is nothing to see.
+    known = [row for row in found if row["variablesReference"]]
+    return known or [rows.text("none", "the backward pass of this scope has not run since the step began")]
 
 
 def _gradient_prefix(frame: FrameReference) -> str:
@@ -153,12 +156,17 @@ def _gradient_prefix(frame: FrameReference) -> str:
 
 def _hit(context: Context, rows: Rows, frame: FrameReference) -> list[Json]:
     found: list[Json] = []
-    for hit in frame.stop.hits:
+    for hit in _found(frame):
         measured = ", ".join(f"{name} = {value:g}" for name, value in hit.actual.items())
         found.append(rows.text(f"{hit.condition} at {hit.name}", f"{measured} ({hit.origin})"))
         if hit.statistics:
             found.append(rows.text("statistics", summary(hit.statistics)))
-    return found + _diagnosis(context, rows, frame.stop.hits[0])
+    return found + _diagnosis(context, rows, _found(frame)[0])
+
+
+def _found(frame: FrameReference) -> list[Hit]:
+    """The hits with a value; the execution of an op has none."""
+    return [hit for hit in frame.stop.hits if hit.condition != "executed"]
 
 
 def _diagnosis(context: Context, rows: Rows, hit: Hit) -> list[Json]:

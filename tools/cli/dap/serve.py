@@ -23,7 +23,10 @@ def serve_stdio() -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # Editors end an adapter this way; what it has launched must end as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    return 0 if _serve(sys.stdin.buffer, output, None) else 1
+    try:
+        return 0 if _serve(sys.stdin.buffer, output, None) else 1
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def serve_port(port: int, token: str | None) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from graphdbg.client.models import Statistics
 
 from ..debugger import TensorView, Value
+from ..debugger.tensor_views import ArrayTensor
 from ..terminal import visible
 from .references import References
 from .wire import Json
@@ -78,7 +79,7 @@ class Rows:
         row["evaluateName"] = expression_of(tensor)
         row["namedVariables"] = len(container.names())
         row["indexedVariables"] = container.indexed_count
-        return row | ({} if tensor.slice else {"memoryReference": memory_reference(tensor)})
+        return row | ({"memoryReference": memory_reference(tensor)} if _is_stored(tensor) and not tensor.slice else {})
 
     def container(self, name: str, container: Container, text: str, kind: str = "") -> Json:
         """A row that can be opened."""
@@ -107,8 +108,9 @@ class TensorContainer:
         return self.tensor.shape[0] if self.tensor.shape else 0
 
     def names(self) -> list[str]:
-        # A histogram of a single element says nothing.
-        return ["shape", "dtype", "statistics", *(["histogram", "history"] if self.tensor.shape else [])]
+        # A single element has no distribution, and a computed tensor no steps before.
+        more = ["histogram", "history"] if self.tensor.shape and _is_stored(self.tensor) else []
+        return ["shape", "dtype", "statistics", *more]
 
     def named(self, rows: Rows) -> list[Json]:
         shape = ", ".join(map(str, self.tensor.shape))
@@ -130,7 +132,7 @@ class TensorContainer:
         values = self.tensor.read(f"[{start}:{start + count}]").tolist()
         name = expression_of(self.tensor)
         return [
-            rows.text(f"[{index}]", rows.number(value), self.tensor.dtype) | {"evaluateName": _indexed(name, index)}
+            rows.text(f"[{index}]", rows.number(value), self.tensor.dtype) | {"evaluateName": f"{name}[{index}]"}
             for index, value in enumerate(values, start)
         ]
 
@@ -195,8 +197,15 @@ def type_of(tensor: TensorView) -> str:
     return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
 
 
+def _is_stored(tensor: TensorView) -> bool:
+    """Whether a tensor is one of the job, rather than computed from some."""
+    return not isinstance(tensor, ArrayTensor)
+
+
 def expression_of(tensor: TensorView) -> str:
     """The expression that evaluates to a tensor."""
+    if not _is_stored(tensor):
+        return f"({tensor.name})"
     step = f"@{tensor.step}" if tensor.step.isdigit() else "@-1" if tensor.step == "previous" else ""
     return f"`{tensor.name}`{tensor.slice}{step}"
 
@@ -204,8 +213,3 @@ def expression_of(tensor: TensorView) -> str:
 def memory_reference(tensor: TensorView) -> str:
     """What `readMemory` calls a tensor: NODE:SLOT@STEP@RANK."""
     return f"{tensor.name}@{tensor.step}@{tensor.rank}"
-
-
-def _indexed(expression: str, index: int) -> str:
-    """The expression of an element of the tensor of an expression."""
-    return f"{expression[:-1]},{index}]" if expression.endswith("]") else f"{expression}[{index}]"

@@ -84,5 +84,9 @@ def text_of(condition: Json) -> str:
     params = condition.get("params") or {}
     if condition["id"] == "expression":
         return str(params.get("expression", ""))
-    return ":".join([condition["id"], *(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-                                        for name, value in params.items())])
+    return ":".join(
+        [
+            condition["id"],
+            *(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in params.items()),
+        ]
+    )

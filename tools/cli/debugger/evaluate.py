@@ -21,7 +21,9 @@ _FEW = 8
 
 # By name: what NumPy calls it. Each takes one tensor; those of the second line reduce it to a number.
 _FUNCTIONS = {
-    **{name: name for name in ("abs", "sqrt", "exp", "log", "sign", "isnan", "isinf", "isfinite", "sin", "cos", "tanh")},
+    **{
+        name: name for name in ("abs", "sqrt", "exp", "log", "sign", "isnan", "isinf", "isfinite", "sin", "cos", "tanh")
+    },
     **{name: name for name in ("max", "min", "mean", "sum", "std", "var", "any", "all", "argmax", "argmin", "median")},
     "count_nonzero": "count_nonzero",
 }
@@ -84,7 +86,7 @@ class Evaluator:
             step -= 1
         kind = f"{result.dtype}[{', '.join(map(str, result.shape))}]"
         name = result.name + result.slice
-        return Value(f"{kind} {describe(result)}", kind, name, tensor=result, step=step, rank=result.rank)
+        return Value(f"{kind}: {describe(result)}", kind, name, tensor=result, step=step, rank=result.rank)
 
     def _result(self, expression: Expression, frame: int) -> _Result:
         if isinstance(expression, Number):
@@ -164,9 +166,9 @@ class Evaluator:
             number = index.scope_of(full)
             if number is not None:
                 raise DebuggerError(f"{full} is a scope and has no values; ptype {full} lists what is in it")
-        if index.node_count == 0:
+        if not index.has_executed:
             raise DebuggerError(f"{name}: no node is known before the first step")
-        raise self._session.unknown_node(name)
+        raise self._session.unknown_node(name, scopes)
 
     def scopes(self, frame: int) -> list[str]:
         """Scopes from that of a frame outwards; then the model's, so that weights are found from everywhere."""
@@ -209,7 +211,11 @@ def describe(tensor: TensorView) -> str:
         values = widened(tensor.read())
         return _elements(values)
     found = tensor.statistics()
-    parts = [f"{name} {_number_text(value)}" for name in ("min", "max", "mean") if (value := getattr(found, name)) is not None]
+    parts = [
+        f"{name} {_number_text(value)}"
+        for name in ("min", "max", "mean")
+        if (value := getattr(found, name)) is not None
+    ]
     bad = {"NaN": found.nan_count, "inf": found.pos_inf_count, "-inf": found.neg_inf_count}
     parts += [f"{number} {name}" for name, number in bad.items() if number]
     return ", ".join(parts) or "no finite element"
@@ -283,4 +289,3 @@ def _text(expression: Expression) -> str:
     if isinstance(expression, Call):
         return f"{expression.function}({', '.join(map(_text, expression.arguments))})"
     return f"{_text(expression.left)} {expression.operator} {_text(expression.right)}"
-

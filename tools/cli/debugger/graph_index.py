@@ -92,7 +92,7 @@ class GraphIndex:
         return [scope for scope in range(len(self._scope_type)) if scope and self.scope_type(scope) == name]
 
     def kind(self, node: int) -> str:
-        """"op", "parameter", "buffer", "constant", "input" or "aggregate"."""
+        """ "op", "parameter", "buffer", "constant", "input" or "aggregate"."""
         return self._kinds[self._node_kind[node]]
 
     def op_type(self, node: int) -> str:
@@ -107,14 +107,15 @@ class GraphIndex:
         return map(self.name, range(self.node_count))
 
     def nearest(self, name: str, limit: int = _NEAREST) -> list[str]:
-        """The names most like a name, at most 3: by the distance of the last segments where the scope exists."""
+        """The full names most like a name, at most 3; those of the same scope come first."""
+        return self.nearest_in(name, limit) or _nearest(name, self.names(), limit)
+
+    def nearest_in(self, name: str, limit: int = _NEAREST) -> list[str]:
+        """The same among the nodes and scopes of the scope that the name has; none if there is no such scope."""
         scope_name, _, label = name.rpartition("/")
         scope = self.scope_of(scope_name)
-        if scope is not None and (near := self._nearest_in(scope, label, limit)):
-            return near
-        return _nearest(name, self.names(), limit)
-
-    def _nearest_in(self, scope: int, label: str, limit: int) -> list[str]:
+        if scope is None:
+            return []
         prefix = self.scope_name(scope)
         labels = [self.label(node) for node in self.nodes_in(scope)]
         labels += [self.scope_label(each) for each in self.scopes_in(scope)]
@@ -126,6 +127,11 @@ class GraphIndex:
     def execution(self) -> array[int]:
         """The nodes that execute, in order."""
         return self._column("execution")
+
+    @property
+    def has_executed(self) -> bool:
+        """Whether ops are known. Before the first step parameters are."""
+        return len(self.execution) > 0
 
     @functools.cached_property
     def place(self) -> dict[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import ApiError, NotFoundError
@@ -16,7 +17,7 @@ from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
 from .selections import selection_of
 from .session import sentence_of
-from .source_lines import find_line
+from .source_lines import find_line, function_name, local_text, next_statement
 from .stops import Event, Stop
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class LiveBreakpoints:
         self._lock = threading.RLock()
         self._next_id = 1
         self._known: dict[int, Breakpoint] = {}
+        # Ids of those on the first op of a scope, while that is not known yet.
+        self._entries: set[int] = set()
 
     # ---- adding
 
@@ -49,11 +52,9 @@ class LiveBreakpoints:
         log: str | None = None,
     ) -> Breakpoint:
         place = self._find_line(file, line)
-        fields = {"sources": [f"{file}:{place or line}"]}
-        made = Breakpoint(
-            0, 0, "line", f"{file}:{line}", condition or EXECUTED, False, file, place or line, log=log, once=once
-        )
-        return self._add(made, fields, self._condition(condition, log), ignore_count)
+        selection = self._line_selection(file, place)
+        made = Breakpoint(0, 0, "line", f"{file}:{line}", condition or EXECUTED, False, file, place, log=log, once=once)
+        return self._add(made, selection, self._condition(condition, log), ignore_count)
 
     def add_nodes(
         self,
@@ -65,9 +66,14 @@ class LiveBreakpoints:
         regex: bool = False,
     ) -> Breakpoint:
         # A condition on a scope is about all of its tensors.
-        selection = self._selection(pattern, regex, entry=condition is None)
+        entry = condition is None
+        selection = self._selection(pattern, regex, entry)
         made = Breakpoint(0, 0, "node", pattern, condition or EXECUTED, False, log=log, once=once)
-        return self._add(made, selection, self._condition(condition, log), ignore_count)
+        added = self._add(made, selection, self._condition(condition, log), ignore_count)
+        if entry and "scopes" in selection:
+            with self._lock:
+                self._entries.add(added.id)
+        return added
 
     def add_condition(
         self,
@@ -99,17 +105,25 @@ class LiveBreakpoints:
 
     def _selection(self, pattern: str, regex: bool, entry: bool) -> Json:
         selection = selection_of(self._session.graph_index(), pattern, regex, entry)
+        if selection is None and not self._session.knows_all:
+            return {"patterns": [pattern]}
         if selection is None:
             raise self._session.unknown_node(pattern)
         return selection
 
-    def _find_line(self, file: str, line: int) -> int | None:
-        """The line that is meant; None if it is not known yet."""
-        index = self._session.graph_index()
-        if index.node_count == 0:
-            return None
-        place = find_line(index, self._session.source_text(file), file, line)
-        return place.line if place else None
+    def _line_selection(self, file: str, line: int) -> Json:
+        """The forward ops of a line, whose backward ops have the same line; of a function `backward` all."""
+        text = self._session.source_text(file) or local_text(file)
+        is_backward = text is not None and function_name(text, line) == "backward"
+        return {"sources": [f"{file}:{line}"]} | ({} if is_backward else {"exclude": {"patterns": ["backward/**"]}})
+
+    def _find_line(self, file: str, line: int) -> int:
+        """The line that is meant: the next one with ops, or before these are known, the next one with a statement."""
+        text = self._session.source_text(file) or local_text(file)
+        place = find_line(self._session.graph_index(), text, file, line)
+        if place is not None:
+            return place.line
+        return line if text is None else next_statement(text, line)
 
     def _add(self, made: Breakpoint, selection: Json, condition: Json, ignore_count: int) -> Breakpoint:
         body: Json = {"condition": condition, **selection, "pause": "none" if made.log is not None else "node"}
@@ -195,13 +209,14 @@ class LiveBreakpoints:
 
     # ---- events, on their thread
 
-    def apply(self, event: Json) -> list[Event]:
+    def apply(self, event: Json) -> Sequence[Event]:
         """Takes an event of the server, and returns what it means for this session's breakpoints."""
         if event["type"] == "watchpoint":
             return self._take_watchpoint(event["id"], event["watchpoint"])
         if event["type"] == "hit":
             return self._log(Hit.from_json(event["hit"]))
         if event["type"] == "graph":
+            self._find_entries()
             return self._move_lines()
         return []
 
@@ -211,7 +226,7 @@ class LiveBreakpoints:
             ids = tuple(each.id for each in self._known.values() if each.watchpoint_id in stop.watchpoint_ids)
         return dataclasses.replace(stop, breakpoint_ids=ids)
 
-    def _take_watchpoint(self, watchpoint_id: int, watchpoint: Json | None) -> list[Event]:
+    def _take_watchpoint(self, watchpoint_id: int, watchpoint: Json | None) -> Sequence[Event]:
         with self._lock:
             found = self._of_watchpoint(watchpoint_id)
             if found is None:
@@ -225,7 +240,7 @@ class LiveBreakpoints:
             self._known[found.id] = changed
             return [Event("breakpoint", breakpoint_id=found.id)]
 
-    def _log(self, hit: Hit) -> list[Event]:
+    def _log(self, hit: Hit) -> Sequence[Event]:
         with self._lock:
             found = self._of_watchpoint(hit.watchpoint)
         if found is None or found.log is None:
@@ -234,22 +249,35 @@ class LiveBreakpoints:
         text = _FIELD.sub(lambda match: _field_text(hit, match[1]), found.log)
         return [Event("output", rank=hit.rank, text=f"{text}\n", file=file, line=line, breakpoint_id=found.id)]
 
-    def _move_lines(self) -> list[Event]:
+    def _move_lines(self) -> Sequence[Event]:
         """Lines that no op has, once it is known which ones have some."""
         with self._lock:
             waiting = [each for each in self._known.values() if each.kind == "line" and not each.verified]
-        events = []
+        events: Sequence[Event] = []
         for each in waiting:
             line = self._find_line(each.file, each.line)
-            if line is None:
+            if line == each.line:
                 continue
-            if line != each.line:
-                self._change(each.id, sources=[f"{each.file}:{line}"])
+            self._change(each.id, **self._line_selection(each.file, line))
             with self._lock:
                 if each.id in self._known:
-                    self._known[each.id] = dataclasses.replace(self._known[each.id], line=line, verified=True)
-                    events.append(Event("breakpoint", breakpoint_id=each.id))
+                    self._known[each.id] = dataclasses.replace(self._known[each.id], line=line)
+                    events = [*events, Event("breakpoint", breakpoint_id=each.id)]
         return events
+
+    def _find_entries(self) -> None:
+        """First ops of scopes, once they are known."""
+        with self._lock:
+            waiting = [self._known[id] for id in self._entries if id in self._known]
+        if not waiting:
+            return
+        index = self._session.graph_index()
+        for each in waiting:
+            selection = selection_of(index, each.text, False, entry=True)
+            if selection is not None and "nodes" in selection:
+                with self._lock:
+                    self._entries.discard(each.id)
+                self._change(each.id, scopes=[], **selection)
 
     def _of_watchpoint(self, watchpoint_id: int) -> Breakpoint | None:
         return next((each for each in self._known.values() if each.watchpoint_id == watchpoint_id), None)
@@ -276,5 +304,3 @@ def _field_text(hit: Hit, name: str) -> str:
         return str(plain[name])
     value = hit.actual.get(name, getattr(hit.statistics, name, None))
     return "?" if value is None else f"{value:g}"
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import Any
@@ -35,15 +36,21 @@ class LiveSession(Session):
         self._http = http
         self._path = f"/jobs/{quote(job)}"
         info = JobInfo.from_json(http.get(self._path))
-        self.job = Job(http, info)
+        self._job = Job(http, info)
         self._state = LiveState(info)
         self._graph = GraphSource(http, self._path)
         self._changed = threading.Condition()
         self._interrupted = False
+        # The id of the breakpoint of `until`; 0 if there is none.
+        self._temporary = 0
         self._live_breakpoints = LiveBreakpoints(self)
         self.breakpoints = self._live_breakpoints
         self._rank = min((rank.rank for rank in info.ranks), default=0)
         self._feed = EventFeed(http, job, self._on_event, self._on_server)
+
+    @property
+    def job(self) -> Job:
+        return self._job
 
     # ---- where it is
 
@@ -60,9 +67,17 @@ class LiveSession(Session):
         with self._changed:
             return self._named(self._state.stop_of(rank))
 
+    @property
+    def knows_all(self) -> bool:
+        """Whether a whole step has been executed, so that all of its ops are known."""
+        info = self._state.info
+        return info.step > 1 or (info.step == 1 and info.is_paused and not info.node)
+
     def ranks(self) -> list[RankState]:
         return [
-            RankState(each.rank, each.state, each.step, each.node, each.host, each.pid, f"{each.device}:{each.device_id}")
+            RankState(
+                each.rank, each.state, each.step, each.node, each.host, each.pid, f"{each.device}:{each.device_id}"
+            )
             for each in self._state.info.ranks
         ]
 
@@ -81,7 +96,7 @@ class LiveSession(Session):
         number = self._one(rank)
         here = self._frame(number, frame)
         # At the end of a step there is no scope to stay in.
-        fields = {"within": here.scope} if here.kind in ("node", "scope") else {}
+        fields: Json = {"within": here.scope} if here.kind in ("node", "scope") else {}
         if line and fields:
             fields["other_line"] = True
         self._control("next_node", number, **fields)
@@ -96,11 +111,10 @@ class LiveSession(Session):
     def until(self, node: str, rank: int | None = None) -> None:
         number = self._one(rank)
         if is_line(node):
-            self._live_breakpoints.add_lines(*line_of(node), once=True)
+            self._temporary = self._live_breakpoints.add_lines(*line_of(node), once=True).id
             self._control("continue", number if len(self._state.info.ranks) > 1 else None)
             return
-        known = self.graph_index().node_count > 0
-        self._control("continue_to", number, node=node, **({} if known else {"pending": True}))
+        self._control("continue_to", number, node=node, **({} if self.knows_all else {"pending": True}))
 
     def pause(self, rank: int | None = None) -> None:
         self._control("pause", rank)
@@ -115,6 +129,15 @@ class LiveSession(Session):
         self.close()
 
     def wait(self, timeout: float | None = None) -> Stop | None:
+        stop = self._wait(timeout)
+        if stop is not None and self._temporary:
+            # Of `until`, whether it has stopped there or elsewhere.
+            with contextlib.suppress(DebuggerError):
+                self._live_breakpoints.remove(self._temporary)
+            self._temporary = 0
+        return stop
+
+    def _wait(self, timeout: float | None) -> Stop | None:
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             self._interrupted = False
@@ -202,8 +225,27 @@ class LiveSession(Session):
     def source_text(self, file: str) -> str | None:
         return self._graph.source_text(file)
 
+    def conditions(self) -> dict[str, Json]:
+        return self._live_breakpoints.conditions.rows
+
+    def page(self) -> str:
+        return self.job.page()
+
+    def catch(self, node: str) -> None:
+        try:
+            self._http.post(f"{self._path}/tensor/catch", {"node": node, "rank": self._rank})
+        except NotFoundError:
+            raise self.unknown_node(node) from None
+        except ApiError as error:
+            raise sentence_of(error) from None
+
+    def capture(self, hit: int) -> bytes:
+        try:
+            return self._http.download(f"{self._path}/hits/{hit}/bundle")
+        except ApiError as error:
+            raise sentence_of(error) from None
+
     def close(self) -> None:
         self._live_breakpoints.remove_all()
         self._feed.close()
-        self.job.close()
-
+        self._job.close()

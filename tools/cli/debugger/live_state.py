@@ -192,9 +192,7 @@ class LiveState:
             text += f": {info.exception.type}: {info.exception.message}"
         elif info.exit_code:
             text += f" with exit code {info.exit_code}"
-        return Stop(
-            "ended", 0, info.step, "", description=text, exception=info.exception, exit_code=info.exit_code
-        )
+        return Stop("ended", 0, info.step, "", description=text, exception=info.exception, exit_code=info.exit_code)
 
 
 _ENDS = {"finished": "finished", "terminated": "been terminated", "lost": "been lost"}

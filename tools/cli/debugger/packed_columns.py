@@ -52,7 +52,16 @@ class PackedColumns:
         return self._data[begin : begin + described["count"] * item_size]
 
 
-def packed(header: dict[str, Any]) -> bytes:
-    """A response without columns."""
-    text = json.dumps({**header, "columns": {}}).encode()
-    return MAGIC + len(text).to_bytes(8, "little") + text
+def packed(header: dict[str, Any], columns: dict[str, array[int] | bytes] | None = None) -> bytes:
+    """A response in this format."""
+    described, content = {}, b""
+    for name, values in (columns or {}).items():
+        kind = "u8" if isinstance(values, bytes) else "u32"
+        described[name] = {"type": kind, "offset": len(content), "count": len(values)}
+        if isinstance(values, array) and sys.byteorder == "big":
+            values.byteswap()
+        part = bytes(values)
+        content += part + bytes(-len(part) % 8)
+    text = json.dumps({**header, "columns": described}).encode()
+    text += b" " * (-len(text) % 8)
+    return MAGIC + len(text).to_bytes(8, "little") + text + content

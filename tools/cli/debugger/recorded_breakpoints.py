@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,7 @@ class _Entry:
 
 
 class RecordedBreakpoints:
-    """Implements Breakpoints. Conditions are checked by the server on recorded statistics and values, at the first move."""
+    """Implements Breakpoints. The server checks conditions on recorded statistics and values."""
 
     def __init__(self, session: RecordedSession) -> None:
         self._session = session
@@ -220,13 +220,14 @@ class RecordedBreakpoints:
         walk = timeline.forwards(begin) if forwards else timeline.backwards(begin)
         return next((place for place in walk if timeline.node_at(place) in entry.nodes), None)
 
-    def arrive(self, timeline: Timeline, rank: int, place: Position) -> tuple[list[int], list[Hit], bool]:
+    def arrive(self, timeline: Timeline, rank: int, place: Position) -> tuple[Sequence[int], Sequence[Hit], bool]:
         """Counts the hits of a place.
 
         Returns:
             The ids of the breakpoints that stop there, their hits, and whether one stops there.
         """
-        ids, hits = [], []
+        ids: Sequence[int] = []
+        hits: Sequence[Hit] = []
         for entry in list(self._entries.values()):
             if not entry.breakpoint.enabled:
                 continue
@@ -238,17 +239,17 @@ class RecordedBreakpoints:
                 continue
             changes = {"hit_count": entry.breakpoint.hit_count + 1, "enabled": not entry.breakpoint.once}
             self._change(entry.breakpoint.id, **changes)
-            ids.append(entry.breakpoint.id)
-            hits += here
+            ids = [*ids, entry.breakpoint.id]
+            hits = [*hits, *here]
         return ids, hits, bool(ids)
 
-    def _hits_at(self, entry: _Entry, timeline: Timeline, rank: int, place: Position) -> list[Hit] | None:
+    def _hits_at(self, entry: _Entry, timeline: Timeline, rank: int, place: Position) -> Sequence[Hit] | None:
         """The hits of a breakpoint at a place; None if it is not hit there."""
         if entry.nodes is not None:
             return [] if timeline.node_at(place) in entry.nodes else None
         return [hit for each, hit in self._checked(entry, rank) if each == place] or None
 
-    def _checked(self, entry: _Entry, rank: int) -> list[tuple[Position, Hit]]:
+    def _checked(self, entry: _Entry, rank: int) -> Sequence[tuple[Position, Hit]]:
         """What a condition has found in the run, in execution order."""
         if rank not in entry.hits:
             timeline = self._session.timeline(rank)
@@ -263,7 +264,7 @@ class RecordedBreakpoints:
             entry.hits[rank] = sorted(found, key=lambda each: each[0])
         return entry.hits[rank]
 
-    def _check(self, watchpoint: Json, rank: int) -> list[Hit]:
+    def _check(self, watchpoint: Json, rank: int) -> Sequence[Hit]:
         try:
             check = self._http.post(f"{self._path}/checks", {"watchpoint": watchpoint, "ranks": [rank]})["check_id"]
         except ApiError as error:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from graphdbg.client.errors import NotFoundError
-from graphdbg.client.http import HttpClient, quote
+from graphdbg.client.http import HttpClient, Json, quote
 from graphdbg.client.jobs import Job
 from graphdbg.client.models import Hit, JobInfo
 
@@ -45,7 +45,7 @@ class RecordedSession(Session):
             info = JobInfo.from_json(http.get(self.path))
         except NotFoundError as error:
             raise DebuggerError(str(error)) from None
-        self.job = RunJob(http, info)
+        self._job = RunJob(http, info)
         self._info = info
         self._graph = GraphSource(http, self.path)
         self._lock = threading.RLock()
@@ -56,6 +56,10 @@ class RecordedSession(Session):
         self._recorded_breakpoints = RecordedBreakpoints(self)
         self.breakpoints = self._recorded_breakpoints
         self.timeline(self._rank)
+
+    @property
+    def job(self) -> Job:
+        return self._job
 
     # ---- where it is
 
@@ -293,6 +297,11 @@ class RecordedSession(Session):
     def source_text(self, file: str) -> str | None:
         return self._graph.source_text(file)
 
+    def conditions(self) -> dict[str, Json]:
+        return self._recorded_breakpoints.conditions.rows
+
+    def page(self) -> str:
+        return str(self._http.page(self.path)["url"])
+
     def close(self) -> None:
         self._recorded_breakpoints.remove_all()
-

@@ -30,13 +30,13 @@ def selection_of(index: GraphIndex, pattern: str, regex: bool, entry: bool) -> J
         return {"regexes": [pattern]}
     if any(character in pattern for character in "*?"):
         return {"patterns": [pattern]}
-    if index.node_count == 0:
-        # The node or scope may come with the first step.
-        return {"nodes": [pattern]}
     if index.node_of(pattern) is not None:
         return {"nodes": [pattern]}
     scope = index.scope_of(pattern) if pattern else None
     scopes = index.scopes_of_type(pattern) if scope is None else [scope]
+    if not index.has_executed:
+        # Parameters are known, with their scopes. Ops come with the first step.
+        return {"scopes": [index.scope_name(each) for each in scopes]} if scopes else {"patterns": [pattern]}
     if not scopes:
         return None
     if not entry:

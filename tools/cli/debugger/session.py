@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from graphdbg.client.errors import ApiError, NotFoundError
+from graphdbg.client.http import Json
 from graphdbg.client.jobs import Job
-from graphdbg.client.models import NodeDetail
+from graphdbg.client.models import Comparison, NodeDetail
 
 from .breakpoints import Breakpoints
 from .completion import Completion
 from .errors import DebuggerError
+from .expressions import Reference
 from .frames import Frame, frames_of, label_frame, scope_of
 from .graph_index import GraphIndex
 from .stops import Event, RankState, Stop
@@ -31,19 +33,22 @@ class Session(abc.ABC):
         name: The id of the job or run, or the name of the file.
         kind: What it is.
         can_reverse: Whether it can be moved backwards.
-        job: The client's job: what this class does not offer. Of a recorded run it can only be read.
         breakpoints: Those of this session.
     """
 
     name: str
     kind: Kind
     can_reverse: bool = False
-    job: Job
     breakpoints: Breakpoints
 
     def __init__(self) -> None:
         self._rank = 0
         self._subscribers: list[Callable[[Event], None]] = []
+
+    @property
+    def job(self) -> Job:
+        """The client's job: what this class does not offer. Of a recorded run it can only be read."""
+        raise DebuggerError(f"{self.name} is a captured hit, and its job is not here")
 
     # ---- where it is
 
@@ -199,9 +204,11 @@ class Session(abc.ABC):
                 raise
             raise self.unknown_node(name) from None
 
-    def unknown_node(self, name: str) -> DebuggerError:
-        """The error for a name that no node has."""
-        near = self.graph_index().nearest(name)
+    def unknown_node(self, name: str, scopes: Sequence[str] = ("",)) -> DebuggerError:
+        """The error for a name that no node has, in any of these scopes."""
+        index = self.graph_index()
+        near = next(filter(None, (index.nearest_in(f"{scope}/{name}".strip("/")) for scope in scopes)), [])
+        near = near or index.nearest(name)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         return DebuggerError(f"no node is called {name}{hint}")
 
@@ -235,6 +242,20 @@ class Session(abc.ABC):
 
         return Evaluator(self).evaluate(text, frame)
 
+    def compare(self, left: Reference, right: Reference, frame: int = 0) -> Comparison:
+        """Compares two tensors element by element, in the slice of the left one."""
+        from .evaluate import Evaluator
+
+        evaluator = Evaluator(self)
+        tensors = [evaluator.tensor(each, frame) for each in (left, right)]
+        here, there = tensors
+        other = f"rank:{there.rank},tensor:{there.name}@{there.step}"
+        step = None if here.step == "current" else here.step
+        try:
+            return self.job.compare(here.name, other, step=step, rank=here.rank, slice=here.slice or None)
+        except ApiError as error:
+            raise sentence_of(error) from None
+
     def complete(self, text: str, frame: int = 0) -> list[Completion]:
         """How an expression may go on, at the end of `text`."""
         from .completion import complete_expression
@@ -246,6 +267,26 @@ class Session(abc.ABC):
         from .completion import complete_nodes
 
         return complete_nodes(self.graph_index(), prefix)
+
+    @abc.abstractmethod
+    def conditions(self) -> dict[str, Json]:
+        """The conditions that breakpoints may have, by id, as the HTTP API describes them."""
+
+    def page(self) -> str:
+        """A new address of the page of the job or run. It works once and for 60 seconds."""
+        raise DebuggerError(f"{self.name} has no page")
+
+    def catch(self, node: str) -> None:
+        """Keeps the outputs of a node from its next execution until the stop after it. Live jobs only."""
+        raise DebuggerError("only a live job can keep values")
+
+    def capture(self, hit: int) -> bytes:
+        """A hit of the step at which a live job stands as a bundle: its ops with their values."""
+        raise DebuggerError("only hits of a live job can be captured")
+
+    def replay(self, dtype: str | None = None) -> str:
+        """Repeats the ops of a bundle, also in another type such as "float64", and says what that has given."""
+        raise DebuggerError("only a bundle can be replayed; capture writes one")
 
     @abc.abstractmethod
     def close(self) -> None:

@@ -6,6 +6,7 @@ import ast
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from .graph_index import GraphIndex
 
@@ -69,25 +70,80 @@ def first_of_runs(index: GraphIndex, nodes: Sequence[int]) -> list[int]:
 
 def last_line_of_function(text: str, line: int) -> int:
     """The last line of the innermost function around a line, or of the file."""
-    begin, end = _function_at(text, line)
-    return end if begin else len(text.splitlines())
+    function = _function_at(text, line)
+    return len(text.splitlines()) if function is None else function.end_lineno or function.lineno
+
+
+def function_name(text: str, line: int) -> str:
+    """The name of the innermost function around a line; "" outside all functions."""
+    function = _function_at(text, line)
+    return "" if function is None else function.name
+
+
+def next_statement(text: str, line: int) -> int:
+    """The line itself if a statement is there, else the first line of the next one in the same function.
+
+    A blank line, a comment, a docstring and the line of `def` have none.
+    """
+    function = _function_at(text, line)
+    statements = _statements(text if function is None else function)
+    if any(each.lineno <= line <= (each.end_lineno or each.lineno) for each in statements):
+        return line
+    return min((each.lineno for each in statements if each.lineno > line), default=line)
+
+
+def local_text(file: str) -> str | None:
+    """A file of this machine; None if it cannot be read."""
+    try:
+        return Path(file).read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _statements(scope: str | _Function) -> list[ast.stmt]:
+    """The simple statements of a function, or of a file outside functions."""
+    found: list[ast.stmt] = []
+    queue: list[ast.stmt] = list(scope.body) if not isinstance(scope, str) else list(_parsed(scope))
+    for each in queue:
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        blocks = _blocks(each)
+        if blocks:
+            queue += [child for block in blocks for child in block]
+        elif not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)):
+            found.append(each)
+    return found
+
+
+def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks of a compound statement; none of a simple one."""
+    blocks = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+    blocks += [part.body for name in ("handlers", "cases") for part in getattr(statement, name, [])]
+    return [block for block in blocks if block]
 
 
 def _same_function(text: str | None, a: int, b: int) -> bool:
-    return text is not None and _function_at(text, a) == _function_at(text, b)
+    return text is not None and _function_at(text, a) is _function_at(text, b)
 
 
-def _function_at(text: str, line: int) -> tuple[int, int]:
-    """The first and last line of the innermost function around a line; zeros outside all functions."""
-    around = [(begin, end) for begin, end in _functions(text) if begin <= line <= end]
-    return max(around, default=(0, 0))
+def _function_at(text: str, line: int) -> _Function | None:
+    """The innermost function around a line."""
+    around = [each for each in _functions(text) if each.lineno <= line <= (each.end_lineno or each.lineno)]
+    return max(around, key=lambda each: each.lineno, default=None)
 
 
 @functools.lru_cache(maxsize=16)
-def _functions(text: str) -> list[tuple[int, int]]:
+def _functions(text: str) -> list[_Function]:
+    found = (node for statement in _parsed(text) for node in ast.walk(statement))
+    return [node for node in found if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(text: str) -> list[ast.stmt]:
     try:
-        tree = ast.parse(text)
+        return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
         return []
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [(node.lineno, node.end_lineno or node.lineno) for node in ast.walk(tree) if isinstance(node, kinds)]

@@ -65,7 +65,8 @@ class JobTensor:
     def read(self, slice: str = "") -> Array:
         if slice and self.slice:
             # Two slices, one after the other: the second is of what is read.
-            return self.read()[parse_slice(slice)]
+            part: Array = self.read()[parse_slice(slice)]
+            return part
         wanted = slice or self.slice
         shape = sliced_shape(self._whole_shape, wanted) if wanted else self._whole_shape
         check_size(self.name, shape)
@@ -79,9 +80,7 @@ class JobTensor:
             return []
         numbers = range(start, min(start + count, self.shape[0]))
         return [
-            JobTensor(
-                self._job, self.name, self.dtype, self._whole_shape, self._at_step, self.rank, self._part(number)
-            )
+            JobTensor(self._job, self.name, self.dtype, self._whole_shape, self._at_step, self.rank, self._part(number))
             for number in numbers
         ]
 

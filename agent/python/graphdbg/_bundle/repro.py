@@ -15,6 +15,7 @@ import json
 import math
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,23 @@ class Replay:
             BadTape: The tape is damaged.
             CannotRun: An operator does not exist here, a device or memory is missing, or an op fails.
         """
-        try:
-            with torch.no_grad():
-                for op in self._tape["ops"]:
-                    self._run(op)
-                return self._tensor(self._tape["target"]["output"]["tensor"]).detach()
-        except (RuntimeError, NotImplementedError, IndexError, TypeError, ValueError, MemoryError) as error:
-            raise CannotRun(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+        with _reported():
+            for op in self._tape["ops"]:
+                self._run(op)
+            return self._tensor(self._tape["target"]["output"]["tensor"]).detach()
+
+    def steps(self) -> Iterator[tuple[Any, list[torch.Tensor | None]]]:
+        """Runs the ops one by one: each as tape.json describes it, with its results, which later ops may overwrite.
+
+        Raises:
+            BadTape: The tape is damaged.
+            CannotRun: As `run`.
+        """
+        for op in self._tape["ops"]:
+            with _reported():
+                self._run(op)
+                results = [each and self._tensor(each["tensor"]).detach() for each in op["results"]]
+            yield op, results
 
     def _run(self, op: Any) -> None:
         function = operator(op["op"])
@@ -190,6 +201,16 @@ class Replay:
             raise CannotRun("memory that is read as several types cannot be converted to another one")
         (dtype,) = dtypes
         return _bytes_of(leaf.view(dtype).to(self._type(dtype)))
+
+
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """Without gradients; an op that fails raises CannotRun."""
+    try:
+        with torch.no_grad():
+            yield
+    except (RuntimeError, NotImplementedError, IndexError, TypeError, ValueError, MemoryError) as error:
+        raise CannotRun(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
 
 
 def operator(name: str) -> Any:

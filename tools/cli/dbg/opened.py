@@ -1,0 +1,123 @@
+"""Opens what `graphdbg dbg` is given, with the servers and processes that it takes."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+from urllib.parse import unquote
+
+from ..client import Client
+from ..debugger import DebuggerError, Session, attach, find_job, open_bundle, open_recording
+from ..errors import UNAVAILABLE, CliError
+from ..job_process import JobProcess
+from ..recorded import run_below
+from ..run_directory import run_directory
+from ..running_servers import running_servers
+from ..served_run import served_run
+from ..server_process import ServerProcess
+
+_POLL_SECONDS = 0.02
+
+
+@contextlib.contextmanager
+def launched(command: Sequence[str], environment: dict[str, str]) -> Iterator[Session]:
+    """Starts a job with a server of its own. The session begins at its first stop; in the end the job is killed.
+
+    Raises:
+        CliError: The command ended without a job.
+    """
+    with run_directory() as directory, contextlib.ExitStack() as open_things:
+        server = ServerProcess(directory, temporary=True)
+        open_things.callback(server.stop)
+        process = JobProcess(command, server, {"PYTHONUNBUFFERED": "1"} | environment, apart=True)
+        open_things.callback(_end, process)
+        for stream in process.outputs:
+            threading.Thread(target=_copy, args=(stream,), daemon=True).start()
+        session = attach(server.client, _await_job(server, process))
+        open_things.callback(session.close)
+        yield session
+
+
+def _await_job(server: ServerProcess, process: JobProcess) -> str:
+    """The id of the first job, once all of its ranks stand before their first step."""
+    while True:
+        # Looked at first, so that a job that has come and gone is not missed.
+        ended = process.poll() is not None
+        for job in server.client.get("/jobs")["jobs"]:
+            if job["state"] == "paused" and len(job["ranks"]) >= job["world_size"]:
+                return str(job["id"])
+        if ended:
+            raise CliError(
+                f"the program ended with exit code {process.exit_code()} before it could be debugged: no process of it "
+                "has trained with PyTorch or run ONNX Runtime, or an error is reported above",
+                UNAVAILABLE,
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _copy(stream: IO[bytes]) -> None:
+    """Copies the job's output to what is sys.stdout now: a prompt puts lines above itself."""
+    for line in stream:
+        with contextlib.suppress(ValueError, OSError):
+            sys.stdout.write(line.decode(errors="replace"))
+            sys.stdout.flush()
+
+
+def _end(process: JobProcess) -> None:
+    if process.poll() is None:
+        process.end()
+
+
+@contextlib.contextmanager
+def opened(target: str | None, server: str | None, pid: int | None, token: str | None) -> Iterator[Session]:
+    """A session with a bundle, a recorded run, or a job of a server that runs.
+
+    Args:
+        target: A file that ends in .graphdbg, the directory or id of a run, the id or name of a job, or the address
+            of a server. Default: the only job that runs.
+        server: The address of the job's server.
+        pid: Instead of a target: a process of the job.
+        token: The token for the server.
+    """
+    if target is not None and target.startswith(("http://", "https://")):
+        server, target = target, None
+    with _session(target, server, pid, token) as session:
+        try:
+            yield session
+        finally:
+            session.close()
+
+
+@contextlib.contextmanager
+def _session(target: str | None, server: str | None, pid: int | None, token: str | None) -> Iterator[Session]:
+    if pid is not None:
+        yield attach(*_job_of_process(pid))
+        return
+    path = Path(target) if target else None
+    if path is not None and path.is_file():
+        yield open_bundle(path)
+        return
+    run = run_below(target) if target and not server else None
+    if run is not None:
+        with served_run(run) as (client, place):
+            yield open_recording(client, unquote(place.rpartition("/")[2]))
+        return
+    http, job = find_job(target, server, token=token)
+    yield attach(http, job)
+
+
+def _job_of_process(pid: int) -> tuple[Client, str]:
+    for each in running_servers():
+        client = Client.from_data_dir(each.address, each.data_dir)
+        for job in client.get("/jobs")["jobs"]:
+            if any(rank["pid"] == pid for rank in job["ranks"]):
+                return client, str(job["id"])
+    raise DebuggerError(
+        f"process {pid} is no job of a server on this machine; start it with: graphdbg dbg -- python train.py",
+        UNAVAILABLE,
+    )
