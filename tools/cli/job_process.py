@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -54,6 +54,47 @@ def _can_preload() -> bool:
     return _PRELOAD.exists() and not re.search(r"[ :]", str(_PRELOAD))
 
 
+def _exception_file(server: ServerProcess) -> Path:
+    return server.data_dir / "exception.json"
+
+
+def job_environment(command: Sequence[str], server: ServerProcess | None, given: Mapping[str, str]) -> dict[str, str]:
+    """The environment that has a command debugged.
+
+    Args:
+        command: The program and its arguments.
+        server: The server that the job connects to; None if there is none.
+        given: The environment that the command would have otherwise.
+    """
+    environment = dict(given)
+    path = environment.get("PYTHONPATH")
+    # Reaches Python interpreters that graphdbg is not installed in.
+    environment["PYTHONPATH"] = f"{_INJECT}{os.pathsep}{path}" if path else str(_INJECT)
+    if server:
+        environment |= _variables(server, job_name(command))
+    if _can_preload() and not _is_python(command[0]):
+        environment["LD_PRELOAD"] = " ".join(filter(None, (str(_PRELOAD), environment.get("LD_PRELOAD"))))
+    return environment
+
+
+def _variables(server: ServerProcess, job: str) -> dict[str, str]:
+    """The variables that connect a job to the server."""
+    host, _, port = server.debugger_address.rpartition(":")
+    # No other user can connect to the socket, or take its place. The port is
+    # for programs that know no sockets.
+    socket = {"GRAPHDBG_SOCKET": str(server.debugger_socket)} if server.debugger_socket else {}
+    return socket | {
+        "GRAPHDBG_ENABLE": "1",
+        "GRAPHDBG_HOST": host,
+        "GRAPHDBG_PORT": port,
+        "GRAPHDBG_TOKEN_FILE": str(server.data_dir / "agent_token"),
+        "GRAPHDBG_JOB": job,
+        # The job waits before its first step, so that watchpoints can be set.
+        "GRAPHDBG_WAIT": "1",
+        "GRAPHDBG_EXCEPTION_FILE": str(_exception_file(server)),
+    }
+
+
 class JobProcess:
     """The job's process, whose output passes through unchanged."""
 
@@ -69,36 +110,12 @@ class JobProcess:
             apart: Ctrl-C does not reach it, it has no input, and the caller reads its `outputs`.
         """
         self.id = job_name(command)
-        self._exception_file = server.data_dir / "exception.json" if server else None
-        environment = os.environ | extra
-        path = environment.get("PYTHONPATH")
-        # Reaches Python interpreters that graphdbg is not installed in.
-        environment["PYTHONPATH"] = f"{_INJECT}{os.pathsep}{path}" if path else str(_INJECT)
-        if server:
-            environment |= self._variables(server)
-        if _can_preload() and not _is_python(command[0]):
-            environment["LD_PRELOAD"] = " ".join(filter(None, (str(_PRELOAD), environment.get("LD_PRELOAD"))))
+        self._exception_file = _exception_file(server) if server else None
+        environment = job_environment(command, server, os.environ | extra)
         try:
             self._process = subprocess.Popen(list(command), env=environment, **(_APART if apart else {}))
         except OSError as error:
             raise CliError(f"cannot run {command[0]}: {error.strerror}", USAGE) from None
-
-    def _variables(self, server: ServerProcess) -> dict[str, str]:
-        """The variables that connect the job to the server."""
-        host, _, port = server.debugger_address.rpartition(":")
-        # No other user can connect to the socket, or take its place. The port is
-        # for programs that know no sockets.
-        socket = {"GRAPHDBG_SOCKET": str(server.debugger_socket)} if server.debugger_socket else {}
-        return socket | {
-            "GRAPHDBG_ENABLE": "1",
-            "GRAPHDBG_HOST": host,
-            "GRAPHDBG_PORT": port,
-            "GRAPHDBG_TOKEN_FILE": str(server.data_dir / "agent_token"),
-            "GRAPHDBG_JOB": self.id,
-            # The job waits before its first step, so that watchpoints can be set.
-            "GRAPHDBG_WAIT": "1",
-            "GRAPHDBG_EXCEPTION_FILE": str(self._exception_file),
-        }
 
     def poll(self) -> int | None:
         return self._process.poll()

@@ -134,5 +134,9 @@ setup() {
   setup_python "$@"
   setup_node
   setup_npm webui
-  [[ ${1:-} == demo ]] || setup_npm tests/e2e/browser
+  [[ ${1:-} == demo ]] && return
+  setup_npm tools/vscode
+  setup_npm tests/e2e/browser
+  setup_npm tests/e2e/dap
+  setup_npm tests/e2e/vscode
 }

@@ -15,6 +15,7 @@ from .http import HttpClient, Json, quote
 from .models import (
     Comparison,
     Diagnosis,
+    Histogram,
     HistoryPoint,
     Hit,
     Incident,
@@ -495,6 +496,33 @@ class Job:
         """The statistics of a whole tensor; the arguments are those of `tensor`."""
         answer = self._http.get(f"{self._path}/tensor/statistics", name=full_name(name), step=step, rank=rank)
         return Statistics.from_json(answer["statistics"])
+
+    def tensor_bytes(
+        self, name: str, start: int, count: int, *, step: int | str | None = None, rank: int | None = None
+    ) -> bytes:
+        """A range of the little-endian bytes of a tensor in row-major order; shorter at its end.
+
+        Args:
+            name, step, rank: As for `tensor`. The tensor may have at most 256 MiB.
+            start, count: The first byte, and the number of bytes.
+        """
+        values, _ = self._http.fetch(
+            f"{self._path}/tensor", "application/octet-stream", name=full_name(name), step=step, rank=rank
+        )
+        return values[start : start + count]
+
+    def histogram(
+        self,
+        name: str,
+        *,
+        bins: int = 64,
+        step: int | str | None = None,
+        rank: int | None = None,
+        slice: str | None = None,
+    ) -> Histogram:
+        """The histogram of a tensor with bins of equal width; the other arguments are those of `tensor`."""
+        query = {"name": full_name(name), "bins": bins, "step": step, "rank": rank, "slice": slice}
+        return Histogram.from_json(self._http.get(f"{self._path}/tensor/histogram", **query))
 
     def history(self, name: str, *, rank: int | None = None) -> list[HistoryPoint]:
         """The known statistics of a tensor by step: of hits, and of steps in which it was asked for."""

@@ -576,6 +576,27 @@ class Incident:
 
 
 @dataclass(frozen=True)
+class Histogram:
+    """How the finite elements of a tensor are distributed.
+
+    Attributes:
+        edges: The borders of the bins, one more than `counts`; empty without a finite element.
+        counts: The number of elements in each bin.
+        nan_count, pos_inf_count, neg_inf_count: The elements in none.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    nan_count: int
+    pos_inf_count: int
+    neg_inf_count: int
+
+    @classmethod
+    def from_json(cls, data: Json) -> Histogram:
+        return _make(cls, data, edges=tuple(map(float, data["edges"])), counts=tuple(data["counts"]))
+
+
+@dataclass(frozen=True)
 class HistoryPoint:
     """Statistics of a tensor at the end of one step."""
 
