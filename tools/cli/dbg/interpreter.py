@@ -193,7 +193,7 @@ class Interpreter:
 
     def _headline(self, stop: Stop) -> str:
         rank = f", rank {stop.rank}" if len(self.session.ranks()) > 1 else ""
-        if stop.reason != "watchpoint":
+        if stop.reason != "watchpoint" or not (stop.breakpoint_ids or stop.watchpoint_ids):
             return f"{stop.description}{rank}"
         if not stop.breakpoint_ids:
             others = ", ".join(map(str, stop.watchpoint_ids))

@@ -185,7 +185,7 @@ class Session(abc.ABC):
         """The stack of a stopped rank, innermost first. Default: the current rank."""
         stop = self._stopped(self._rank if rank is None else rank)
         if not stop.node:
-            return label_frame(_label(stop))
+            return label_frame(stop.description if stop.reason == "entry" else _label(stop))
         try:
             return frames_of(self.node(stop.node))
         except NotFoundError:
