@@ -58,6 +58,11 @@ class Session(abc.ABC):
         """A state of the HTTP API, such as "paused" or "finished"."""
 
     @property
+    def knows_all(self) -> bool:
+        """Whether a whole step has been executed, so that all of its ops are known."""
+        return True
+
+    @property
     def stop(self) -> Stop | None:
         """Where the current rank stands; None while it runs."""
         return self.stop_of(self._rank)
