@@ -10,6 +10,7 @@ from graphdbg.client.models import NodeDetail, Source
 
 Kind = Literal["node", "scope", "python", "label"]
 
+
 @dataclass(frozen=True)
 class Frame:
     """One frame; 0 is the innermost.
