@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from graphdbg.client.errors import GraphdbgError
+
 from ..debugger import Session, Stop
 from .client_info import ClientInfo
 from .connection import Connection
 from .dispatch import LaterAnswer
-from .errors import EARLIER_STOP, NOT_ATTACHED, RequestError
+from .errors import EARLIER_STOP, NOT_ATTACHED, RequestError, sentence
 from .references import References
 from .wire import Json
 
@@ -94,7 +96,11 @@ def answer_move(
     """
     events.hold()
     try:
-        move()
+        try:
+            move()
+        except GraphdbgError as error:
+            # Nobody looks at the answer to a click on a button.
+            raise RequestError(sentence(error), show=True) from None
         context.references.forget(rank)
         context.connection.respond(request, body)
     finally:

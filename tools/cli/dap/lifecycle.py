@@ -148,8 +148,7 @@ class Lifecycle:
             debugged = True
             found = live(self._need_server().process.client, job)
             self._add_conditions(program.arguments, found)
-            self._begin(found, program.arguments.stop_on_entry)
-            self._ended.wait()
+            self._begin(found, program.arguments.stop_on_entry).wait()
             program.job_has_ended()
         if not debugged and not program.arguments.no_debug and self._program is program:
             self._say("the program has ended, and nothing in it was debugged")
@@ -193,8 +192,7 @@ class Lifecycle:
 
     def _follow_attached(self, found: Attached) -> None:
         try:
-            self._begin(found, stop_on_entry=True)
-            self._ended.wait()
+            self._begin(found, stop_on_entry=True).wait()
         except GraphdbgError as error:
             self._say(sentence(error))
         if self._is_attached:
@@ -202,10 +200,14 @@ class Lifecycle:
 
     # ---- a job has connected
 
-    def _begin(self, found: Attached, stop_on_entry: bool) -> None:
-        """Makes the client's breakpoints, and starts or shows the job once the client has configured everything."""
+    def _begin(self, found: Attached, stop_on_entry: bool) -> threading.Event:
+        """Makes the client's breakpoints, and starts or shows the job once the client has configured everything.
+
+        Returns:
+            Set when the job has ended, or the session leaves it.
+        """
         session = found.session
-        self._ended.clear()
+        ended = self._ended = threading.Event()
         reporter = self._make_reporter(self._job_ended)
         reporter.python_note = NOTE if self._launched and self._launched.python_port else ""
         session.subscribe(reporter.take)
@@ -220,17 +222,16 @@ class Lifecycle:
         _import_numpy()
         self._configured.wait()
         if self._has_terminated:
-            return
+            return ended
         reporter.begin()
         stop = session.stop
-        if stop is None:
-            return
-        if stop.has_ended:
+        if stop is not None and stop.has_ended:
             self._job_ended(stop)
-        elif stop.reason == "entry" and not stop_on_entry:
+        elif stop is not None and stop.reason == "entry" and not stop_on_entry:
             session.continue_()
-        else:
+        elif stop is not None:
             reporter.stopped(stop)
+        return ended
 
     def _job_ended(self, stop: Stop | None) -> None:
         session = self._context.session
@@ -247,8 +248,10 @@ class Lifecycle:
     # ---- requests
 
     def _configuration_done(self, request: Json) -> Json | None:
+        # The stop that is reported next must not come before the answer.
+        self._context.connection.respond(request, None)
         self._configured.set()
-        return None
+        raise LaterAnswer
 
     def _threads(self, request: Json) -> Json:
         session = self._context.session
@@ -301,6 +304,7 @@ class Lifecycle:
     def _disconnect(self, request: Json) -> Json | None:
         arguments = request.get("arguments", {})
         ends = read.flag(arguments, "terminateDebuggee", default=self._program is not None)
+        ends = ends or (self._program is not None and self._program.needs_session)
         resume = not read.flag(arguments, "suspendDebuggee")
         self.end(terminate=ends, resume=resume)
         return None

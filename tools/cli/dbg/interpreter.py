@@ -64,6 +64,8 @@ class Interpreter:
     displays: dict[int, str] = field(default_factory=dict)
     commands: dict[int, list[str]] = field(default_factory=dict)
     has_moved: bool = False
+    # Until that was said.
+    _has_unfound: bool = True
     _repeated: str = ""
     _awaits: bool = False
     _depth: int = 0
@@ -178,6 +180,7 @@ class Interpreter:
 
     def show_stop(self, stop: Stop) -> None:
         """Shows where the job stands, and does what the user wants to be done at stops."""
+        self._name_unfound()
         if stop.has_ended:
             self.out.line(f"[{stop.description}]", "stop")
             return
@@ -191,9 +194,18 @@ class Interpreter:
             self.show_display(number, text)
         self._after_hits(stop)
 
+    def _name_unfound(self) -> None:
+        """Says once which breakpoints are on nodes that the job does not have, now that it has run a step."""
+        if not self._has_unfound or not self.session.knows_all:
+            return
+        self._has_unfound = False
+        for each in self.session.breakpoints.list():
+            if each.kind == "node" and not each.verified and each.error is None:
+                self.out.line(f"[breakpoint {each.id}: {self.session.unknown_node(each.text)}]", "error")
+
     def _headline(self, stop: Stop) -> str:
         rank = f", rank {stop.rank}" if len(self.session.ranks()) > 1 else ""
-        if stop.reason != "watchpoint":
+        if stop.reason != "watchpoint" or not (stop.breakpoint_ids or stop.watchpoint_ids):
             return f"{stop.description}{rank}"
         if not stop.breakpoint_ids:
             others = ", ".join(map(str, stop.watchpoint_ids))
