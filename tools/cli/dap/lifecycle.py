@@ -213,7 +213,7 @@ class Lifecycle:
         session.subscribe(reporter.take)
         with self._lock:
             self._context.session, self._page.http, self._reporter = session, found.http, reporter
-        changed = changed_capabilities(session, found.unsupported)
+        changed = changed_capabilities(session, found.unsupported, self._program is not None)
         if changed:
             self._context.connection.event("capabilities", {"capabilities": changed})
         for each in session.ranks():
