@@ -182,7 +182,11 @@ class Lifecycle:
     def _attach(self, request: Json) -> Json | None:
         given = request.get("arguments", {})
         self._check(given)
-        found = attached(given, self._need_server())
+        server = self._need_server()
+        found = attached(given, server)
+        if found.http is not server.process.client:
+            # Nothing uses it any more.
+            server.close()
         self._is_attached = True
         name = found.session.name
         self._context.connection.event("process", {"name": visible(name), "startMethod": "attach"})
