@@ -45,7 +45,7 @@ def watchpoints(server: Server) -> list[int]:
 
 
 def watch(server: Server, node: str) -> int:
-    body = {"condition": {"id": "executed"}, "nodes": [node]}
+    body = {"condition": {"id": "executed"}, "patterns": [node]}
     return int(server.client.post("/jobs/train/watchpoints", body)["id"])
 
 

@@ -253,7 +253,7 @@ describe("a live job", () => {
     const refusal = await client.refused("evaluate", { expression: "fc/weigt", frameId, context: "repl" });
     assert.match(refusal, /no node is called/);
     const targets = (await client.ask("completions", { text: "fc/we", column: 6, frameId })).targets as Json[];
-    assert.deepEqual(targets.map((each) => [each.label, each.start, each.length]), [["weight", 0, 5]]);
+    assert.deepEqual(targets.map((each) => [each.label, each.start, each.length]), [["weight", 1, 5]]);
     const fields = (await client.ask("completions", { text: "$.abs_", column: 7, frameId })).targets as Json[];
     assert.deepEqual(fields.map((each) => each.label), ["abs_mean", "abs_max"]);
   });

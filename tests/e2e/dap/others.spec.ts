@@ -153,7 +153,7 @@ class Server {
 
   static async start(folder: string): Promise<Server> {
     const args = ["start", "--json", "--port", "0", "--debugger-port", "0", "--data-dir", folder];
-    const started = spawn(graphdbg, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const started = spawn(graphdbg, args, { stdio: ["ignore", "pipe", "ignore"] });
     const [first] = (await once(createInterface({ input: started.stdout! }), "line")) as [string];
     const { http_address: address, debugger_address: agents } = JSON.parse(first) as Json;
     const token = readFileSync(join(folder, "token"), "utf8").trim();

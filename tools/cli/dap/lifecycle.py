@@ -31,6 +31,8 @@ from .python_debugger import NOTE, debug_python, free_port
 from .reporter import Reporter
 from .wire import Json
 
+_POLL_SECONDS = 0.5
+
 
 class Lifecycle:
     """`launch`, `attach` and what ends them. One job at a time."""
@@ -139,18 +141,19 @@ class Lifecycle:
 
     def _follow(self, program: Program) -> None:
         """Debugs the jobs that a program starts, one after the other."""
-        debugged = False
+        found: Attached | None = None
         while True:
             with self._waiting_for_job(program):
                 job = program.next_job()
             if job is None:
                 break
-            debugged = True
+            if found is not None:
+                found.session.close()
             found = live(self._need_server().process.client, job)
             self._add_conditions(program.arguments, found)
-            self._begin(found, program.arguments.stop_on_entry).wait()
+            self._begin(found, program.arguments).wait()
             program.job_has_ended()
-        if not debugged and not program.arguments.no_debug and self._program is program:
+        if found is None and not program.arguments.no_debug and self._program is program:
             self._say("the program has ended, and nothing in it was debugged")
 
     @contextlib.contextmanager
@@ -182,7 +185,11 @@ class Lifecycle:
     def _attach(self, request: Json) -> Json | None:
         given = request.get("arguments", {})
         self._check(given)
-        found = attached(given, self._need_server())
+        server = self._need_server()
+        found = attached(given, server)
+        if found.http is not server.process.client:
+            # Nothing uses it any more.
+            server.close()
         self._is_attached = True
         name = found.session.name
         self._context.connection.event("process", {"name": visible(name), "startMethod": "attach"})
@@ -192,7 +199,7 @@ class Lifecycle:
 
     def _follow_attached(self, found: Attached) -> None:
         try:
-            self._begin(found, stop_on_entry=True).wait()
+            self._begin(found, None).wait()
         except GraphdbgError as error:
             self._say(sentence(error))
         if self._is_attached:
@@ -200,8 +207,11 @@ class Lifecycle:
 
     # ---- a job has connected
 
-    def _begin(self, found: Attached, stop_on_entry: bool) -> threading.Event:
+    def _begin(self, found: Attached, launched: LaunchArguments | None) -> threading.Event:
         """Makes the client's breakpoints, and starts or shows the job once the client has configured everything.
+
+        Args:
+            launched: How the job was launched; None for one that runs anyway.
 
         Returns:
             Set when the job has ended, or the session leaves it.
@@ -213,7 +223,7 @@ class Lifecycle:
         session.subscribe(reporter.take)
         with self._lock:
             self._context.session, self._page.http, self._reporter = session, found.http, reporter
-        changed = changed_capabilities(session, found.unsupported)
+        changed = changed_capabilities(session, found.unsupported, self._program is not None)
         if changed:
             self._context.connection.event("capabilities", {"capabilities": changed})
         for each in session.ranks():
@@ -221,13 +231,16 @@ class Lifecycle:
         self._breakpoints.apply(session)
         _import_numpy()
         self._configured.wait()
+        # A job that was launched waits before its first step until all of its ranks are there.
+        while launched and not self._has_terminated and session.wait(_POLL_SECONDS) is None:
+            pass
         if self._has_terminated:
             return ended
         reporter.begin()
         stop = session.stop
         if stop is not None and stop.has_ended:
             self._job_ended(stop)
-        elif stop is not None and stop.reason == "entry" and not stop_on_entry:
+        elif stop is not None and stop.reason == "entry" and launched and not launched.stop_on_entry:
             session.continue_()
         elif stop is not None:
             reporter.stopped(stop)

@@ -107,6 +107,9 @@ class Reporter:
         }
         text = self._text(stop, body["reason"])
         self._context.connection.event("stopped", body | ({"text": text} if text else {}))
+        if len(ranks) > 1 and self._context.client.supports("supportsInvalidatedEvent"):
+            # Clients keep the stacks of threads that did not move, whose numbers are invalid now.
+            self._context.connection.event("invalidated", {"areas": ["stacks"]})
 
     def _text(self, stop: Stop, reason: str) -> str:
         parts = [stop.description if reason == "exception" else "", self.python_note]
