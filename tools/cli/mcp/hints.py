@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphdbg.client import ApiError, GraphdbgError
 
+_TOKEN = "graphdbg mcp takes the token of another server by --data-dir or --token-file, in the MCP settings"
 _NEXT = {
     "no_server": "start the program with run(command=[…]), or name a recorded run: attach(target=DIRECTORY)",
     "unreachable": "jobs() lists what still runs; run(command=[…]) starts the program again",
@@ -20,9 +21,9 @@ _NEXT = {
     "not_paused": "wait_for_stop() waits until the job is paused; pause() stops it now",
     "slice_too_large": "name a smaller slice, such as [0,:10]",
     "not_controller": "somebody else controls the job: ask the user, then attach(target=JOB, take_over=true)",
-    "missing_token": "graphdbg mcp takes the token of another server by --data-dir or --token-file, in the MCP settings",
-    "invalid_token": "graphdbg mcp takes the token of another server by --data-dir or --token-file, in the MCP settings",
-    "role_too_low": "the token of this session does not allow it: ask the user to do it on the page, or for another token",
+    "missing_token": _TOKEN,
+    "invalid_token": _TOKEN,
+    "role_too_low": "the token of this session does not allow it: ask the user to do it on the page",
     "not_allowed_by_job": "the job's GRAPHDBG_ALLOW forbids it; reading may still be possible: hits(), statistics(…)",
     "command_refused": "wait_for_stop() says where the job stands",
 }

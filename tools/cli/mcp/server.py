@@ -153,6 +153,8 @@ def _called(function: Callable[..., Answer], arguments: dict[str, Any], limit: i
         return function(**arguments).text(limit)
     except GraphdbgError as error:
         return error
+    except OSError as error:
+        return GraphdbgError(str(error))
 
 
 async def _report_progress(ctx: Context) -> None:
@@ -192,7 +194,7 @@ def _add_resources(server: MCPServer[Any], workspace: Workspace, graph: GraphToo
 
     @server.resource("graphdbg://jobs/{job}/result", mime_type="application/json")
     def result(job: str) -> str:
-        """The result object of a program that run has started, once it has ended, with the first 20 entries of lists."""
+        """The result object of a program that run has started, once it has ended; the first 20 entries of each list."""
         return read(lambda: _result_text(workspace, job))
 
 
