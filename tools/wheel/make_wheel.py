@@ -56,6 +56,9 @@ License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: websockets>=15
 Requires-Dist: PyYAML>=6.0
+Provides-Extra: debugger
+Requires-Dist: prompt_toolkit>=3.0; extra == "debugger"
+Requires-Dist: rich>=13; extra == "debugger"
 Provides-Extra: analysis
 Requires-Dist: numpy>=1.26; extra == "analysis"
 Requires-Dist: pyarrow>=21; extra == "analysis"

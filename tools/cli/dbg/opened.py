@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from ..client import Client
 from ..debugger import DebuggerError, Session, attach, find_job, open_bundle, open_recording
 from ..errors import UNAVAILABLE, CliError
+from ..job_follower import ENDED
 from ..job_process import JobProcess
 from ..recorded import run_below
 from ..run_directory import run_directory
@@ -22,6 +23,8 @@ from ..served_run import served_run
 from ..server_process import ServerProcess
 
 _POLL_SECONDS = 0.02
+# How long a program whose job has ended may take for its own end.
+_EXIT_SECONDS = 5.0
 
 
 @contextlib.contextmanager
@@ -41,6 +44,8 @@ def launched(command: Sequence[str], environment: dict[str, str]) -> Iterator[Se
         session = attach(server.client, _await_job(server, process))
         open_things.callback(session.close)
         yield session
+        if session.state in ENDED:
+            process.wait(_EXIT_SECONDS)
 
 
 def _await_job(server: ServerProcess, process: JobProcess) -> str:

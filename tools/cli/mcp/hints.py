@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphdbg.client import ApiError, GraphdbgError
+from graphdbg.client.models import ENDED_STATES
 
 _TOKEN = "graphdbg mcp takes the token of another server by --data-dir or --token-file, in the MCP settings"
 _NEXT = {
@@ -32,6 +33,8 @@ _NEXT = {
 def next_step(error: GraphdbgError) -> str | None:
     """What the caller of a tool can do about an error, if anything is known."""
     found = _NEXT.get(error.code)
+    if error.code == "invalid_state" and str(error).endswith(tuple(ENDED_STATES)):
+        return "run(command=[…]) starts the program again; hits() and history(tensor=…) still answer"
     if found is None and isinstance(error, ApiError) and error.field:
         return f"correct the argument {error.field}"
     return found
