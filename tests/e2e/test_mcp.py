@@ -13,9 +13,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy
 import psutil
 import pytest
 from conftest import GRAPHDBG, HOSTS, Server, clean_environment, marked_line, wait_until
+from graphdbg.cli.mcp.answers import Answer
+from graphdbg.cli.mcp.tensor_tools import MAX_NUMBERS, first_elements
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -281,6 +284,7 @@ def test_jobs_of_a_running_server(server: Server, start_job: Callable[..., Any])
     async def steps(debugger: Debugger) -> None:
         assert "before its first step" in await debugger("attach", target="train")
         assert "* train: paused" in await debugger("jobs")
+        assert (await debugger("page")).startswith(f"{address}/#/jobs/train?code=")
         assert "at the end of step 1" in await debugger.stopped("step")
         # Others see what has happened, and the job goes on when the session has ended.
         assert server.job("train")["step"] == 1
@@ -356,6 +360,29 @@ def test_a_wait_ends_with_the_client() -> None:
     started: list[psutil.Process] = []
     asyncio.run(asyncio.wait_for(test(), SECONDS))
     wait_until("all processes have ended", lambda: not any(map(is_alive, started)), seconds=30)
+
+
+def test_a_long_answer_is_cut_and_says_how_to_get_more() -> None:
+    answer = Answer()
+    answer.add_all(f"line {number}" for number in range(1000))
+    answer.quote("\n".join(["x" * 10_000] * 10))
+    answer.more("more: node(name=…)")
+    answer.next("step")
+    text = answer.text(LIMIT)
+    assert len(text) <= LIMIT
+    *lines, cut, more, then = text.splitlines()
+    assert lines[0] == "line 0" and lines[-1] == f"line {len(lines) - 1}"
+    assert f"{1010 - len(lines)} lines left out" in cut
+    assert (more, then) == ("[more: node(name=…)]", "next: step")
+
+
+@pytest.mark.parametrize("shape", [[], [0], [5], [1000], [64, 128], [3, 4, 5, 6], [2, 0, 7]])
+def test_the_first_elements_of_a_tensor_are_few(shape: list[int]) -> None:
+    array = numpy.zeros(shape)
+    found = first_elements(shape)
+    part = array[eval(f"numpy.s_{found}")]
+    assert part.size == min(array.size, part.size) <= MAX_NUMBERS
+    assert array.size > MAX_NUMBERS or part.size == array.size
 
 
 def test_says_how_to_install_the_sdk() -> None:

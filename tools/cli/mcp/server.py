@@ -52,17 +52,19 @@ def serve(http: HttpClient | None, limit: int | None) -> None:
     """
     workspace = Workspace(None if http is None else Client(http))
 
-    def end(number: int, frame: object) -> None:
+    def end(code: int) -> None:
         workspace.close()
         # Threads of tools may still wait.
-        os._exit(128 + number)
+        os._exit(code)
 
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(each, end)
+        signal.signal(each, lambda number, frame: end(128 + number))
     try:
         made_server(workspace, limit or DEFAULT_LIMIT).run("stdio")
-    finally:
+    except BaseException:
         workspace.close()
+        raise
+    end(0)
 
 
 def made_server(workspace: Workspace, limit: int) -> MCPServer[Any]:
@@ -90,6 +92,7 @@ def _functions(workspace: Workspace, graph: GraphTools) -> list[tuple[Callable[.
         *((each, _RUNS) for each in (runs.run, programs.check, programs.replay, control.terminate)),
         *((each, _MOVES) for each in (control.attach, control.continue_, control.step, control.next_node)),
         *((each, _MOVES) for each in (control.run_to_node, control.pause, watch.watch, watch.unwatch)),
+        (control.page, _MOVES),
         *((each, _READS) for each in (runs.wait_for_stop, runs.output, control.jobs, hits.hits, hits.diagnosis)),
         *((each, _READS) for each in (graph.graph_scope, graph.search_nodes, graph.node)),
         *((each, _READS) for each in (tensors.tensor, tensors.statistics, tensors.history, tensors.compare)),
