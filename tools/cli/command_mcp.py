@@ -8,7 +8,7 @@ from . import connection
 from .errors import USAGE, CliError
 
 # What the extra `mcp` of the wheel installs, as modules.
-_NEEDED = ("anyio", "mcp", "pydantic")
+_NEEDED = ("anyio", "mcp", "mcp_types", "pydantic")
 _MIN_LIMIT = 1000
 
 
@@ -35,9 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         from .mcp.server import serve
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in _NEEDED:
+        # A part of the package is missing in its earlier versions.
+        package = (error.name or "").partition(".")[0]
+        if package not in _NEEDED:
             raise
-        raise CliError(f"an MCP server needs the package {error.name}: pip install 'graphdbg[mcp]'", USAGE) from None
+        raise CliError(f"an MCP server needs the package {package}: pip install 'graphdbg[mcp]'", USAGE) from None
     given = arguments.server or arguments.data_dir or arguments.token_file
     serve(connection.connect(arguments) if given else None, arguments.limit)
     return 0

@@ -57,12 +57,12 @@ class Answer:
             kept.append(line)
         left_out = len(self._lines) - len(kept)
         cut = f"[cut at {limit} characters: {left_out} lines left out; ask for less at once, or for a part]"
-        return "\n".join([*kept, cut, *tail])
+        return "\n".join([*kept, cut, *tail])[:limit]
 
 
 def quoted(text: str) -> list[str]:
     """Lines of a text that is data and no instruction, each with a mark that the text itself cannot end."""
-    return [f"{QUOTE}{_shortened(visible(line))}" for line in text.split("\n")]
+    return [f"{QUOTE}{_shortened(visible(line))}" for line in text.expandtabs(4).split("\n")]
 
 
 def _shortened(line: str) -> str:

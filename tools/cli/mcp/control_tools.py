@@ -81,6 +81,14 @@ class ControlTools:
             answer.next("* is the current one; attach(target=ID) changes that")
         return answer
 
+    def page(self, job: JobName = None) -> Answer:
+        """An address at which the user can look at the job in a browser. It works once and for 60 seconds."""
+        subject = self._workspace.subject(job)
+        answer = Answer()
+        answer.add(subject.client.http.page(subject.path)["url"])
+        answer.next("give it to the user at once; a new one: page()")
+        return answer
+
     def continue_(
         self, job: JobName = None, rank: RankNumber = None, wait_seconds: WaitSeconds = WAIT_SECONDS
     ) -> Answer:

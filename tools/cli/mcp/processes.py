@@ -38,7 +38,7 @@ class Processes:
         """Debugs a command. `spec` is what child.py reads."""
         directory = self._new_directory()
         (directory / SPEC).write_text(json.dumps(spec))
-        return self._started_child(Child(["run", str(directory)], directory, cwd))
+        return self._started_child(Child(["run", str(directory)], directory, cwd, passing_stops(spec)))
 
     def start_graphdbg(self, arguments: Sequence[str], cwd: str | None) -> Child:
         """Runs a command line of graphdbg."""
@@ -65,15 +65,29 @@ class Processes:
         return child
 
 
+def passing_stops(spec: Json) -> frozenset[str]:
+    """The reasons of pauses that the command itself ends, by continuing or terminating the job."""
+    passing = {
+        "start": not spec["stop_at_start"],
+        "watchpoint": spec["on_hit"] == "terminate",
+        "step": spec["steps"] is not None,
+    }
+    return frozenset(reason for reason, passes in passing.items() if passes)
+
+
 class Child:
     """A process and what it writes.
 
     Attributes:
+        passing: Of a run, the reasons of pauses at which it does not wait.
         output: The file with its standard output, and unless they are apart, its standard error.
         errors: The file with graphdbg's messages about it.
     """
 
-    def __init__(self, arguments: Sequence[str], directory: Path, cwd: str | None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], directory: Path, cwd: str | None, passing: frozenset[str] = frozenset()
+    ) -> None:
+        self.passing = passing
         self.directory = directory
         self.output = directory / _OUTPUT
         self.errors = directory / MESSAGES
@@ -102,8 +116,17 @@ class Child:
     def is_running(self) -> bool:
         return self._process.poll() is None
 
-    def exit_code(self) -> int | None:
-        return self._process.poll()
+    def is_working(self) -> bool:
+        """Of a run: whether the program runs. After it the process itself waits, for its results to be read."""
+        return self.is_running() and self.result() is None
+
+    def has_ended(self, seconds: float) -> bool:
+        """Waits for its end up to this time."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def let_go(self) -> None:
         """Ends the command, if it still runs, and then the process, which this does not wait for."""

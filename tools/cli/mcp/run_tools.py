@@ -70,15 +70,20 @@ class RunTools:
             "steps": steps,
             "on_hit": on_hit,
             "stop_at_start": stop_at_start,
-            "environment": env or {},
+            # Its output is to be read while it is paused.
+            "environment": {"PYTHONUNBUFFERED": "1"} | (env or {}),
             "record": record,
             "capture": capture,
             "config": config,
         }
         child = self._workspace.start(spec, cwd)
-        passing = {"start"} if not stop_at_start else set()
-        passing |= {"watchpoint"} if on_hit == "terminate" else set()
-        return self._answer(of_command(self._workspace, child, wait_seconds, passing), child)
+        answer = self._answer(of_command(self._workspace, child, wait_seconds), child)
+        others = self._workspace.running_commands() - child.is_working()
+        if others:
+            answer.more(
+                f"{others} programs of earlier runs have not ended: jobs() lists them, terminate(job=…) ends one"
+            )
+        return answer
 
     def wait_for_stop(self, job: JobName = None, wait_seconds: WaitSeconds = WAIT_SECONDS) -> Answer:
         """Waits until a job pauses or ends, and says where it stands."""

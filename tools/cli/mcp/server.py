@@ -23,6 +23,7 @@ from mcp_types import ToolAnnotations
 
 from .answers import DEFAULT_LIMIT, Answer
 from .control_tools import ControlTools
+from .expression_tools import ExpressionTools
 from .graph_tools import GraphTools
 from .guidance import FIND_CAUSE, INSTRUCTIONS
 from .hints import next_step
@@ -35,6 +36,8 @@ from .workspace import Workspace
 
 # How often a client that has asked for it hears that a tool still works.
 _PROGRESS_SECONDS = 5.0
+# Entries of each list of a result object, which may have thousands of hits.
+_LISTED = 20
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _MOVES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True)
@@ -49,17 +52,19 @@ def serve(http: HttpClient | None, limit: int | None) -> None:
     """
     workspace = Workspace(None if http is None else Client(http))
 
-    def end(number: int, frame: object) -> None:
+    def end(code: int) -> None:
         workspace.close()
         # Threads of tools may still wait.
-        os._exit(128 + number)
+        os._exit(code)
 
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(each, end)
+        signal.signal(each, lambda number, frame: end(128 + number))
     try:
         made_server(workspace, limit or DEFAULT_LIMIT).run("stdio")
-    finally:
+    except BaseException:
         workspace.close()
+        raise
+    end(0)
 
 
 def made_server(workspace: Workspace, limit: int) -> MCPServer[Any]:
@@ -81,20 +86,17 @@ def made_server(workspace: Workspace, limit: int) -> MCPServer[Any]:
 def _functions(workspace: Workspace, graph: GraphTools) -> list[tuple[Callable[..., Answer], ToolAnnotations]]:
     runs = RunTools(workspace)
     control = ControlTools(workspace, runs)
-    hits, tensors, watch, programs = (
-        HitTools(workspace),
-        TensorTools(workspace),
-        WatchTools(workspace),
-        ProgramTools(workspace),
-    )
+    hits, tensors, expressions = HitTools(workspace), TensorTools(workspace), ExpressionTools(workspace)
+    watch, programs = WatchTools(workspace), ProgramTools(workspace)
     return [
         *((each, _RUNS) for each in (runs.run, programs.check, programs.replay, control.terminate)),
         *((each, _MOVES) for each in (control.attach, control.continue_, control.step, control.next_node)),
         *((each, _MOVES) for each in (control.run_to_node, control.pause, watch.watch, watch.unwatch)),
+        (control.page, _MOVES),
         *((each, _READS) for each in (runs.wait_for_stop, runs.output, control.jobs, hits.hits, hits.diagnosis)),
         *((each, _READS) for each in (graph.graph_scope, graph.search_nodes, graph.node)),
         *((each, _READS) for each in (tensors.tensor, tensors.statistics, tensors.history, tensors.compare)),
-        *((each, _READS) for each in (watch.conditions, watch.watchpoints)),
+        *((each, _READS) for each in (expressions.evaluate, expressions.frames, watch.conditions, watch.watchpoints)),
         *((each, _READS) for each in (programs.runs, programs.rules, programs.diff)),
     ]
 
@@ -154,6 +156,8 @@ def _called(function: Callable[..., Answer], arguments: dict[str, Any], limit: i
         return function(**arguments).text(limit)
     except GraphdbgError as error:
         return error
+    except OSError as error:
+        return GraphdbgError(str(error))
 
 
 async def _report_progress(ctx: Context) -> None:
@@ -193,7 +197,7 @@ def _add_resources(server: MCPServer[Any], workspace: Workspace, graph: GraphToo
 
     @server.resource("graphdbg://jobs/{job}/result", mime_type="application/json")
     def result(job: str) -> str:
-        """The result object of a program that run has started, once it has ended. It is not cut."""
+        """The result object of a program that run has started, once it has ended; the first 20 entries of each list."""
         return read(lambda: _result_text(workspace, job))
 
 
@@ -202,7 +206,9 @@ def _result_text(workspace: Workspace, job: str) -> str:
     found = child.result() if child is not None else None
     if found is None:
         raise GraphdbgError(f"{job} has no result object yet: there is one when a program that run has started ends")
-    return json.dumps(found)
+    long = {name: each for name, each in found.items() if isinstance(each, list) and len(each) > _LISTED}
+    left_out = {name: len(each) - _LISTED for name, each in long.items()}
+    return json.dumps(found | {name: each[:_LISTED] for name, each in long.items()} | {"left_out": left_out})
 
 
 def _add_prompt(server: MCPServer[Any]) -> None:

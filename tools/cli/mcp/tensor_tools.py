@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
@@ -19,6 +20,8 @@ from .workspace import Workspace
 
 MAX_NUMBERS = 200
 _HISTORY_LINES = 30
+# Of the tensors in a collection.
+_EXAMPLES = 4
 _PER_LINE = 10
 
 
@@ -46,16 +49,13 @@ class TensorTools:
         answer = Answer()
         _add_head(answer, found)
         answer.add(f"slice {chosen or '[...]'} of shape {found['slice_shape']}:")
-        numbers = 0
-        for index, row in rows(found["data"]):
-            shown = row[: MAX_NUMBERS - numbers]
-            numbers += len(shown)
-            for first in range(0, len(shown), _PER_LINE):
-                place = ",".join(map(str, [*index, first])) if found["slice_shape"] else ""
-                answer.add(f"[{place}] {' '.join(number(each) for each in shown[first : first + _PER_LINE])}")
-            if numbers >= MAX_NUMBERS:
-                break
-        answer.more(_how_to_read_more(found["shape"], numbers))
+        shown = add_elements(answer, found["data"])
+        total = math.prod(found["shape"])
+        if shown < total:
+            answer.more(
+                f"{shown} of {total:,} elements; others: slice=[…] with at most {MAX_NUMBERS} elements; "
+                "statistics(…) has all"
+            )
         return answer
 
     def statistics(self, tensor: TensorName, step: Step = None, rank: RankNumber = None, job: JobName = None) -> Answer:
@@ -96,7 +96,11 @@ class TensorTools:
             answer.add(f"step {step}: {f'{bad:,} not finite, ' if bad else ''}{measures}")
         if len(chosen) < len(points):
             answer.more(f"{len(points) - len(chosen)} steps between are left out: history(first_step=…, last_step=…)")
-        if not points:
+        if not points and subject.is_run:
+            for each in subject.get("/collections")["collections"]:
+                names = ", ".join(each["tensors"][:_EXAMPLES])
+                answer.add(f"{subject.id} has recorded {len(each['tensors'])} tensors of {each['name']}: {names}")
+        elif not points:
             answer.next("statistics(tensor=…) at a stop asks for them; run(…, record=DIR) keeps those of all steps")
         return answer
 
@@ -180,7 +184,21 @@ def first_elements(shape: Sequence[int]) -> str:
     return f"[{','.join(reversed(parts))}]" if parts else "[...]"
 
 
-def rows(data: Any, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Sequence[Any]]]:
+def add_elements(answer: Answer, data: Any) -> int:
+    """Adds nested lists of elements, or a single one, and returns how many it has added: MAX_NUMBERS at most."""
+    shown = 0
+    for index, row in _rows(data):
+        part = row[: MAX_NUMBERS - shown]
+        shown += len(part)
+        for first in range(0, len(part), _PER_LINE):
+            place = ",".join(map(str, [*index, first])) if isinstance(data, list) else ""
+            answer.add(f"[{place}] {' '.join(number(each) for each in part[first : first + _PER_LINE])}")
+        if shown >= MAX_NUMBERS:
+            break
+    return shown
+
+
+def _rows(data: Any, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Sequence[Any]]]:
     """The innermost lists of nested ones, each with its index."""
     if not isinstance(data, list):
         yield (), [data]
@@ -188,18 +206,7 @@ def rows(data: Any, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ..
         yield index, data
     else:
         for position, each in enumerate(data):
-            yield from rows(each, (*index, position))
-
-
-def _how_to_read_more(shape: Sequence[int], shown: int) -> str:
-    total = 1
-    for size in shape:
-        total *= size
-    if shown >= total:
-        return "these are all elements"
-    return (
-        f"{shown} of {total:,} elements; others: slice=[…] with at most {MAX_NUMBERS} elements; statistics(…) has all"
-    )
+            yield from _rows(each, (*index, position))
 
 
 def evenly(count: int, most: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from graphdbg.client import GraphdbgError, Job, JobInfo, WaitTimeoutError
@@ -15,8 +15,7 @@ from .workspace import Workspace
 # How soon a wait notices that the session is over, or that a command has ended without a job.
 _SLICE_SECONDS = 0.25
 _POLL_SECONDS = 0.05
-# Commands continue their jobs after adding watchpoints.
-CONTINUED_AT_START = ("start",)
+_END_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -58,16 +57,9 @@ def after_command(
     return Outcome(subject, info)
 
 
-def of_command(
-    workspace: Workspace, child: Child, seconds: float, passing: Collection[str] = CONTINUED_AT_START
-) -> Outcome:
-    """Waits for the first stop of a command's jobs, or for its end.
-
-    Args:
-        passing: Reasons of pauses that the command itself ends.
-    """
-    deadline = time.monotonic() + seconds
-    found = _of_command(workspace, child, deadline, passing)
+def of_command(workspace: Workspace, child: Child, seconds: float) -> Outcome:
+    """Waits for the first stop of a command's jobs, or for its end."""
+    found = _of_command(workspace, child, time.monotonic() + seconds)
     return found or Outcome(None, None, timed_out=child.is_running() and child.result() is None)
 
 
@@ -83,30 +75,37 @@ def _stopped(workspace: Workspace, job: Job, deadline: float) -> JobInfo | None:
     return None
 
 
-def _of_command(
-    workspace: Workspace, child: Child, deadline: float, passing: Collection[str] = CONTINUED_AT_START
-) -> Outcome | None:
+def _of_command(workspace: Workspace, child: Child, deadline: float) -> Outcome | None:
     """The next stop of a command's jobs, or their state at the end or the deadline. None: it has had none."""
-    client = workspace.server_of(child)
     newest: Outcome | None = None
-    while client is not None and not workspace.closed.is_set():
+    while not workspace.closed.is_set():
         # The result is there when all jobs have reported their ends.
-        has_result = child.result() is not None or not child.is_running()
-        try:
-            jobs = [JobInfo.from_json(each) for each in client.http.get("/jobs")["jobs"]]
-        except GraphdbgError:
-            if child.is_running():
-                raise
-            return newest
-        for info in sorted(jobs, key=lambda each: each.created_at):
-            subject = Subject(client, info.id, child=child)
-            newest = Outcome(subject, info, timed_out=not info.has_ended and not has_result)
-            if info.is_paused and info.pause_reason not in passing:
+        is_over = child.result() is not None or not child.is_running()
+        for subject, info in _jobs_of(workspace, child):
+            newest = Outcome(subject, info, timed_out=not info.has_ended and not is_over)
+            if info.is_paused and info.pause_reason not in child.passing:
                 workspace.make_current(subject)
                 return Outcome(subject, info)
-        if has_result or time.monotonic() > deadline:
+        if is_over or time.monotonic() > deadline:
             break
         time.sleep(_POLL_SECONDS)
     if newest is not None and newest.subject is not None:
         workspace.make_current(newest.subject)
     return newest
+
+
+def _jobs_of(workspace: Workspace, child: Child) -> list[tuple[Subject, JobInfo]]:
+    """The jobs of a command, in the order in which they have begun."""
+    try:
+        client = workspace.server_of(child)
+        jobs = [] if client is None else [JobInfo.from_json(each) for each in client.http.get("/jobs")["jobs"]]
+    except GraphdbgError:
+        # A command that cannot be started takes its server with it.
+        if child.has_ended(_END_SECONDS):
+            return []
+        raise
+    return [(Subject(client, each.id, child=child), each) for each in sorted(jobs, key=_begin) if client is not None]
+
+
+def _begin(info: JobInfo) -> str:
+    return info.created_at

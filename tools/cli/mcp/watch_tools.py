@@ -37,7 +37,8 @@ class WatchTools:
         """Lists the conditions that run(break_on=[…]) and watch(…) take, with their parameters; explains the few that
         a query finds."""
         client = self._workspace.any_client(job)
-        found = [each for each in client.conditions() if _mentions(each, query)]
+        known = client.conditions()
+        found = [each for each in known if each["id"] == query] or [each for each in known if _mentions(each, query)]
         answer = Answer()
         for target in dict.fromkeys(each["target"] for each in found):
             answer.add(f"of {target}:")

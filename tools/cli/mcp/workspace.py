@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,9 +22,7 @@ from .subjects import Subject
 # Commands that have ended and whose jobs can still be read; each has a server.
 _ENDED_COMMANDS = 3
 _RUNNING_COMMANDS = 8
-_START_SECONDS = 30.0
 _CLOSE_SECONDS = 1.0
-_POLL_SECONDS = 0.05
 
 
 class Workspace:
@@ -70,15 +67,15 @@ class Workspace:
             self._current = None
             return child
 
+    def running_commands(self) -> int:
+        """The number of commands that have not ended."""
+        with self._lock:
+            return sum(child.is_working() for child in self._commands)
+
     def server_of(self, child: Child) -> Client | None:
-        """The server of a command; None if it has none any more."""
-        deadline = time.monotonic() + _START_SECONDS
-        while child.is_running() and not self.closed.is_set() and time.monotonic() < deadline:
-            address = child.address()
-            if address is not None:
-                return self._client_of(address)
-            time.sleep(_POLL_SECONDS)
-        return None
+        """The server of a command; None if it has none yet, or none any more."""
+        address = child.address() if child.is_running() else None
+        return None if address is None else self._client_of(address)
 
     def current(self) -> Subject | None:
         """The job or run that tools are about if they name none."""
@@ -90,7 +87,7 @@ class Workspace:
             self._current = subject
 
     def _forget_commands(self) -> None:
-        running = [child for child in self._commands if child.is_running() and child.result() is None]
+        running = [child for child in self._commands if child.is_working()]
         if len(running) >= _RUNNING_COMMANDS:
             raise GraphdbgError(f"{len(running)} commands run already: terminate(job=…) ends one; jobs() lists them")
         ended = [child for child in self._commands if child.is_running() and child.result() is not None]
@@ -192,10 +189,10 @@ class Workspace:
         with self._lock:
             commands, servers = list(self._commands), list(self._servers.values())
         for child in commands:
-            address = child.address() if child.is_running() else None
-            if address is not None:
-                with contextlib.suppress(GraphdbgError):
-                    yield self._client_of(address), child
+            with contextlib.suppress(GraphdbgError):
+                client = self.server_of(child)
+                if client is not None:
+                    yield client, child
         for client in servers:
             yield client, None
         if self._client is not None:
