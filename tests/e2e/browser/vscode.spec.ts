@@ -56,6 +56,8 @@ test("F5 trains the current file until its first infinity", async ({ editor }) =
   await expect(row(editor, "Scope Inputs")).toBeVisible();
   await row(editor, "Scope Outputs").click();
   await expect(row(editor, /^out0/)).toContainText("NaN");
+  await editor.locator(".exception-widget .codicon-close").click();
+  await expect(editor.locator(".exception-widget")).toBeHidden();
   await editor.screenshot({ path: screenshot("vscode-stopped") });
 });
 
