@@ -6,9 +6,13 @@ import json
 import subprocess
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from graphdbg.cli.dap.attaching import attached
+from graphdbg.cli.dap.launch_arguments import Console, launch_arguments
+from graphdbg.cli.dap.own_server import OwnServer
+from graphdbg.client.errors import GraphdbgError
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "tools/vscode"
@@ -58,3 +62,39 @@ def test_every_command_of_a_menu_exists() -> None:
     known = {command["command"] for command in contributes["commands"]}
     used = {entry["command"] for menu in contributes["menus"].values() for entry in menu}
     assert used == known
+
+
+class Recording(dict[str, Any]):
+    """Arguments that remember which of them were asked for."""
+
+    def __init__(self, arguments: dict[str, Any], asked: set[str]) -> None:
+        super().__init__(arguments)
+        self._asked = asked
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self._asked.add(name)
+        return super().get(name, default)
+
+
+def test_the_attributes_of_launch_are_the_arguments_of_the_adapter() -> None:
+    asked: set[str] = set()
+    for arguments in ({"program": __file__}, {"module": "train"}, {"command": ["torchrun"]}):
+        launch_arguments(Recording(arguments, asked), 1)
+    # VS Code sets it for "Run Without Debugging".
+    assert asked - {"noDebug"} == set(attributes("launch"))
+
+
+def test_the_attributes_of_attach_are_the_arguments_of_the_adapter(tmp_path: Path) -> None:
+    asked: set[str] = set()
+    with pytest.raises(GraphdbgError):
+        attached(Recording({"server": "http://127.0.0.1:1", "job": "none"}, asked), OwnServer())
+    assert asked == set(attributes("attach"))
+
+
+def test_default_values_are_those_of_the_adapter() -> None:
+    found = launch_arguments({"program": __file__}, 1)
+    described = attributes("launch")
+    assert described["stopOnEntry"]["default"] is found.stop_on_entry
+    assert described["debugPython"]["default"] is (found.python_port is not None)
+    assert described["console"]["default"] == found.console
+    assert set(described["console"]["enum"]) == set(get_args(Console))
