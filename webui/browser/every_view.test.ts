@@ -38,6 +38,7 @@ async function check(view: string): Promise<void> {
 
 // The values of a comparison are what the view is for.
 async function checkRoomForGrids(): Promise<void> {
+  await page.getByRole('region', { name: 'difference' }).getByRole('grid').waitFor();
   const grids = await page.getByRole('region', { name: 'Values' }).getByRole('grid').all();
   expect(grids).toHaveLength(3);
   for (const grid of grids) expect((await grid.boundingBox())?.height ?? 0).toBeGreaterThan(LEAST_ROWS * ROW_PX);

@@ -2,7 +2,7 @@
 
 import { LocateFixed, Maximize, Minus, Plus, Waypoints, Workflow } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
-import { bringIntoView, fit, reveal, zoomAt, type Camera, type Size } from '../graph/camera';
+import { bringIntoView, fit, intersects, reveal, visibleRect, zoomAt, type Camera, type Size } from '../graph/camera';
 import type { Marks } from '../graph/marks';
 import { oldPlaces } from '../graph/motion';
 import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
@@ -140,9 +140,15 @@ export function GraphPanel() {
     shrinks.current = before.current === null && selected !== null;
     before.current = selected;
   }, [selected]);
+  const sizeBefore = useRef(size);
   useEffect(() => {
+    const before = sizeBefore.current;
+    sizeBefore.current = size;
     const box = selected === null ? undefined : scene.byName.get(selected);
-    if (!shrinks.current || box === undefined) return;
+    if (box === undefined) return;
+    // A comparison takes room from the graph, too.
+    const wasSeen = size.height < before.height && intersects(box, visibleRect(now(), before));
+    if (!shrinks.current && !wasSeen) return;
     shrinks.current = false;
     glide(reveal(now(), box, size));
     // Runs only when the size of the view changes.

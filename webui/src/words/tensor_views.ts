@@ -101,9 +101,8 @@ export const goToElement = 'Go to this element';
 // Distances in units in the last place.
 export const noUlps = 'No distances in ULP';
 export const whyNoUlps = 'They need floating-point values of the same type on both sides.';
-export const ulpDistances = 'Units in the last place:';
-export const equalElements = (count: string) => `${count} equal`;
-export const atUlps = (count: string, distance: string) => `${count} at ${distance}`;
+export const ulpSpread = (equal: string, all: string, half: string, most: string) =>
+  `${equal} of ${all} equal; half within ${half} ulp, 99 % within ${most} ulp`;
 export const wholeTensor = 'whole tensor';
 export const wholeHint = (elements: string) => `Compares all ${elements} elements instead of the slice`;
 export const tooManyValues = 'There are too many elements to show all values. Choose another view.';
