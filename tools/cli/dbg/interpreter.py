@@ -12,6 +12,7 @@ from graphdbg.client.models import Hit
 
 from ..debugger import DebuggerError, Event, Frame, Session, Stop
 from .all_verbs import VERBS
+from .causes import show_cause
 from .output import Output
 from .verb import Verb
 
@@ -191,6 +192,7 @@ class Interpreter:
         self.frame = 0
         self.out.line(self._headline(stop), "stop")
         self.show_frame()
+        show_cause(self, stop)
         for number, text in list(self.displays.items()):
             self.show_display(number, text)
         self._after_hits(stop)
