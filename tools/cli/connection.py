@@ -10,7 +10,7 @@ from .errors import USAGE, CliError
 from .running_servers import RunningServer, running_servers, server_of
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser, prints_json: bool = True) -> None:
     parser.add_argument(
         "--server",
         metavar="URL",
@@ -27,7 +27,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file with the token to use (default: the file 'token' in the data directory)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    if prints_json:
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def connect(arguments: argparse.Namespace, job: str | None = None, *, any_server: bool = False) -> Client:

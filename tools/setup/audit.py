@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NPM_FOLDERS = ("webui", "tests/e2e/browser", "tests/e2e/dap")
+NPM_FOLDERS = ("webui", "tools/vscode", "tests/e2e/browser", "tests/e2e/dap", "tests/e2e/vscode")
 REQUIREMENTS = ROOT / "tools" / "setup" / "requirements.txt"
 TIMEOUT_SECONDS = 120
 

@@ -135,6 +135,8 @@ setup() {
   setup_node
   setup_npm webui
   [[ ${1:-} == demo ]] && return
+  setup_npm tools/vscode
   setup_npm tests/e2e/browser
   setup_npm tests/e2e/dap
+  setup_npm tests/e2e/vscode
 }

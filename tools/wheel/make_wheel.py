@@ -64,6 +64,8 @@ Requires-Dist: numpy>=1.26; extra == "analysis"
 Requires-Dist: pyarrow>=21; extra == "analysis"
 Requires-Dist: duckdb>=1.3; extra == "analysis"
 Requires-Dist: pandas>=2.2; extra == "analysis"
+Provides-Extra: mcp
+Requires-Dist: mcp>=2.3; extra == "mcp"
 """
 
 ENTRY_POINTS = """[console_scripts]

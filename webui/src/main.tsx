@@ -2,6 +2,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import './styles/base.css';
 import { startAuth } from './state/auth';
+import { reportSelections } from './state/embedding';
 import { graphLoader } from './state/graph_loader';
 import { followAddress, useRouter } from './state/router';
 import { App } from './views/app';
@@ -13,6 +14,7 @@ const ANSWER_MS = 150;
 const root = document.getElementById('root');
 if (root !== null) {
   followAddress();
+  reportSelections();
   const authenticated = startAuth();
   // Uses the graph that boot.ts has requested.
   const { route } = useRouter.getState();

@@ -20,6 +20,7 @@ from .evaluation import Evaluation
 from .exceptions import Exceptions
 from .instructions import Instructions
 from .lifecycle import Lifecycle
+from .line_values import LineValues
 from .memory import Memory
 from .moves import Moves
 from .node_targets import NodeTargets
@@ -32,7 +33,7 @@ from .stack import Stack
 from .wire import Json
 
 # They read values, of which there may be many.
-_LONG = frozenset({"variables", "readMemory", "evaluate"})
+_LONG = frozenset({"variables", "readMemory", "evaluate", "graphdbg/lineValues"})
 _UNCHANGEABLE = ("setVariable", "setExpression", "writeMemory")
 
 
@@ -49,7 +50,7 @@ class Adapter:
         parts = (
             *(sources, page, breakpoints, self._lifecycle, Moves(context, job), Stack(context, sources)),
             *(Scopes(context), Evaluation(context), Memory(context), Exceptions(context), DataBreakpoints(context)),
-            *(Instructions(context, sources), NodeTargets(context, sources)),
+            *(Instructions(context, sources), NodeTargets(context, sources), LineValues(context, sources, page)),
         )
         handlers: dict[str, Handler] = {"initialize": self._initialize, "cancel": self._cancel}
         for part in parts:

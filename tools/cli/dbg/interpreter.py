@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphdbg.client.errors import GraphdbgError
+from graphdbg.client.models import Hit
 
 from ..debugger import DebuggerError, Event, Frame, Session, Stop
 from .all_verbs import VERBS
+from .causes import show_cause
 from .output import Output
 from .verb import Verb
 
@@ -190,6 +192,7 @@ class Interpreter:
         self.frame = 0
         self.out.line(self._headline(stop), "stop")
         self.show_frame()
+        show_cause(self, stop)
         for number, text in list(self.displays.items()):
             self.show_display(number, text)
         self._after_hits(stop)
@@ -215,17 +218,20 @@ class Interpreter:
         if not found:
             return f"Breakpoint {names}, {stop.node or 'between nodes'}, step {stop.step}{rank}"
         hit = found[0]
-        measured = ", ".join(f"{name} {value:g}" for name, value in list(hit.actual.items())[:3])
+        values = {name: value for name, value in hit.actual.items() if value} or hit.actual
+        measured = ", ".join(f"{name} {value:g}" for name, value in list(values.items())[:3])
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        condition = self._condition(stop) or hit.condition
+        condition = self._condition(stop, hit)
         text = f"Breakpoint {names}, {condition} at {hit.name}{more}, step {hit.step}{rank}"
         return f"{text}: {measured}" if measured else text
 
-    def _condition(self, stop: Stop) -> str:
-        """The condition of the first breakpoint that caused a stop, as the user wrote it."""
+    def _condition(self, stop: Stop, hit: Hit) -> str:
+        """The condition of a hit as the user wrote it."""
         with contextlib.suppress(DebuggerError):
-            return self.session.breakpoints.get(stop.breakpoint_ids[0]).condition
-        return ""
+            known = [self.session.breakpoints.get(number) for number in stop.breakpoint_ids]
+            own = [each for each in known if len(known) == 1 or each.watchpoint_id == hit.watchpoint]
+            return own[0].condition if own else hit.condition
+        return hit.condition
 
     def _after_hits(self, stop: Stop) -> None:
         for number in stop.breakpoint_ids:

@@ -1,0 +1,79 @@
+// The extension in VS Code's own workbench, with the real adapter, server and training job.
+import { expect, type Page, test as base } from "@playwright/test";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { host } from "./debug_server.ts";
+import { screenshot } from "./debugged_job.ts";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const workbench = join(here, "../vscode");
+const program = process.env.GRAPHDBG_PROGRAM ?? join(here, "../../../.venv/bin/graphdbg");
+
+const STOP = { timeout: 90_000 };
+
+const test = base.extend<{ editor: Page }>({
+  editor: async ({ page }, use) => {
+    const server = spawn(process.execPath, [join(workbench, "serve.mjs"), program, host("digits_cnn.py")], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [address] = (await once(createInterface({ input: server.stdout! }), "line")) as [string];
+    await page.goto(address);
+    await expect(page.locator("body[data-state=ready]")).toBeAttached({ timeout: 60_000 });
+    await page.locator(".monaco-editor .view-lines").first().click();
+    await use(page);
+    // The adapter ends with its connection.
+    await page.close();
+    server.kill();
+    await once(server, "exit");
+  },
+});
+
+test.beforeAll(() => {
+  execFileSync("npm", ["run", "--silent", "build"], { cwd: workbench, stdio: "inherit" });
+});
+
+// The editor writes spaces as U+00A0, which a pattern's \s matches.
+const line = (page: Page, text: string) => page.locator(".view-line", { hasText: text }).first();
+const row = (page: Page, name: string | RegExp) => page.getByRole("treeitem", { name });
+const status = (page: Page) => page.locator(".statusbar-item", { hasText: "graphdbg:" });
+
+/** F5 without launch.json, until the job stops at its first infinity. */
+async function debugFile(page: Page): Promise<void> {
+  await page.keyboard.press("F5");
+  await expect(page.locator(".exception-widget")).toContainText("Logarithm of a softmax that is zero", STOP);
+}
+
+test("F5 trains the current file until its first infinity", async ({ editor }) => {
+  await debugFile(editor);
+  await expect(status(editor)).toContainText("step 81");
+  await expect(line(editor, "torch.log(")).toContainText(/log:\smin.*1\sInf/);
+  await expect(line(editor, "torch.softmax(")).toContainText(/_softmax:\smin\s0,\smax\s1/);
+
+  await editor.keyboard.press("Control+Shift+D");
+  await expect(row(editor, "Scope Inputs")).toBeVisible();
+  await row(editor, "Scope Outputs").click();
+  await expect(row(editor, /^out0/)).toContainText("NaN");
+  await editor.locator(".exception-widget .codicon-close").click();
+  await expect(editor.locator(".exception-widget")).toBeHidden();
+  await editor.screenshot({ path: screenshot("vscode-stopped") });
+});
+
+test("a breakpoint on a line stops in the first step, after the first op of the line", async ({ editor }) => {
+  await editor.keyboard.press("Control+g");
+  await editor.keyboard.type("26");
+  await editor.keyboard.press("Enter");
+  await editor.keyboard.press("F9");
+  await editor.keyboard.press("F5");
+  await expect(status(editor)).toContainText("step 1", STOP);
+  await expect(line(editor, "self.fc1(")).toContainText(/:\smin/);
+  await expect(line(editor, "self.fc2(x)")).not.toContainText(/:\smin/);
+
+  await editor.keyboard.press("F11");
+  await expect(line(editor, "self.fc1(")).toContainText(/\st:\smin/, STOP);
+
+  await line(editor, "self.conv2(x)").getByText("conv2").hover();
+  await expect(editor.locator(".debug-hover-widget")).toContainText("float32");
+});
