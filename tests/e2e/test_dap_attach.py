@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -98,6 +99,23 @@ def test_a_job_that_was_debugged_trains_as_without(dap, server, job):
     )
     assert losses(output) == losses(plain.stdout) and len(losses(output)) == 6
     wait_until("the job to have finished", lambda: server.job("train")["state"] == "finished")
+
+
+def test_a_file_that_only_the_job_has_is_shown(dap, server, start_job, tmp_path):
+    copy = tmp_path / "model.py"
+    shutil.copy(SCRIPT, copy)
+    start_job([sys.executable, str(copy), "6"], server.job_environment(GRAPHDBG_JOB="train"))
+    server.wait_for_state("train", "paused")
+    dap.request("attach", server=server.client.address, tokenFile=str(server.data_dir / "token"), job="train")
+    dap.request("setBreakpoints", source={"path": str(copy)}, breakpoints=[{"line": HEAD}])
+    dap.request("configurationDone")
+    dap.event("stopped")
+    copy.unlink()
+    dap.request("continue", threadId=1)
+    dap.event("stopped")
+    source = dap.request("stackTrace", threadId=1)["stackFrames"][0]["source"]
+    found = dap.request("source", source=source, sourceReference=source["sourceReference"])
+    assert found["content"] == SCRIPT.read_text()
 
 
 def test_the_end_of_the_job_ends_the_session(dap, server, job):

@@ -10,6 +10,7 @@ from typing import Protocol
 from graphdbg.client.errors import GraphdbgError
 
 from ..debugger import Session, Stop
+from ..terminal import visible
 from .client_info import ClientInfo
 from .connection import Connection
 from .dispatch import LaterAnswer
@@ -64,6 +65,10 @@ class Context:
         if stop is None:
             raise RequestError(f"rank {rank} is running; pause it first")
         return stop
+
+    def say(self, text: str, category: str = "console") -> None:
+        """Prints a line in the client's console."""
+        self.connection.event("output", {"category": category, "output": f"{visible(text)}\n"})
 
     @contextlib.contextmanager
     def on_rank(self, rank: int) -> Iterator[Session]:
