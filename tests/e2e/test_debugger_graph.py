@@ -180,6 +180,13 @@ def test_a_wrapper_around_the_model_is_no_scope() -> None:
     assert [(each.name, each.line) for each in frames] == [("forward/relu", 32), ("forward", 32), ("main", 50)]
 
 
+def test_an_op_outside_of_the_model_has_its_callers_once() -> None:
+    frames = frames_of(detail("forward/log", [frame("cross_entropy", 31), frame("main", 50), frame("<module>", 60)]))
+    assert [(each.name, each.line) for each in frames] == [
+        *(("forward/log", 31), ("forward", 0), ("main", 50), ("<module>", 60)),
+    ]
+
+
 def test_a_backward_node_has_the_lines_of_its_forward_node() -> None:
     frames = frames_of(detail("backward/fc/mm", [frame("Net.forward", 32), frame("main", 50)]))
     assert [(each.name, each.line) for each in frames] == [

@@ -37,18 +37,13 @@ def connect(arguments: argparse.Namespace) -> Client:
     if address is None:
         running = server_of(data_dir)
         address = running.address if running else DEFAULT_SERVER
-    token = token_of(arguments.token_file)
-    return Client.from_data_dir(address, data_dir) if token is None else Client(address, token)
-
-
-def token_of(file: Path | None) -> str | None:
-    """The token in a file that the user has named; None if none was named."""
-    if file is None:
-        return None
+    if arguments.token_file is None:
+        return Client.from_data_dir(address, data_dir)
     try:
-        return file.read_text().strip()
+        token = arguments.token_file.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise CliError(f"cannot read the token: {error}", USAGE) from None
+    return Client(address, token)
 
 
 def connect_to_all() -> list[Client]:

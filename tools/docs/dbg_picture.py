@@ -17,13 +17,14 @@ from rich.text import Text
 
 JOB = Path(__file__).resolve().parents[2] / "tests" / "hosts" / "digits_cnn.py"
 LINES = (
-    "watch nan",
-    "watch inf",
+    "break digits_cnn.py:31 if zero_count > 0",
     "continue",
     "backtrace",
-    "print in0.zero_count",
+    "print $.zero_count",
+    "print max(abs(in0))",
+    "stepi",
     "print $.min",
-    "info diagnosis",
+    "list",
 )
 
 
