@@ -16,7 +16,7 @@ class Block(torch.nn.Module):
         x = torch.relu(x).mul(0.5).sub(0.1).tanh().add(x)  # five ops
         if both:
             x = self.second(x)
-        return x.square()
+        return x.sin()
 
 
 class Model(torch.nn.Module):
