@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from .edit_distance import distance_within
 from .packed_columns import PackedColumns, packed
 
-# Names that differ more are not what was meant.
+# The number of names that an error offers.
 _NEAREST = 3
+# Among all names of a graph, those that differ more are not what was meant.
+_MAX_DISTANCE = 3
 
 
 class GraphIndex:
@@ -108,7 +110,14 @@ class GraphIndex:
 
     def nearest(self, name: str, limit: int = _NEAREST) -> list[str]:
         """The full names most like a name, at most 3; those of the same scope come first."""
-        return self.nearest_in(name, limit) or _nearest(name, self.names(), limit)
+        return self.nearest_in(name, limit) or _nearest(name, self._similar(name), limit, _MAX_DISTANCE)
+
+    def _similar(self, name: str) -> Iterator[str]:
+        """The names whose last segment is much like that of a name. Segments are fewer than names."""
+        label = name.rpartition("/")[2]
+        labels = set(self._node_label)
+        near = {each for each in labels if distance_within(label, self._string(each), _MAX_DISTANCE) is not None}
+        return (self.name(node) for node in range(self.node_count) if self._node_label[node] in near)
 
     def nearest_in(self, name: str, limit: int = _NEAREST) -> list[str]:
         """The same among the nodes and scopes of the scope that the name has; none if there is no such scope."""
@@ -119,7 +128,7 @@ class GraphIndex:
         prefix = self.scope_name(scope)
         labels = [self.label(node) for node in self.nodes_in(scope)]
         labels += [self.scope_label(each) for each in self.scopes_in(scope)]
-        return [_joined(prefix, each) for each in _nearest(label, labels, limit)]
+        return [_joined(prefix, each) for each in _nearest(label, labels, limit, max(2, len(label) // 3))]
 
     # ---- execution and lines
 
@@ -265,8 +274,7 @@ def _joined(scope: str, label: str) -> str:
     return f"{scope}/{label}" if scope else label
 
 
-def _nearest(name: str, names: Iterable[str], limit: int) -> list[str]:
-    most = max(2, len(name) // 3)
+def _nearest(name: str, names: Iterable[str], limit: int, most: int) -> list[str]:
     distances = ((distance_within(name, each, most), each) for each in names)
     near = ((distance, each) for distance, each in distances if distance is not None)
     return [each for _, each in heapq.nsmallest(limit, near)]
