@@ -115,9 +115,9 @@ class GraphIndex:
     def _similar(self, name: str) -> Iterator[str]:
         """The names whose last segment is much like that of a name. Segments are fewer than names."""
         label = name.rpartition("/")[2]
-        labels = set(self._node_label)
-        near = {each for each in labels if distance_within(label, self._string(each), _MAX_DISTANCE) is not None}
-        return (self.name(node) for node in range(self.node_count) if self._node_label[node] in near)
+        labels = [self._string(each) for each in set(self._node_label)]
+        near = set(_nearest(label, labels, len(labels), _MAX_DISTANCE))
+        return (self.name(node) for node in range(self.node_count) if self.label(node) in near)
 
     def nearest_in(self, name: str, limit: int = _NEAREST) -> list[str]:
         """The same among the nodes and scopes of the scope that the name has; none if there is no such scope."""
@@ -275,6 +275,19 @@ def _joined(scope: str, label: str) -> str:
 
 
 def _nearest(name: str, names: Iterable[str], limit: int, most: int) -> list[str]:
-    distances = ((distance_within(name, each, most), each) for each in names)
-    near = ((distance, each) for distance, each in distances if distance is not None)
+    """The names that differ in at most so many characters, the nearest ones."""
+    # Most names differ in their numbers only: add_1, add_2 and so on are looked at once.
+    is_near: dict[str, bool] = {}
+    own = _without_number(name)
+    near: list[tuple[int, str]] = []
+    for each in names:
+        base = _without_number(each)
+        if base not in is_near:
+            is_near[base] = distance_within(own, base, most) is not None
+        if is_near[base] and (distance := distance_within(name, each, most)) is not None:
+            near.append((distance, each))
     return [each for _, each in heapq.nsmallest(limit, near)]
+
+
+def _without_number(name: str) -> str:
+    return name.rstrip("0123456789").rstrip("_")
