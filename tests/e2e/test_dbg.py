@@ -141,8 +141,9 @@ def test_frames_values_and_moves_at_nodes(dbg) -> None:
         "in1  forward/fc1/weight:0",
         "out0  forward/fc1/addmm:0",
         # next: another line, outside the scope fc1.
-        "after forward/fc2/addmm, step 1",
+        "after forward/fc2/t, step 1",
         # finish: outside of forward/fc2.
+        "after forward/index, step 1",
         "after forward/_softmax",
         "rank 0:",
         "$.count = 640",
