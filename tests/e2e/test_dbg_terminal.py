@@ -50,6 +50,11 @@ class Terminal:
     def enter(self, line: str) -> None:
         self.child.send(f"{line}\r")
 
+    def complete(self, begin: str, inserted: str) -> None:
+        """Types the begin of a line and Tab, and waits for what Tab inserts: the editor writes only what is new."""
+        self.child.send(f"{begin}{TAB}")
+        self.child.expect(re.escape(inserted))
+
     def expect(self, pattern: str) -> str:
         self.child.expect(pattern)
         return str(self.child.match.group(0))
@@ -77,8 +82,8 @@ def test_completion_history_and_the_jobs_output(terminal, tmp_path: Path) -> Non
     first = terminal("--", *DIGITS)
     first.expect("waits before the first step")
     first.expect(PROMPT)
-    # What Tab has inserted is seen by what the line then does: the editor writes only what changes on the screen.
-    first.enter(f"sta{TAB}")
+    first.complete("sta", "tistics")
+    first.enter("")
     first.expect("stands at none")
     first.expect(PROMPT)
     first.enter("step")
@@ -90,13 +95,20 @@ def test_completion_history_and_the_jobs_output(terminal, tmp_path: Path) -> Non
     first.expect("at the end of step 2")
     first.expect(PROMPT)
     # Scope by scope.
-    first.enter(f"print forward/fc1/add{TAB}.count")
+    first.complete("print forward/fc1/add", "mm")
+    first.enter(".count")
     first.expect(r"forward/fc1/addmm\.count = 4096")
-    first.enter(f"break digits_cn{TAB}26")
+    first.expect(PROMPT)
+    first.complete("break digits_cn", "n.py:")
+    first.enter("26")
     first.expect(r"Breakpoint 1: digits_cnn\.py:26")
-    first.enter(f"watch gradient_van{TAB}")
+    first.expect(PROMPT)
+    first.complete("watch gradient_van", "ishing")
+    first.enter("")
     first.expect("Watchpoint 2: gradient_vanishing")
-    first.enter(f"info ra{TAB}")
+    first.expect(PROMPT)
+    first.complete("info ra", "nks")
+    first.enter("")
     first.expect("State")
     first.expect("paused")
     first.enter("quit")
