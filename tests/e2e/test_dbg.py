@@ -99,7 +99,7 @@ def test_frames_values_and_moves_at_nodes(dbg) -> None:
         print weight.abs_max - forward/fc1/weight.abs_max
         print max(abs($)) > 1e3
         x/3x bias
-        whatis in0[0]
+        whatis in0[0:2]
         info inputs
         info outputs
         next
@@ -137,12 +137,13 @@ def test_frames_values_and_moves_at_nodes(dbg) -> None:
         "weight.abs_max - forward/fc1/weight.abs_max = 0",
         "max(abs($)) > 1e3 = false",
         "[0]  0x",
-        "float32[512]",
-        "in1  forward/fc1/weight:0",
+        "float32[2]",
+        "in0  forward/fc1/bias:0",
         "out0  forward/fc1/addmm:0",
         # next: another line, outside the scope fc1.
-        "after forward/fc2/addmm, step 1",
+        "after forward/fc2/t, step 1",
         # finish: outside of forward/fc2.
+        "after forward/index, step 1",
         "after forward/_softmax",
         "rank 0:",
         "$.count = 640",

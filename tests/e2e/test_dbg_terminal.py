@@ -14,8 +14,9 @@ from conftest import GRAPHDBG, HOSTS, clean_environment
 pexpect = pytest.importorskip("pexpect")
 
 DIGITS = [sys.executable, str(HOSTS / "digits_cnn.py"), "--steps=1000000"]
-PROMPT = r"\(graphdbg\) "
-INTERRUPT, TAB, UP, KILL_LINE = "\x03", "\t", "\x1b[A", "\x15"
+# The line editor moves the cursor instead of writing the space behind it.
+PROMPT = r"\(graphdbg\)"
+INTERRUPT, TAB, UP = "\x03", "\t", "\x1b[A"
 # Each op is followed by a long time in which a pause cannot take effect.
 SLOW = """
 import time
@@ -49,6 +50,11 @@ class Terminal:
     def enter(self, line: str) -> None:
         self.child.send(f"{line}\r")
 
+    def complete(self, begin: str, inserted: str) -> None:
+        """Types the begin of a line and Tab, and waits for what Tab inserts: the editor writes only what is new."""
+        self.child.send(f"{begin}{TAB}")
+        self.child.expect(re.escape(inserted))
+
     def expect(self, pattern: str) -> str:
         self.child.expect(pattern)
         return str(self.child.match.group(0))
@@ -76,23 +82,34 @@ def test_completion_history_and_the_jobs_output(terminal, tmp_path: Path) -> Non
     first = terminal("--", *DIGITS)
     first.expect("waits before the first step")
     first.expect(PROMPT)
-    first.type(f"sta{TAB}")
-    first.expect("statistics")
-    first.type(KILL_LINE)
+    first.complete("sta", "tistics")
+    first.enter("")
+    first.expect("stands at none")
+    first.expect(PROMPT)
     first.enter("step")
-    first.expect("step    1  loss")
     first.expect("at the end of step 1")
     first.expect(PROMPT)
+    # The job's line about the first step comes in the second.
+    first.enter("step")
+    first.expect("step    1  loss")
+    first.expect("at the end of step 2")
+    first.expect(PROMPT)
     # Scope by scope.
-    first.type(f"print forward/fc1/a{TAB}")
-    first.expect("forward/fc1/addmm")
-    first.type(f"{KILL_LINE}break digits_cn{TAB}")
-    first.expect(r"digits_cnn\.py:")
-    first.type(f"{KILL_LINE}watch gradient_van{TAB}")
-    first.expect("gradient_vanishing")
-    first.type(f"{KILL_LINE}info ra{TAB}")
-    first.expect("ranks")
+    first.complete("print forward/fc1/add", "mm")
+    first.enter(".count")
+    first.expect(r"forward/fc1/addmm\.count = 4096")
+    first.expect(PROMPT)
+    first.complete("break digits_cn", "n.py:")
+    first.enter("26")
+    first.expect(r"Breakpoint 1: digits_cnn\.py:26")
+    first.expect(PROMPT)
+    first.complete("watch gradient_van", "ishing")
     first.enter("")
+    first.expect("Watchpoint 2: gradient_vanishing")
+    first.expect(PROMPT)
+    first.complete("info ra", "nks")
+    first.enter("")
+    first.expect("State")
     first.expect("paused")
     first.enter("quit")
     first.expect("will be killed. Quit")
