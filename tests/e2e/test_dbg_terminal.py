@@ -39,7 +39,7 @@ class Terminal:
             ["dbg", *arguments],
             env=clean_environment(HOME=str(home), TERM="xterm", **environment),
             encoding="utf-8",
-            timeout=120,
+            timeout=300,
             dimensions=(50, 160),
         )
 

@@ -234,6 +234,7 @@ def test_two_ranks() -> None:
         assert "on rank 1" in found
         assert f"{script}:{marked_line(script)}" in found
         assert "rank 1" in await debugger("tensor", tensor="forward/sqrt", rank=1, slice="[3,5]")
+        assert "2,048 are equal" in await debugger("compare", tensor="forward/0/weight", to="rank:1")
         await debugger("terminate")
 
     using(steps)
@@ -337,6 +338,30 @@ def test_nothing_is_left_when_the_client_goes(ending: str) -> None:
 
     using(steps)
     wait_until("all processes have ended", lambda: not any(map(is_alive, started)), seconds=30)
+
+
+def test_programs_that_do_not_end_are_killed(tmp_path: Path) -> None:
+    script = tmp_path / "stubborn.py"
+    script.write_text(
+        "import signal, subprocess, sys, time, torch\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], start_new_session=True)\n"
+        "torch.nn.Linear(1, 1)(torch.ones(1))\n"
+        "print('computed')\n"
+        "time.sleep(1000)\n"
+    )
+    started: list[psutil.Process] = []
+
+    async def steps(debugger: Debugger) -> None:
+        await debugger("run", command=[PYTHON, str(script)], wait_seconds=0)
+        while "| computed" not in await debugger("output"):
+            await asyncio.sleep(0.1)
+        (program,) = [each for each in psutil.Process().children() if "mcp" in each.cmdline()]
+        started.extend([program, *descendants(program)])
+
+    using(steps)
+    assert len(started) >= 5
+    wait_until("all processes have ended", lambda: not any(map(is_alive, started)), seconds=60)
 
 
 def is_alive(process: psutil.Process) -> bool:

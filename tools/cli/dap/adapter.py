@@ -18,6 +18,7 @@ from .dispatch import Dispatcher, Handler
 from .errors import RequestError
 from .evaluation import Evaluation
 from .exceptions import Exceptions
+from .hovered import Hovered
 from .instructions import Instructions
 from .lifecycle import Lifecycle
 from .line_values import LineValues
@@ -51,6 +52,7 @@ class Adapter:
             *(sources, page, breakpoints, self._lifecycle, Moves(context, job), Stack(context, sources)),
             *(Scopes(context), Evaluation(context), Memory(context), Exceptions(context), DataBreakpoints(context)),
             *(Instructions(context, sources), NodeTargets(context, sources), LineValues(context, sources, page)),
+            Hovered(context, sources),
         )
         handlers: dict[str, Handler] = {"initialize": self._initialize, "cancel": self._cancel}
         for part in parts:

@@ -52,9 +52,9 @@ class LineValues:
         with self._context.within_stop(number):
             index = self._context.need_session().graph_index()
             lines = {line: nodes for line, nodes in index.lines_of(file).items() if first <= line <= last}
-            executed = {line: _executed(index, nodes, frame.stop) for line, nodes in lines.items()}
-            known = self._statistics(frame) if any(executed.values()) else {}
-        texts = {line: _text(index, executed[line], known) for line in sorted(executed)}
+            done = {line: executed(index, nodes, frame.stop) for line, nodes in lines.items()}
+            known = self._statistics(frame) if any(done.values()) else {}
+        texts = {line: _text(index, done[line], known) for line in sorted(done)}
         return {"lines": [{"line": client.line_to(line), "text": text} for line, text in texts.items() if text]}
 
     def _statistics(self, frame: FrameReference) -> Known:
@@ -76,22 +76,28 @@ def _first_outputs(data: bytes) -> Known:
     return {node: Statistics(*values) for node, slot, *values in rows if slot == 0}
 
 
-def _executed(index: GraphIndex, nodes: Sequence[int], stop: Stop) -> list[int]:
+def executed(index: GraphIndex, nodes: Sequence[int], stop: Stop) -> list[int]:
     """Those of the nodes that have executed in this step: a stop is after a node."""
     current = index.node_of(stop.node) if stop.node else None
     last = index.place.get(current) if current is not None else None
     return [node for node in nodes if last is None or index.place[node] <= last]
 
 
-def _text(index: GraphIndex, nodes: Sequence[int], known: Known) -> str:
-    """The last op of a line; and the first one with values that are not finite, if that is another one.
+def result_of(index: GraphIndex, nodes: Sequence[int]) -> int | None:
+    """The last of the nodes; None if there are none.
 
     The ops of the backward pass have the lines of their forward ops, whose results the user expects there.
     """
+    forward = (node for node in reversed(nodes) if not index.name(node).startswith("backward/"))
+    return next(forward, nodes[-1] if nodes else None)
+
+
+def _text(index: GraphIndex, nodes: Sequence[int], known: Known) -> str:
+    """The result of a line; and its first op with values that are not finite, if that is another one."""
     measured = [node for node in nodes if node in known]
-    if not measured:
+    last = result_of(index, measured)
+    if last is None:
         return ""
-    last = next((node for node in reversed(measured) if not index.name(node).startswith("backward/")), measured[-1])
     bad = next((node for node in measured if not _is_finite(known[node])), last)
     texts = [f"{index.label(node)}: {summary(known[node])}" for node in dict.fromkeys((last, bad))]
     return visible("; ".join(texts))

@@ -74,6 +74,8 @@ class _Loop:
         stop = self._debugger.session.stop
         if stop is not None:
             self._debugger.out.line(f"{self._debugger.session.name}: {stop.description}")
+            if stop.node:
+                self._debugger.show_frame()
         else:
             self._debugger.out.line(f"{self._debugger.session.name}: running; pause stops it")
         init = Path.home() / _INIT_FILE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import threading
 import time
@@ -34,7 +35,7 @@ def launched(command: Sequence[str], environment: dict[str, str]) -> Iterator[Se
     Raises:
         CliError: The command ended without a job.
     """
-    with run_directory() as directory, contextlib.ExitStack() as open_things:
+    with run_directory() as directory, _exits_on_signals(), contextlib.ExitStack() as open_things:
         server = ServerProcess(directory, temporary=True)
         open_things.callback(server.stop)
         process = JobProcess(command, server, {"PYTHONUNBUFFERED": "1"} | environment, apart=True)
@@ -63,6 +64,24 @@ def _await_job(server: ServerProcess, process: JobProcess) -> str:
                 UNAVAILABLE,
             )
         time.sleep(_POLL_SECONDS)
+
+
+@contextlib.contextmanager
+def _exits_on_signals() -> Iterator[None]:
+    """A terminal that is closed ends this process in good order, and the job with it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    previous = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def _copy(stream: IO[bytes]) -> None:

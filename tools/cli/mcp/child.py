@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import TextIO
 
 from ..client import Json
@@ -23,30 +24,34 @@ from ..debug_run import RunOptions, debug
 from ..errors import CliError
 from ..main import main as graphdbg
 from ..terminal import visible
+from .descendants import adopt_orphans, kill_descendants
 
 SPEC, ADDRESS, RESULT, MESSAGES = "spec.json", "address", "result.json", "messages"
-# How long a program may take to end by itself. Then it is killed with everything that it has started.
-_END_SECONDS = 5.0
-_REPEAT_SECONDS = 0.5
+# How long a program may take to end by itself, and launchers to end what they have started. Then all are killed.
+_END_SECONDS = 20.0
+_POLL_SECONDS = 0.1
 
 
 class _LifeLine:
-    """Ends this process, and the command in it, when the MCP server is gone."""
+    """Ends this process, and the program in it, when the MCP server is gone."""
 
-    def __init__(self, descriptor: int, end: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int, idle: Callable[[int, FrameType | None], None], ends_idle: bool) -> None:
         """
         Args:
             descriptor: The read end of the pipe.
-            end: Called to end the command, again and again.
+            idle: The handler of SIGTERM while no program runs; while one runs, graphdbg forwards the signal to it.
+            ends_idle: Whether SIGTERM is sent also while no program runs.
         """
         self._cut = threading.Event()
-        self._end = end
+        self._idle = idle
+        self._ends_idle = ends_idle
         os.set_inheritable(descriptor, False)
+        signal.signal(signal.SIGTERM, idle)
         threading.Thread(target=self._watch, args=(descriptor,), daemon=True).start()
 
     def wait(self) -> None:
         """Waits until the server is gone."""
-        while not self._cut.wait(_REPEAT_SECONDS):
+        while not self._cut.wait(_POLL_SECONDS):
             pass
 
     def _watch(self, descriptor: int) -> None:
@@ -54,20 +59,38 @@ class _LifeLine:
             pass
         self._cut.set()
         deadline = time.monotonic() + _END_SECONDS
+        sent = False
         while time.monotonic() < deadline:
-            self._end()
-            time.sleep(_REPEAT_SECONDS)
+            if not sent and (self._ends_idle or signal.getsignal(signal.SIGTERM) is not self._idle):
+                os.kill(os.getpid(), signal.SIGTERM)
+                sent = True
+            time.sleep(_POLL_SECONDS)
+        kill_descendants()
         os.killpg(0, signal.SIGKILL)
+
+
+def _ignore(number: int, frame: FrameType | None) -> None:
+    """Does nothing. Unlike SIG_IGN, programs do not inherit it."""
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)
 
 
 def main() -> int:
     descriptor, kind = int(sys.argv[1]), sys.argv[2]
+    adopt_orphans()
+    try:
+        return _main(descriptor, kind)
+    finally:
+        kill_descendants()
+
+
+def _main(descriptor: int, kind: str) -> int:
     if kind == "graphdbg":
-        _LifeLine(descriptor, lambda: os.killpg(0, signal.SIGTERM))
+        _LifeLine(descriptor, _exit, ends_idle=True)
         return graphdbg(sys.argv[3:])
-    # While a command runs, another handler forwards the signal to it. Not SIG_IGN, which programs would inherit.
-    signal.signal(signal.SIGTERM, lambda number, frame: None)
-    line = _LifeLine(descriptor, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    line = _LifeLine(descriptor, _ignore, ends_idle=False)
     directory = Path(sys.argv[3])
     # Messages of graphdbg are not among the program's output.
     with open(directory / MESSAGES, "w", buffering=1) as messages:

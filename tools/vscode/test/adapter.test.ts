@@ -7,16 +7,21 @@ import type * as vscode from 'vscode';
 import { AdapterFactory } from '../src/adapter';
 import { ConfigurationProvider, currentFileConfiguration } from '../src/configurations';
 import { GraphPanels } from '../src/graph_panels';
-import { hoveredPath } from '../src/hover';
+import { HoverProvider } from '../src/hover';
 import { InlineValues } from '../src/inline_values';
 import { AdapterSession } from './adapter_client';
-import { activate, type DebugAdapterExecutable, type InlineValueText, Range, reset, state, Uri } from './vscode';
+import { activate, debug, type DebugAdapterExecutable, DebugStackFrame, type InlineValueText, Range, reset, state, Uri } from './vscode';
 
 // `npm test` runs in tools/vscode.
 const ROOT = join(process.cwd(), '../..');
 const SCRIPT = join(ROOT, 'tests/hosts/digits_cnn.py');
 const LINES = readFileSync(SCRIPT, 'utf8').split('\n');
 const BIN = join(ROOT, '.venv/bin');
+const DOCUMENT = {
+  uri: Uri.file(SCRIPT),
+  lineCount: LINES.length,
+  lineAt: (line: number) => ({ text: LINES[line], range: new Range(line, 0, line, LINES[line]?.length ?? 0) }),
+};
 
 let session: AdapterSession;
 let stopped: Record<string, unknown>;
@@ -49,27 +54,29 @@ test('the current file is trained until its first infinity', () => {
 });
 
 test('lines end with the statistics of what they have computed', async () => {
-  const document = {
-    uri: Uri.file(SCRIPT),
-    lineCount: LINES.length,
-    lineAt: (line: number) => ({ range: new Range(line, 0, line, LINES[line]?.length ?? 0) }),
-  };
   const viewport = new Range(0, 0, LINES.length - 1, 0);
   const context = { frameId: frames[0]?.id };
   const provider = new InlineValues();
-  const values = (await provider.provideInlineValues(document as never, viewport as never, context as never)) as unknown as InlineValueText[];
+  const values = (await provider.provideInlineValues(DOCUMENT as never, viewport as never, context as never)) as unknown as InlineValueText[];
   const texts = new Map(values.map(({ range, text }) => [range.start.line + 1, text]));
   assert.match(texts.get(lineOf('log(')) ?? '', /^log: min .*, 1 Inf$/);
   assert.match(texts.get(lineOf('softmax(')) ?? '', /^_softmax: min 0, max 1,/);
 });
 
-test('a hover on a module\'s attribute is an expression that the adapter knows', async () => {
-  const line = LINES.find((each) => /self\.\w+\(/.test(each)) ?? '';
-  const name = /self\.(\w+)\(/.exec(line)?.[1] ?? '';
-  assert.equal(hoveredPath(line, line.indexOf(name))?.expression, name);
-  const weight = hoveredPath(`self.${name}.weight`, `self.${name}.weight`.length - 1);
-  const value = await session.customRequest('evaluate', { expression: weight?.expression, frameId: frames[0]?.id, context: 'hover' });
-  assert.match(String(value['type']), /float32/);
+// The value that a hover shows for a name in the line that contains `code`.
+async function hover(code: string, name: string): Promise<string> {
+  const line = lineOf(code) - 1;
+  const position = { line, character: LINES[line]?.lastIndexOf(name) };
+  const found = await new HoverProvider().provideEvaluatableExpression(DOCUMENT as never, position as never);
+  const request = { expression: found?.expression, frameId: frames[0]?.id, context: 'hover' };
+  return String((await session.customRequest('evaluate', request))['result']);
+}
+
+test('a hover shows what a variable, a module and a parameter have as their values', async () => {
+  debug.activeStackItem = new DebugStackFrame(frames[0]?.id ?? 0);
+  assert.match(await hover('torch.log(', 'probabilities'), /^float32\[64, 10\]: min 0, max 1,/);
+  assert.match(await hover('self.fc1(', 'fc1'), /^float32\[64, 64\]:/);
+  assert.match(await hover('self.fc1(', 'x'), /^float32\[64, 32, 4, 4\]: min 0, max 24/);
 });
 
 test('the page opens in the webview, which alone may embed it', async () => {

@@ -1,26 +1,50 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hoveredPath } from '../src/hover';
+import { assignmentOf, hoveredName } from '../src/hover';
 
 function at(line: string): [string, string] | undefined {
   const column = line.indexOf('|');
   const text = line.replace('|', '');
-  const found = hoveredPath(text, column);
-  return found && [found.expression, text.slice(found.start, found.end)];
+  const found = hoveredName(text, column);
+  return found && [found.parts.join('/'), text.slice(found.start, found.end)];
 }
 
-test('attributes of a module are a path in its scope', () => {
-  assert.deepEqual(at('x = self.f|c.weight @ x'), ['fc', 'self.fc']);
-  assert.deepEqual(at('x = self.fc.wei|ght @ x'), ['fc/weight', 'self.fc.weight']);
-  assert.deepEqual(at('x = self.layers[0].n|orm(x)'), ['layers/0/norm', 'self.layers[0].norm']);
-});
-
-test('a name by itself is looked up as it is', () => {
+test('a name is the path up to the mouse', () => {
+  assert.deepEqual(at('x = self.f|c.weight @ x'), ['self/fc', 'self.fc']);
+  assert.deepEqual(at('x = self.fc.wei|ght @ x'), ['self/fc/weight', 'self.fc.weight']);
+  assert.deepEqual(at('x = self.layers[0].n|orm(x)'), ['self/layers/0/norm', 'self.layers[0].norm']);
   assert.deepEqual(at('loss = -(lo|g * target)'), ['log', 'log']);
 });
 
-test('there is nothing at self, at operators and outside of names', () => {
-  assert.equal(at('x = se|lf.fc(x)'), undefined);
+test('there is no name at operators and numbers', () => {
   assert.equal(at('x |= y'), undefined);
   assert.equal(at('x = 1|2'), undefined);
+});
+
+const CODE = [
+  'x = 0',
+  'def forward(self, images):',
+  '    x = self.conv(images)',
+  '    y: Tensor = x',
+  '    x = torch.relu(x)',
+  '    if x == y:',
+  '        return x',
+];
+
+// The line of the assignment, from 0, for the first or last `name` in a line.
+function assigned(name: string, line: number, last = false): number | undefined {
+  const text = CODE[line] ?? '';
+  return assignmentOf(name, last ? text.lastIndexOf(name) : text.indexOf(name), line, (number) => CODE[number] ?? '');
+}
+
+test('a variable has the value of the last assignment before its use', () => {
+  assert.equal(assigned('x', 6), 4);
+  assert.equal(assigned('x', 4), 4);
+  assert.equal(assigned('x', 4, true), 2);
+  assert.equal(assigned('y', 5), 3);
+});
+
+test('assignments of other functions and arguments do not count', () => {
+  assert.equal(assigned('images', 2), undefined);
+  assert.equal(assigned('x', 2), 2);
 });

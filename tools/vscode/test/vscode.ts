@@ -69,6 +69,10 @@ export class DebugAdapterExecutable {
   ) {}
 }
 
+export class DebugStackFrame {
+  constructor(readonly frameId: number) {}
+}
+
 export enum DebugConfigurationProviderTriggerKind {
   Initial = 1,
   Dynamic = 2,
@@ -182,6 +186,7 @@ export const state: State = initial();
 export function reset(): void {
   Object.assign(state, initial());
   debug.activeDebugSession = undefined;
+  debug.activeStackItem = undefined;
   window.activeTextEditor = undefined;
 }
 
@@ -198,6 +203,7 @@ function register(kind: string): Disposable {
 
 export const debug = {
   activeDebugSession: undefined as unknown,
+  activeStackItem: undefined as unknown,
   onDidChangeActiveDebugSession(listener: Listener): Disposable {
     state.sessionListeners.add(listener);
     return new Disposable(() => state.sessionListeners.delete(listener));

@@ -1485,7 +1485,12 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Refused with 404 `not_recorded`, because recordings have no times of single ops. */
+        /**
+         * Returns when the ops of a step were called, and how long each call took.
+         * @description As for a job. The ops of a step each 30 seconds are recorded, unless only the
+         *     newest steps are kept, or the overview is off; of a long run, at most 64 steps
+         *     are returned.
+         */
         get: operations["getRunOverviewOps"];
         put?: never;
         post?: never;
@@ -5460,8 +5465,8 @@ export interface operations {
         parameters: {
             query?: {
                 rank?: components["parameters"]["rank"];
-                /** @description The step that the answer is about. The last one by default. */
-                step?: components["parameters"]["runStep"];
+                /** @description One of `steps`; the newest one if it is absent. */
+                step?: number;
             };
             header?: never;
             path: {
@@ -5472,6 +5477,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The ops by their begin. None, and step 0, if none were timed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewOps"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };

@@ -18,7 +18,7 @@ function distanceOf(share: number, counts: readonly number[]): number {
 }
 
 // "60 of 72 equal; half within 3 ulp, 99 % within 12 ulp".
-export function ulpSpread({ ulp_counts, max_ulps }: Pick<Comparison, 'ulp_counts' | 'max_ulps'>): string {
+function ulpSpread({ ulp_counts, max_ulps }: Pick<Comparison, 'ulp_counts' | 'max_ulps'>): string {
   const counts = ulp_counts ?? [];
   const within = (share: number) => formatCount(Math.min(distanceOf(share, counts), max_ulps ?? Infinity));
   const all = counts.reduce((sum, count) => sum + count, 0);
