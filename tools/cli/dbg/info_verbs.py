@@ -40,11 +40,7 @@ def _breakpoints(debugger: Interpreter, text: str) -> None:
 
 def _hits(debugger: Interpreter, text: str) -> None:
     # The newest ones are wanted, and come last.
-    session = debugger.session
-    if session.kind == "bundle":
-        hits = list(session.stop.hits if session.stop else ())
-    else:
-        hits = list(itertools.islice(session.job.hits(), 100_000))
+    hits = list(itertools.islice(debugger.session.hits(), 100_000))
     rows = [
         (hit.id, hit.watchpoint, hit.step, hit.rank, hit.name, hit.condition, hit.origin) for hit in hits[-_MAX_ROWS:]
     ]

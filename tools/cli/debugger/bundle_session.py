@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +178,8 @@ class BundleSession(Session):
         stack = [source] if source else []
         if number == self._hit_place:
             stack = [each for each in self._stack if each is not None] or stack
+            # The tape has no names of functions.
+            source = next((each for each in stack if each.user), source)
         outputs = tuple(_info(name, slot, each["tensor"]) for slot, each in enumerate(op["results"]) if each)
         inputs = tuple(self._read[number])
         return NodeDetail(
@@ -252,6 +254,9 @@ class BundleSession(Session):
 
     def source_text(self, file: str) -> str | None:
         return next((text for name, text in self._texts.items() if is_file(file, Path(name).name)), None)
+
+    def hits(self) -> Iterator[Hit]:
+        return iter(self._hits())
 
     def conditions(self) -> dict[str, Json]:
         return {}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from graphdbg.client.errors import ApiError, NotFoundError
 from graphdbg.client.http import Json
 from graphdbg.client.jobs import Job
-from graphdbg.client.models import Comparison, NodeDetail
+from graphdbg.client.models import Comparison, Hit, NodeDetail
 
 from .breakpoints import Breakpoints
 from .completion import Completion
@@ -272,6 +272,10 @@ class Session(abc.ABC):
         from .completion import complete_nodes
 
         return complete_nodes(self.graph_index(), prefix)
+
+    def hits(self) -> Iterator[Hit]:
+        """All hits of the job in execution order, also of others' watchpoints."""
+        return self.job.hits()
 
     @abc.abstractmethod
     def conditions(self) -> dict[str, Json]:
