@@ -404,6 +404,16 @@ def test_a_long_answer_is_cut_and_says_how_to_get_more() -> None:
     assert (more, then) == ("[more: node(name=…)]", "next: step")
 
 
+def test_of_a_long_output_the_end_is_shown() -> None:
+    answer = Answer()
+    answer.quote_end("\n".join(f"line {number}" for number in range(1000)), 100)
+    lines = answer.text(LIMIT).splitlines()
+    assert lines[-1] == "| line 999" and sum(map(len, lines)) <= 100 < sum(map(len, lines)) + 10
+    answer = Answer()
+    answer.quote_end("x" * 1000, 100)
+    assert answer.text(LIMIT).startswith("| xxx")
+
+
 @pytest.mark.parametrize("shape", [[], [0], [5], [1000], [64, 128], [3, 4, 5, 6], [2, 0, 7]])
 def test_the_first_elements_of_a_tensor_are_few(shape: list[int]) -> None:
     array = numpy.zeros(shape)
