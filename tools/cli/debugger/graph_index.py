@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from .edit_distance import distance_within
 from .packed_columns import PackedColumns, packed
 
-# Names that differ more are not what was meant.
+# The number of names that an error offers.
 _NEAREST = 3
+# Among all names of a graph, those that differ more are not what was meant.
+_MAX_DISTANCE = 3
 
 
 class GraphIndex:
@@ -108,7 +110,14 @@ class GraphIndex:
 
     def nearest(self, name: str, limit: int = _NEAREST) -> list[str]:
         """The full names most like a name, at most 3; those of the same scope come first."""
-        return self.nearest_in(name, limit) or _nearest(name, self.names(), limit)
+        return self.nearest_in(name, limit) or _nearest(name, self._similar(name), limit, _MAX_DISTANCE)
+
+    def _similar(self, name: str) -> Iterator[str]:
+        """The names whose last segment is much like that of a name. Segments are fewer than names."""
+        label = name.rpartition("/")[2]
+        labels = [self._string(each) for each in set(self._node_label)]
+        near = set(_nearest(label, labels, len(labels), _MAX_DISTANCE))
+        return (self.name(node) for node in range(self.node_count) if self.label(node) in near)
 
     def nearest_in(self, name: str, limit: int = _NEAREST) -> list[str]:
         """The same among the nodes and scopes of the scope that the name has; none if there is no such scope."""
@@ -119,7 +128,7 @@ class GraphIndex:
         prefix = self.scope_name(scope)
         labels = [self.label(node) for node in self.nodes_in(scope)]
         labels += [self.scope_label(each) for each in self.scopes_in(scope)]
-        return [_joined(prefix, each) for each in _nearest(label, labels, limit)]
+        return [_joined(prefix, each) for each in _nearest(label, labels, limit, max(2, len(label) // 3))]
 
     # ---- execution and lines
 
@@ -265,8 +274,20 @@ def _joined(scope: str, label: str) -> str:
     return f"{scope}/{label}" if scope else label
 
 
-def _nearest(name: str, names: Iterable[str], limit: int) -> list[str]:
-    most = max(2, len(name) // 3)
-    distances = ((distance_within(name, each, most), each) for each in names)
-    near = ((distance, each) for distance, each in distances if distance is not None)
+def _nearest(name: str, names: Iterable[str], limit: int, most: int) -> list[str]:
+    """The names that differ in at most so many characters, the nearest ones."""
+    # Most names differ in their numbers only: add_1, add_2 and so on are looked at once.
+    is_near: dict[str, bool] = {}
+    own = _without_number(name)
+    near: list[tuple[int, str]] = []
+    for each in names:
+        base = _without_number(each)
+        if base not in is_near:
+            is_near[base] = distance_within(own, base, most) is not None
+        if is_near[base] and (distance := distance_within(name, each, most)) is not None:
+            near.append((distance, each))
     return [each for _, each in heapq.nsmallest(limit, near)]
+
+
+def _without_number(name: str) -> str:
+    return name.rstrip("0123456789").rstrip("_")
