@@ -35,6 +35,14 @@ class Answer:
         """Adds lines of the debugged program: its output, messages and code."""
         self._lines += quoted(text)
 
+    def quote_end(self, text: str, characters: int) -> None:
+        """Adds the last lines of the program that have so many characters at most; at least one."""
+        lines = quoted(text)
+        size, first = 0, len(lines)
+        while first > 0 and (size := size + len(lines[first - 1])) <= characters:
+            first -= 1
+        self._lines += lines[min(first, len(lines) - 1) :]
+
     def more(self, text: object) -> None:
         """Says what was left out and how to ask for it."""
         self._last.append(_shortened(f"[{visible(text)}]"))

@@ -132,16 +132,14 @@ class ControlTools:
 
     def terminate(self, job: JobName = None) -> Answer:
         """Ends a job, as an exception in its main thread would."""
-        subject = None if job is None and self._workspace.current() is None else self._workspace.subject(job)
-        if subject is None:
-            child = self._workspace.newest_command()
-            if child is None:
-                subject = self._workspace.subject(None)
-            else:
-                child.let_go()
-                answer = Answer()
-                answer.add("the program was told to end")
-                return answer
+        # A program that has not begun to train has no job.
+        child = self._workspace.newest_command() if job is None and self._workspace.current() is None else None
+        if child is not None:
+            child.let_go()
+            answer = Answer()
+            answer.add("the program was told to end")
+            return answer
+        subject = self._workspace.subject(job)
         began = time.monotonic()
         answer = self._runs.move(subject, _TERMINATE_SECONDS, lambda each: each.terminate(), with_hits=False)
         if time.monotonic() - began >= _TERMINATE_SECONDS and subject.child is not None:

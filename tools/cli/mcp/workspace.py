@@ -1,4 +1,4 @@
-"""The servers, jobs and runs that one MCP session knows."""
+"""The jobs and recorded runs that one MCP session is about."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphdbg.client import Client, GraphdbgError, NoServerError, connect
-from graphdbg.client.http import HttpClient
-from graphdbg.client.servers import running_servers
+from graphdbg.client import Client, GraphdbgError, NoServerError
 
 from ..client import Json
 from ..kept_jobs import find_kept_job
 from ..recorded import run_below
 from ..run_directory import run_directory
-from ..server_process import ServerProcess
 from .processes import Child, Processes
+from .servers import Servers
 from .subjects import Subject
 
 # Commands that have ended and whose jobs can still be read; each has a server.
@@ -26,28 +24,26 @@ _CLOSE_SECONDS = 1.0
 
 
 class Workspace:
-    """Finds the job or run that a tool is about. Thread-safe.
+    """Starts commands, and finds the job or run that a tool is about. Thread-safe.
 
     Attributes:
+        processes: What this session has started.
         closed: Set at the end; tools that wait then return.
     """
 
     def __init__(self, client: Client | None = None) -> None:
         """
         Args:
-            client: The server that is asked first. Default: those of this machine.
+            client: The only server of others that is meant. Default: all that run on this machine.
         """
         self._open = contextlib.ExitStack()
         self._directory = self._open.enter_context(run_directory())
         self.processes = Processes(self._directory)
         self.closed = threading.Event()
-        self._lock = threading.RLock()
-        self._client = client
-        # By address.
-        self._clients: dict[str, Client] = {}
+        self._lock = threading.Lock()
+        self._servers = Servers(client)
+        self._open.callback(self._servers.close)
         self._commands: list[Child] = []
-        # Servers of recorded runs and of jobs that have ended, by directory.
-        self._servers: dict[Path, Client] = {}
         self._current: Subject | None = None
 
     def close(self) -> None:
@@ -75,7 +71,7 @@ class Workspace:
     def server_of(self, child: Child) -> Client | None:
         """The server of a command; None if it has none yet, or none any more."""
         address = child.address() if child.is_running() else None
-        return None if address is None else self._client_of(address)
+        return None if address is None else self._servers.at(address)
 
     def current(self) -> Subject | None:
         """The job or run that tools are about if they name none."""
@@ -119,39 +115,44 @@ class Workspace:
             return child if self._current is None or self._current.child is child else None
 
     def all(self) -> Iterator[Subject]:
-        """All jobs that can be reached, and the runs that are attached, newest server last."""
+        """All jobs that can be reached, and the runs that are attached; those of this session come first."""
         seen: set[str] = set()
-        for client, child in self._reachable():
+        own = self._servers.own()
+        for client, child in self._reachable(own):
             if client.address in seen:
                 continue
             seen.add(client.address)
             with contextlib.suppress(GraphdbgError):
                 for job in client.http.get("/jobs")["jobs"]:
                     yield Subject(client, job["id"], child=child)
-                if client in self._servers.values():
-                    for run in client.http.get("/runs")["runs"]:
-                        yield Subject(client, run["id"], is_run=True)
+                for run in client.http.get("/runs")["runs"] if client in own else []:
+                    yield Subject(client, run["id"], is_run=True)
 
     def any_client(self, name: str | None) -> Client:
         """The server of the job of this name; without one, any server, for what all of them know."""
         if name is not None or self._current is not None:
             return self.subject(name).client
-        for client, _ in self._reachable():
-            return client
-        return self._serve(self._directory, runs=self._directory)
+        found = next(self._reachable(self._servers.own()), None)
+        return self._servers.of_runs(self._directory) if found is None else found[0]
 
     def attach(self, target: str, server: str | None) -> Subject:
-        """Finds a job of a server, a job that is kept, or a recorded run, and makes it the current one."""
+        """Finds a job of a server, a job that is kept, or a recorded run, and makes it the current one.
+
+        Args:
+            target: An id, or the directory of a run.
+            server: The address of the server of a job. Default: whichever has one of this id.
+        """
         subject = self._attached(target, server)
         self.make_current(subject)
         return subject
 
     def _attached(self, target: str, server: str | None) -> Subject:
-        if server is not None:
-            client = self._client_of(server)
-            return Subject(client, client.job(target).id)
         known = list(self.all())
         found = [each for each in known if each.id == target]
+        if server is not None:
+            client = self._servers.at(server)
+            here = [each for each in found if each.client.address == client.address]
+            return here[0] if here else Subject(client, client.job(target).id)
         if len(found) == 1:
             return found[0]
         if len(found) > 1:
@@ -161,11 +162,11 @@ class Workspace:
             return self._recorded(directory.resolve())
         kept = find_kept_job(target)
         if kept is not None:
-            return Subject(self._serve(kept.directory, runs=None), kept.job)
+            return Subject(self._servers.of_ended_job(kept.directory), kept.job)
         raise _not_one(target, known, [])
 
     def _recorded(self, directory: Path) -> Subject:
-        client = self._serve(directory, runs=directory)
+        client = self._servers.of_runs(directory)
         runs = client.http.get("/runs")["runs"]
         if len(runs) != 1:
             ids = ", ".join(run["id"] for run in runs)
@@ -173,48 +174,15 @@ class Workspace:
             raise GraphdbgError(f"{directory} {what}")
         return Subject(client, runs[0]["id"], is_run=True)
 
-    def _serve(self, directory: Path, runs: Path | None) -> Client:
-        """A server of this session that shows a recorded run, or the data directory of a job that has ended."""
+    def _reachable(self, own: list[Client]) -> Iterator[tuple[Client, Child | None]]:
         with self._lock:
-            if directory not in self._servers:
-                if runs is None:
-                    process = ServerProcess(directory)
-                else:
-                    process = ServerProcess(self._open.enter_context(run_directory()), temporary=True, runs=[runs])
-                self._open.callback(process.stop)
-                self._servers[directory] = Client(process.client)
-            return self._servers[directory]
-
-    def _reachable(self) -> Iterator[tuple[Client, Child | None]]:
-        with self._lock:
-            commands, servers = list(self._commands), list(self._servers.values())
+            commands = list(self._commands)
         for child in commands:
             with contextlib.suppress(GraphdbgError):
                 client = self.server_of(child)
                 if client is not None:
                     yield client, child
-        for client in servers:
-            yield client, None
-        if self._client is not None:
-            yield self._client, None
-            return
-        for server in running_servers():
-            with contextlib.suppress(GraphdbgError):
-                yield self._client_from(server.address, server.data_dir), None
-
-    def _client_of(self, address: str) -> Client:
-        with self._lock:
-            if self._client is not None and self._client.address == address.rstrip("/"):
-                return self._client
-            if address not in self._clients:
-                self._clients[address] = connect(address)
-            return self._clients[address]
-
-    def _client_from(self, address: str, data_dir: Path) -> Client:
-        with self._lock:
-            if address not in self._clients:
-                self._clients[address] = Client(HttpClient.from_data_dir(address, data_dir))
-            return self._clients[address]
+        yield from ((client, None) for client in [*own, *self._servers.others()])
 
 
 def _not_one(name: str | None, known: list[Subject], matching: list[Subject]) -> GraphdbgError:
