@@ -78,3 +78,26 @@ test("a breakpoint on a line stops in the first step, after the first op of the 
   await line(editor, "self.conv2(x)").getByText("conv2").hover();
   await expect(editor.locator(".debug-hover-widget")).toContainText("float32[64, 32, 8, 8]");
 });
+
+// The page may be framed by VS Code's own scheme, which no browser has; here it is the workbench's address.
+async function frameInBrowser(page: Page): Promise<void> {
+  const { origin } = new URL(page.url());
+  await page.route(/\/\?embed=/, async (route) => {
+    const response = await route.fetch();
+    const policy = response.headers()["content-security-policy"] ?? "";
+    expect(policy).toContain("frame-ancestors vscode-webview:");
+    const headers = { ...response.headers(), "content-security-policy": policy.replace("vscode-webview:", origin) };
+    await route.fulfill({ response, headers });
+  });
+}
+
+test("Show Graph opens the page, where a click on a node opens its source", async ({ editor }) => {
+  await frameInBrowser(editor);
+  await debugFile(editor);
+  await editor.getByRole("button", { name: "Show Graph" }).first().click();
+  const outer = editor.frameLocator("iframe.webview").frameLocator("iframe");
+  const node = outer.frameLocator("iframe[title=Graph]").getByRole("treeitem", { name: "relu", exact: true });
+  await node.click({ timeout: 30_000 });
+  await expect(editor.locator(".active-line-number").first()).toHaveText("24");
+  await editor.screenshot({ path: screenshot("vscode-graph") });
+});
