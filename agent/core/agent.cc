@@ -79,7 +79,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       values_({&host_, &nodes_, &bindings_, &requested_, &devices_},
               config_.tensor_budget_bytes, config_.partial_memory),
       level_(&host_),
-      gate_(&host_,
+      gate_(&host_, &nodes_,
             {[this](const v1::StateUpdate& state) { ReportState(state); },
              [this](uint64_t id, const absl::Status& status) {
                outbox_.PutCommandResult(id, status);

@@ -18,8 +18,10 @@ absl::Status InvalidState(absl::string_view message) {
 
 }  // namespace
 
-Gate::Gate(const Host* host, Listener listener, bool hold, uint64_t step_limit)
+Gate::Gate(const Host* host, const NodeTable* nodes, Listener listener,
+           bool hold, uint64_t step_limit)
     : host_(host),
+      nodes_(nodes),
       listener_(std::move(listener)),
       hold_(hold),
       step_limit_(step_limit) {}
@@ -80,6 +82,7 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
       past_hits_ = command.step().past_hits();
       break;
     case v1::Command::kNextNode:
+      goal_ = NodeGoal(command.next_node(), pause_.node_id(), *nodes_);
       OpenForMode(Mode::kNextNode);
       break;
     case v1::Command::kContinueTo:
@@ -176,6 +179,16 @@ void Gate::Open(bool terminate) {
 
 // --- Execution points
 
+bool Gate::IsGoal(uint32_t node) const {
+  return (mode_ == Mode::kNextNode && goal_.Includes(node)) ||
+         (mode_ == Mode::kUntilNode && node == awaited_node_);
+}
+
+bool Gate::IsLastStep(uint64_t step) const {
+  return (mode_ == Mode::kSteps && step >= last_step_) ||
+         (mode_ == Mode::kNextNode && goal_.passes_over());
+}
+
 bool Gate::IsAtLimit(uint64_t step) const {
   return step_limit_ != 0 && step >= step_limit_ && connected_;
 }
@@ -208,11 +221,9 @@ graphdbg_status Gate::AtNode(uint32_t node, const std::vector<uint32_t>& hits) {
     MutexLock lock(&mu_);
     inside_step_ = true;
     if (!closed_ && MayClose()) {
-      const bool awaited = mode_ == Mode::kNextNode ||
-                           (mode_ == Mode::kUntilNode && node == awaited_node_);
       if (!hits.empty() && !past_hits_) {
         Close(v1::PAUSE_REASON_WATCHPOINT, node, hits);
-      } else if (awaited) {
+      } else if (IsGoal(node)) {
         Close(v1::PAUSE_REASON_NODE, node, {});
       } else if (pause_request_ == PauseRequest::kAnywhere) {
         Close(v1::PAUSE_REASON_USER, node, {});
@@ -232,8 +243,7 @@ graphdbg_status Gate::AtStepEnd(uint64_t step,
     if (!closed_ && MayClose()) {
       if (!hits.empty()) {
         Close(v1::PAUSE_REASON_WATCHPOINT, 0, hits);
-      } else if ((mode_ == Mode::kSteps && step >= last_step_) ||
-                 IsAtLimit(step)) {
+      } else if (IsLastStep(step) || IsAtLimit(step)) {
         Close(v1::PAUSE_REASON_STEP, 0, {});
       } else if (pause_request_ != PauseRequest::kNone) {
         Close(v1::PAUSE_REASON_USER, 0, {});

@@ -27,6 +27,8 @@
 #include "absl/strings/string_view.h"
 #include "agent/base/mutex.h"
 #include "agent/core/host.h"
+#include "agent/core/node_goal.h"
+#include "agent/core/node_table.h"
 #include "agent/include/graphdbg/agent.h"
 #include "proto/graphdbg/v1/control.pb.h"
 
@@ -93,11 +95,12 @@ class Gate {
     uint64_t pause_ = 0;
   };
 
-  // `host` must outlive the gate. Without a connection the gate does not close
-  // unless `hold` is set, because nobody could open it. At the end of step
-  // `step_limit` and of those after it, the gate closes whatever commands came
-  // before; 0 means no limit.
-  Gate(const Host* host, Listener listener, bool hold, uint64_t step_limit = 0);
+  // `host` and `nodes` must outlive the gate. Without a connection the gate
+  // does not close unless `hold` is set, because nobody could open it. At the
+  // end of step `step_limit` and of those after it, the gate closes whatever
+  // commands came before; 0 means no limit.
+  Gate(const Host* host, const NodeTable* nodes, Listener listener, bool hold,
+       uint64_t step_limit = 0);
 
   // --- Commands; any thread but the training threads.
 
@@ -167,6 +170,10 @@ class Gate {
   void Close(v1::StateUpdate pause) GRAPHDBG_REQUIRES(mu_);
   void OpenForMode(Mode mode) GRAPHDBG_REQUIRES(mu_);
   bool MayClose() const GRAPHDBG_REQUIRES(mu_);
+  // Whether the user runs to this node.
+  bool IsGoal(uint32_t node) const GRAPHDBG_REQUIRES(mu_);
+  // Whether the user runs to the end of this step.
+  bool IsLastStep(uint64_t step) const GRAPHDBG_REQUIRES(mu_);
   bool IsAtLimit(uint64_t step) const GRAPHDBG_REQUIRES(mu_);
   absl::Status Check(const v1::Command& command, uint32_t awaited_node) const
       GRAPHDBG_REQUIRES(mu_);
@@ -183,6 +190,7 @@ class Gate {
   graphdbg_status WaitUntilOpen() GRAPHDBG_EXCLUDES(mu_, reading_mu_);
 
   const Host* const host_;
+  const NodeTable* const nodes_;
   const Listener listener_;
   const bool hold_;
   const uint64_t step_limit_;
@@ -202,6 +210,8 @@ class Gate {
   // With kSteps: stop at the end of this step, and ignore hits before it.
   uint64_t last_step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   bool past_hits_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  // With kNextNode.
+  NodeGoal goal_ GRAPHDBG_GUARDED_BY(mu_);
   // With kUntilNode.
   std::string awaited_name_ GRAPHDBG_GUARDED_BY(mu_);
   uint32_t awaited_node_ GRAPHDBG_GUARDED_BY(mu_) = 0;

@@ -33,7 +33,7 @@ class GateTest : public testing::Test {
 
   void Make(bool hold, uint64_t step_limit = 0) {
     gate_ = std::make_unique<Gate>(
-        &host_,
+        &host_, &nodes_,
         Gate::Listener{[this](const v1::StateUpdate& state) {
                          MutexLock lock(&mu_);
                          states_.push_back(state);
@@ -58,6 +58,14 @@ class GateTest : public testing::Test {
     return std::async(std::launch::async, [this, step, hits] {
       return gate_->AtStepEnd(step, hits);
     });
+  }
+
+  uint32_t Declare(const std::string& name) {
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name.c_str();
+    info.kind = GRAPHDBG_OP;
+    return nodes_.Declare(info).value_or(0);
   }
 
   // Waits for a pause and returns its state.
@@ -90,6 +98,12 @@ class GateTest : public testing::Test {
     v1::Command command;
     command.set_id(++last_id_);
     command.mutable_next_node();
+    gate_->Apply(command, 0);
+  }
+  void NextNodeWithin(const std::string& scope) {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_next_node()->set_within(scope);
     gate_->Apply(command, 0);
   }
   void ContinueTo(uint32_t node) {
@@ -144,6 +158,7 @@ class GateTest : public testing::Test {
 
   std::atomic<bool> interrupted_{false};
   Host host_;
+  NodeTable nodes_;
   Mutex mu_;
   CondVar changed_;
   std::vector<v1::StateUpdate> states_ GRAPHDBG_GUARDED_BY(mu_);
@@ -225,6 +240,38 @@ TEST_F(GateTest, StepsCountFromWhereTheProgramStands) {
   EXPECT_EQ(WaitForPause().step(), 3u);
   Continue();
   EXPECT_EQ(end.get(), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, PassesOverNodesThatAreNoGoal) {
+  const uint32_t inner = Declare("forward/fc/addmm");
+  const uint32_t own = Declare("forward/relu");
+  StartWith([&] { NextNodeWithin("forward"); });
+  EXPECT_TRUE(gate_->needs().every_node);
+  EXPECT_EQ(gate_->AtNode(inner, {}), GRAPHDBG_OK);
+  auto node = Node(own);
+  const v1::StateUpdate pause = WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_NODE);
+  EXPECT_EQ(pause.node_id(), own);
+  Continue();
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, StopsAtTheStepsEndIfNoNodeIsTheGoal) {
+  const uint32_t inner = Declare("forward/fc/addmm");
+  StartWith([&] { NextNodeWithin("forward"); });
+  EXPECT_EQ(gate_->AtNode(inner, {}), GRAPHDBG_OK);
+  auto end = StepEnd(1);
+  const v1::StateUpdate pause = WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_STEP);
+  EXPECT_EQ(pause.step(), 1u);
+  // The next node, whichever it is, may be in the next step.
+  NextNode();
+  EXPECT_EQ(end.get(), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtStepEnd(2, {}), GRAPHDBG_OK);
+  auto node = Node(inner);
+  EXPECT_EQ(WaitForPause().node_id(), inner);
+  Continue();
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
 }
 
 TEST_F(GateTest, RunsUntilTheNodeInAnyStep) {

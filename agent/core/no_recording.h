@@ -30,6 +30,7 @@ class NoRecording final : public Recording {
     return true;
   }
   bool AppendHit(const RecordKey&, const v1::Hit&) override { return true; }
+  bool AppendOpTimes(const v1::OverviewStep&) override { return true; }
   void BeginOp(const StartedOp&) override {}
   void EndOp() override {}
   bool HasRoom() const override { return true; }

@@ -55,6 +55,7 @@ class NodeInterestTest : public testing::Test {
                       1000,
                       /*partial_memory=*/false};
   Gate gate_{&host_,
+             &nodes_,
              {[](const v1::StateUpdate&) {},
               [](uint64_t, const absl::Status&) {}, [] {}},
              /*hold=*/false};

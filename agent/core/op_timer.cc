@@ -19,13 +19,13 @@ OpTimer::OpenOp& OpTimer::ThisThreads() {
   return op;
 }
 
-void OpTimer::BeginStep(Clock::time_point now) {
+void OpTimer::BeginStep(Clock::time_point now, bool recorded) {
   MutexLock lock(&mu_);
   ++step_;
   step_begin_ = now;
   times_.Clear();
   threads_.clear();
-  on_ = wanted_ && now >= next_;
+  on_ = recorded || (wanted_ && now >= next_);
 }
 
 void OpTimer::Begin(uint32_t node) {

@@ -1,4 +1,4 @@
-// Times the ops of the steps that are measured for the overview.
+// Times the ops of some steps, for the overview and for recordings.
 #ifndef AGENT_CORE_OP_TIMER_H_
 #define AGENT_CORE_OP_TIMER_H_
 
@@ -26,8 +26,11 @@ class OpTimer {
 
   // Whether somebody shows the times. From the next step on.
   void SetWanted(bool wanted) { wanted_ = wanted; }
+  bool wanted() const { return wanted_; }
 
-  void BeginStep(Clock::time_point now) GRAPHDBG_EXCLUDES(mu_);
+  // `recorded`: the step is timed in any case, for a recording.
+  void BeginStep(Clock::time_point now, bool recorded = false)
+      GRAPHDBG_EXCLUDES(mu_);
   // Whether ops of this step are timed. Without a lock.
   bool on() const { return on_.load(std::memory_order_relaxed); }
   // This thread begins an op, and has ended it. Ops do not nest.

@@ -87,8 +87,16 @@ void Overview::Add(const Tensor& tensor) {
   for (const float quantile : *tensor.quantiles) added.add_quantiles(quantile);
 }
 
-void Overview::EndStep(const Step& step) {
-  v1::OpTimes ops = op_timer_.EndStep(OpTimer::Clock::now());
+void Overview::Describe(const Step& step, v1::OverviewStep* message) {
+  message->set_step(step.step);
+  message->set_mode(std::string(runs::ToString(step.mode)));
+  message->set_unix_ns(static_cast<int64_t>(step.unix_ns));
+  message->set_duration_ns(step.duration_ns);
+  message->set_measuring_ns(step.measuring_ns);
+}
+
+void Overview::EndStep(const Step& step, v1::OpTimes ops) {
+  if (!op_timer_.wanted()) ops.Clear();
   v1::OverviewStep message;
   {
     MutexLock lock(&mu_);
@@ -96,11 +104,7 @@ void Overview::EndStep(const Step& step) {
     message.Swap(&message_);
   }
   if (!ops.node_ids().empty()) *message.mutable_ops() = std::move(ops);
-  message.set_step(step.step);
-  message.set_mode(std::string(runs::ToString(step.mode)));
-  message.set_unix_ns(static_cast<int64_t>(step.unix_ns));
-  message.set_duration_ns(step.duration_ns);
-  message.set_measuring_ns(step.measuring_ns);
+  Describe(step, &message);
   outbox_->PutOverview(std::move(message));
 }
 

@@ -50,10 +50,14 @@ class Overview {
     uint64_t duration_ns = 0;
     uint64_t measuring_ns = 0;
   };
-  // Sends what was added and timed since the step before, if anything was.
-  void EndStep(const Step& step) GRAPHDBG_EXCLUDES(mu_);
+  // Sends what was added since the step before and, if somebody shows them, the
+  // times of the step's ops; nothing if there is neither.
+  void EndStep(const Step& step, v1::OpTimes ops) GRAPHDBG_EXCLUDES(mu_);
 
   OpTimer& op_timer() { return op_timer_; }
+
+  // Fills in all but what was measured.
+  static void Describe(const Step& step, v1::OverviewStep* message);
 
  private:
   Outbox* const outbox_;

@@ -17,6 +17,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+// How often the ops of a step are timed for a recording, whose size that
+// hardly changes.
+constexpr std::chrono::seconds kOpTimesEvery(30);
 // The step after which collections should have selected something.
 constexpr uint64_t kStepsToSelect = 3;
 constexpr size_t kNamesToShow = 3;
@@ -276,9 +279,11 @@ void Recorder::BeginStep(uint64_t step) {
   next.mode = step_phase_.mode;
   next.mode_step = mode_steps_[static_cast<size_t>(next.mode)] + 1;
   Enter(&next, step);
-  if (parts_.overview != nullptr) {
-    parts_.overview->op_timer().BeginStep(step_since_);
-  }
+  if (parts_.overview == nullptr) return;
+  // The first step does what no other one does, such as choosing algorithms.
+  records_op_times_ = has_files_ && settings_.keep_all && steps_ > 0 &&
+                      step_since_ >= next_op_times_;
+  parts_.overview->op_timer().BeginStep(step_since_, records_op_times_);
 }
 
 void Recorder::Enter(Phase* phase, uint64_t step) {
@@ -387,6 +392,19 @@ void Recorder::ClosePass() {
   Enter(&step_phase_, parts_.counter->current_step());
 }
 
+void Recorder::EndOverview(const Overview::Step& step, Clock::time_point now) {
+  v1::OpTimes ops = parts_.overview->op_timer().EndStep(now);
+  if (records_op_times_ && !ops.node_ids().empty()) {
+    v1::OverviewStep message;
+    Overview::Describe(step, &message);
+    *message.mutable_ops() = ops;
+    if (recording_->AppendOpTimes(message)) {
+      next_op_times_ = now + kOpTimesEvery;
+    }
+  }
+  parts_.overview->EndStep(step, std::move(ops));
+}
+
 void Recorder::EndStep(uint64_t step) {
   if (!on()) return;
   Phase phase;
@@ -413,9 +431,10 @@ void Recorder::EndStep(uint64_t step) {
                          ops, now - step_since_},
                         now);
   if (parts_.overview != nullptr) {
-    parts_.overview->EndStep({step, step_phase_.mode, step_since_unix_ns_,
-                              Nanoseconds(now) - Nanoseconds(step_since_),
-                              static_cast<uint64_t>(cost.count())});
+    EndOverview({step, step_phase_.mode, step_since_unix_ns_,
+                 Nanoseconds(now) - Nanoseconds(step_since_),
+                 static_cast<uint64_t>(cost.count())},
+                now);
   }
   LogProblems(step);
 }

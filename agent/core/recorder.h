@@ -283,6 +283,10 @@ class Recorder {
   RecordKey KeyOf(const Phase& phase) const;
   Dropped DroppedNow() const;
 
+  // Reports the step for the overview, and records the times of its ops.
+  void EndOverview(const Overview::Step& step, Clock::time_point now)
+      GRAPHDBG_REQUIRES(mu_);
+
   void BeginStepAs(runs::Mode mode) GRAPHDBG_REQUIRES(mu_);
   void Begin(Phase* phase, Clock::time_point since, uint64_t unix_ns)
       GRAPHDBG_REQUIRES(mu_);
@@ -365,6 +369,10 @@ class Recorder {
   std::array<uint64_t, runs::kModes> passes_ GRAPHDBG_GUARDED_BY(mu_){};
   Clock::time_point step_since_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t step_since_unix_ns_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // Whether the times of this step's ops are recorded, and when they may be
+  // again.
+  bool records_op_times_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  Clock::time_point next_op_times_ GRAPHDBG_GUARDED_BY(mu_);
   // When recording began.
   Clock::time_point since_ GRAPHDBG_GUARDED_BY(mu_);
   bool logged_dropped_ GRAPHDBG_GUARDED_BY(mu_) = false;

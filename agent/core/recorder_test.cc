@@ -1,4 +1,5 @@
 // The recorder within an agent that has no server.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -79,6 +80,24 @@ TEST_F(RecorderTest, NamesAnOpThatBeginsForTheFirstTime) {
   EXPECT_EQ(recorded_.ended_ops, 2);
   agent_->BeginOp(4'000'000);
   EXPECT_EQ(recorded_.begun.size(), 2u);
+}
+
+TEST_F(RecorderTest, RecordsHowLongTheOpsOfOneStepTook) {
+  Open();
+  const uint32_t op = Op("forward/op");
+  for (int step = 0; step < 3; ++step) {
+    agent_->BeginOp(op);
+    Execute(op, {1});
+    agent_->EndOp();
+    EndStep();
+  }
+  // Not the first one, and then none for some time.
+  ASSERT_EQ(recorded_.op_times.size(), 1u);
+  const v1::OverviewStep& times = recorded_.op_times[0];
+  EXPECT_EQ(times.step(), 2u);
+  EXPECT_THAT(times.ops().node_ids(), ::testing::ElementsAre(op));
+  EXPECT_LE(times.ops().start_ns(0) + times.ops().duration_ns(0),
+            times.duration_ns());
 }
 
 TEST_F(RecorderTest, UnscalesGradients) {

@@ -15,6 +15,7 @@
 #include "agent/tensor/tensor_view.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/graphdbg/v1/graph.pb.h"
+#include "proto/graphdbg/v1/overview.pb.h"
 #include "proto/graphdbg/v1/watch.pb.h"
 #include "proto/runs/record.h"
 
@@ -119,6 +120,8 @@ class Recording {
   virtual bool SaveTensor(const RecordKey& key, const TensorToSave& tensor) = 0;
   // Also keeps the message, and therefore allocates.
   virtual bool AppendHit(const RecordKey& key, const v1::Hit& hit) = 0;
+  // Keeps the times of a step's ops, and therefore allocates. At a step's end.
+  virtual bool AppendOpTimes(const v1::OverviewStep& times) = 0;
 
   // This thread begins an op, and has ended it. Like appending.
   virtual void BeginOp(const StartedOp& op) = 0;

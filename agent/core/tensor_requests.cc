@@ -25,8 +25,8 @@ absl::Status Gone(absl::string_view what) {
   return wire::MakeError(
       absl::StatusCode::kNotFound, "value_gone",
       absl::StrCat(what,
-                   "; to get the value, catch it, or pause inside or at the "
-                   "end of the next step"));
+                   "; to see it, run one more step, or have it captured when "
+                   "its op runs next"));
 }
 
 absl::Status Unreadable() {

@@ -187,6 +187,10 @@ class FileRecording final : public agent::Recording {
     return appended;
   }
 
+  bool AppendOpTimes(const v1::OverviewStep& times) override {
+    return on() && files_.AddOpTimes(times);
+  }
+
   void BeginOp(const agent::StartedOp& op) override {
     if (on() && last_ops_ != nullptr) last_ops_->Begin(op);
   }

@@ -140,6 +140,10 @@ TEST_F(FileRecordingTest, HasEverythingInTheLogOnceItIsClosed) {
   hit.set_step(1);
   EXPECT_TRUE(recording.AppendHit(KeyOf(1, 7), hit));
   recording.AddCollectionLine(R"({"collection":"all"})");
+  v1::OverviewStep times;
+  times.set_step(1);
+  times.mutable_ops()->add_node_ids(7);
+  EXPECT_TRUE(recording.AppendOpTimes(times));
   mark.records = 3;
   EXPECT_TRUE(recording.AppendEnd(step, mark));
   v1::Goodbye goodbye;
@@ -169,6 +173,8 @@ TEST_F(FileRecordingTest, HasEverythingInTheLogOnceItIsClosed) {
   EXPECT_EQ(rank.records.at(4).mark.records, 3u);
   ASSERT_EQ(rank.hits.size(), 1u);
   EXPECT_EQ(rank.hits[0], hit.SerializeAsString());
+  ASSERT_EQ(rank.op_times.size(), 1u);
+  EXPECT_EQ(rank.op_times[0], times.SerializeAsString());
   ASSERT_EQ(rank.graph.size(), 1u);
   EXPECT_EQ(ReadFile(rank_ + "/collections.jsonl"),
             "{\"collection\":\"all\"}\n");

@@ -11,7 +11,8 @@
 namespace graphdbg::recording {
 namespace {
 
-constexpr size_t kMaxWaitingHitBytes = size_t{16} << 20;
+// Of one file.
+constexpr size_t kMaxWaitingBytes = size_t{16} << 20;
 // The graph is written in pieces of about this size.
 constexpr size_t kWriteBytes = size_t{1} << 20;
 
@@ -24,15 +25,26 @@ MessageFiles::MessageFiles(const std::string& directory,
              runs::EncodeMessagesHeader(runs::MessageKind::kGraphUpdate)),
       hits_(Join(directory, runs::kHitsFile),
             runs::EncodeMessagesHeader(runs::MessageKind::kHit)),
-      collections_(Join(directory, runs::kCollectionsFile), "") {}
+      collections_(Join(directory, runs::kCollectionsFile), ""),
+      op_times_(Join(directory, runs::kOpTimesFile),
+                runs::EncodeMessagesHeader(runs::MessageKind::kOpTimes)) {}
 
 uint64_t MessageFiles::AddHit(const v1::Hit& hit) {
   const std::string message = hit.SerializeAsString();
   if (message.empty() || message.size() > runs::kMaxMessageBytes) return 0;
   MutexLock lock(&mu_);
-  if (new_hits_.size() + message.size() > kMaxWaitingHitBytes) return 0;
+  if (new_hits_.size() + message.size() > kMaxWaitingBytes) return 0;
   runs::AppendMessage(message, &new_hits_);
   return ++hit_count_;
+}
+
+bool MessageFiles::AddOpTimes(const v1::OverviewStep& times) {
+  const std::string message = times.SerializeAsString();
+  if (message.empty() || message.size() > runs::kMaxMessageBytes) return false;
+  MutexLock lock(&mu_);
+  if (new_op_times_.size() + message.size() > kMaxWaitingBytes) return false;
+  runs::AppendMessage(message, &new_op_times_);
+  return true;
 }
 
 void MessageFiles::AddCollectionLine(absl::string_view line) {
@@ -62,16 +74,21 @@ absl::Status MessageFiles::Write() {
     MutexLock lock(&mu_);
     if (!new_hits_.empty()) hits_.Add(std::exchange(new_hits_, {}));
     if (!new_lines_.empty()) collections_.Add(std::exchange(new_lines_, {}));
+    if (!new_op_times_.empty()) {
+      op_times_.Add(std::exchange(new_op_times_, {}));
+    }
   }
   RETURN_IF_ERROR(hits_.Write());
+  RETURN_IF_ERROR(op_times_.Write());
   return collections_.Write();
 }
 
 absl::Status MessageFiles::Sync() {
-  std::array<File*, 3> files;
+  std::array<File*, 4> files;
   {
     MutexLock lock(&files_mu_);
-    files = {graph_.file(), hits_.file(), collections_.file()};
+    files = {graph_.file(), hits_.file(), collections_.file(),
+             op_times_.file()};
   }
   for (File* file : files) {
     if (file != nullptr) RETURN_IF_ERROR(file->Sync());

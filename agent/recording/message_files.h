@@ -1,5 +1,5 @@
-// Files of messages that the records of a rank refer to: the graph, hits, and
-// the nodes that the collections selected.
+// Files of messages beside the records of a rank: the graph, hits, the nodes
+// that the collections selected, and times of ops.
 #ifndef AGENT_RECORDING_MESSAGE_FILES_H_
 #define AGENT_RECORDING_MESSAGE_FILES_H_
 
@@ -12,6 +12,7 @@
 #include "agent/base/mutex.h"
 #include "agent/recording/append_file.h"
 #include "proto/graphdbg/v1/graph.pb.h"
+#include "proto/graphdbg/v1/overview.pb.h"
 #include "proto/graphdbg/v1/watch.pb.h"
 
 namespace graphdbg::recording {
@@ -26,6 +27,8 @@ class MessageFiles {
   // Returns the hit's place in its file, from 1; 0 if it finds no room, because
   // too many have not been written yet.
   uint64_t AddHit(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
+  // False if too many have not been written yet.
+  bool AddOpTimes(const v1::OverviewStep& times) GRAPHDBG_EXCLUDES(mu_);
   void AddCollectionLine(absl::string_view line) GRAPHDBG_EXCLUDES(mu_);
 
   // Messages that could not be written are kept for the next call.
@@ -43,10 +46,12 @@ class MessageFiles {
   AppendFile graph_ GRAPHDBG_GUARDED_BY(files_mu_);
   AppendFile hits_ GRAPHDBG_GUARDED_BY(files_mu_);
   AppendFile collections_ GRAPHDBG_GUARDED_BY(files_mu_);
+  AppendFile op_times_ GRAPHDBG_GUARDED_BY(files_mu_);
 
   Mutex mu_;
   // Framed already.
   std::string new_hits_ GRAPHDBG_GUARDED_BY(mu_);
+  std::string new_op_times_ GRAPHDBG_GUARDED_BY(mu_);
   std::string new_lines_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t hit_count_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };

@@ -39,6 +39,7 @@ struct Recorded {
   std::vector<RecordedChange> changes;
   std::vector<RecordedUnits> units;
   std::vector<v1::Hit> hits;
+  std::vector<v1::OverviewStep> op_times;
   std::vector<std::string> lines;
   std::vector<std::string> graph;
   struct Begun {
@@ -99,6 +100,10 @@ class FakeRecording final : public Recording {
   }
   bool AppendHit(const RecordKey&, const v1::Hit& hit) override {
     to_->hits.push_back(hit);
+    return true;
+  }
+  bool AppendOpTimes(const v1::OverviewStep& times) override {
+    to_->op_times.push_back(times);
     return true;
   }
   void BeginOp(const StartedOp& op) override {

@@ -1,4 +1,4 @@
-// Reads and writes files of messages: graph.gdbm, hits.gdbm.
+// Reads and writes files of messages: graph.gdbm, hits.gdbm, op-times.gdbm.
 #ifndef PROTO_RUNS_MESSAGE_FILE_H_
 #define PROTO_RUNS_MESSAGE_FILE_H_
 

@@ -30,7 +30,8 @@ std::vector<std::string> OwnCapabilities(
       kHitsRecorded, kStatisticsReport, kUnattendedErrors,
       kHitsAbsorbed, kRecording1,       kRecording2,
       kCountedHits,  kReplicas1,        kOrigins1,
-      kOverview1,    kBundles1,         kSelection};
+      kOverview1,    kBundles1,         kSelection,
+      kPassesOver};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

@@ -38,6 +38,8 @@ inline constexpr char kOverview1[] = "overview/1";
 inline constexpr char kRecording2[] = "recording/2";
 // SetWatchpoint.ignore_count and .once.
 inline constexpr char kCountedHits[] = "watchpoints/counted";
+// The fields of NextNode.
+inline constexpr char kPassesOver[] = "next_node/passes_over";
 // The fields of NodeSelection from `regexes`.
 inline constexpr char kSelection[] = "watchpoints/selection";
 

@@ -276,6 +276,10 @@ absl::Status Check(const v1::Command& command) {
                                          : absl::OkStatus();
     case Action::kContinueTo:
       return Required("command.continue_to.node", command.continue_to().node());
+    case Action::kNextNode:
+      return First(
+          Name("command.next_node.within", command.next_node().within()),
+          Name("command.next_node.outside", command.next_node().outside()));
     case Action::kRecheck:
       return AtMost("number of command.recheck.watchpoints",
                     static_cast<uint64_t>(command.recheck().watchpoints_size()),

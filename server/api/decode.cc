@@ -153,6 +153,24 @@ std::optional<auth::Role> ReadRole(BodyReader& body) {
   return role;
 }
 
+model::PassedNodes ReadPassedNodes(BodyReader& body, model::ControlVerb verb) {
+  model::PassedNodes passed;
+  passed.within = body.Text("within");
+  passed.outside = body.Text("outside");
+  const auto other_line = body.Boolean("other_line");
+  passed.other_line = other_line.value_or(false);
+  const char* const given = passed.outside  ? "outside"
+                            : passed.within ? "within"
+                            : other_line    ? "other_line"
+                                            : nullptr;
+  if (given != nullptr && verb != model::ControlVerb::kNextNode) {
+    body.Fail(given, "is only for next_node");
+  } else if (passed.within && passed.outside) {
+    body.Fail("outside", "cannot be combined with \"within\"");
+  }
+  return passed;
+}
+
 std::optional<uint32_t> ReadIgnoreCount(BodyReader& body) {
   const auto count = body.Integer("ignore_count", 0, kMaxIgnoredHits);
   if (!count) return std::nullopt;
@@ -211,6 +229,7 @@ absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
       body.Fail("node", "is missing: the node to continue to");
     }
     request.pending = body.Boolean("pending").value_or(false);
+    request.passed = ReadPassedNodes(body, request.verb);
     auto rank = body.Integer("rank", 0, std::numeric_limits<uint32_t>::max());
     if (rank) request.rank = static_cast<uint32_t>(*rank);
     return request;
@@ -330,6 +349,7 @@ absl::StatusOr<LoginCodeRequest> DecodeLoginCodeRequest(
     LoginCodeRequest request;
     request.name = ReadHolder(body, caller.name).value_or(caller.name);
     request.role = ReadRole(body).value_or(caller.role);
+    request.embed = body.Boolean("embed").value_or(false);
     return request;
   });
 }

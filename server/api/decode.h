@@ -38,8 +38,10 @@ absl::Status DecodeNothing(std::string_view body);
 struct LoginCodeRequest {
   std::string name;
   auth::Role role = auth::Role::kView;
+  // Editors may show the page in a frame.
+  bool embed = false;
 };
-// Fields that are absent, and an empty body, stand for the caller's own.
+// A name or role that is absent, and an empty body, stand for the caller's own.
 absl::StatusOr<LoginCodeRequest> DecodeLoginCodeRequest(
     std::string_view text, const auth::Principal& caller);
 

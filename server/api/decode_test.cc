@@ -33,6 +33,19 @@ TEST(DecodeControlTest, ReadsEveryCommand) {
           ->pending);
 }
 
+TEST(DecodeControlTest, ReadsTheNodesToPassOver) {
+  auto next = DecodeControl(
+      R"({"command":"next_node","within":"a/b","other_line":true})");
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(next->passed.within, "a/b");
+  EXPECT_EQ(next->passed.outside, std::nullopt);
+  EXPECT_TRUE(next->passed.other_line);
+  next = DecodeControl(R"({"command":"next_node","outside":""})");
+  EXPECT_EQ(next->passed.outside, "");
+  EXPECT_TRUE(next->passed.any());
+  EXPECT_FALSE(DecodeControl(R"({"command":"next_node"})")->passed.any());
+}
+
 TEST(DecodeControlTest, AbsentFieldsHaveDefaults) {
   auto step = DecodeControl(R"({"command":"step","steps":null})");
   EXPECT_EQ(step->steps, 1u);
@@ -51,6 +64,9 @@ TEST(DecodeControlTest, ErrorsNameTheField) {
       {R"({"command":"continue_to"})", "node"},
       {R"({"command":"step","rank":4294967296})", "rank"},
       {R"({"command":"step","count":2})", "count"},
+      {R"({"command":"next_node","within":"a","outside":"b"})", "outside"},
+      {R"({"command":"step","within":"a"})", "within"},
+      {R"({"command":"step","other_line":false})", "other_line"},
   };
   for (const auto& [body, field] : cases) {
     absl::Status status = DecodeControl(body).status();

@@ -44,6 +44,10 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Encode(*value) : Json();
 }
 
+Json TextOrNull(const std::optional<std::string>& text) {
+  return text ? Json(*text) : Json();
+}
+
 Json EncodeRank(const model::Rank& rank) {
   return {{"rank", rank.rank},
           {"host", rank.host},
@@ -497,6 +501,9 @@ Json EncodeCommand(const model::ControlRequest& request) {
       {"steps", request.verb == model::ControlVerb::kStep ? Json(request.steps)
                                                           : Json()},
       {"node", NullIfEmpty(request.node)},
+      {"within", TextOrNull(request.passed.within)},
+      {"outside", TextOrNull(request.passed.outside)},
+      {"other_line", request.passed.other_line},
       {"rank", request.rank ? Json(*request.rank) : Json()},
       {"user", NullIfEmpty(request.user)},
       {"client", request.client},

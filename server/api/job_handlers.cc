@@ -18,13 +18,18 @@ std::string ClientOf(const http::Request& request) {
   return std::string(product.substr(0, kMaxLength));
 }
 
-// For the audit log: "step 3", "continue_to forward/fc1 on rank 2".
+// For the audit log: "step 3", "continue_to forward/fc1 on rank 2", "next_node
+// outside forward/fc1".
 std::string DescribeControl(const model::ControlRequest& control) {
   std::string text(model::ToString(control.verb));
   if (control.verb == model::ControlVerb::kStep) {
     text += " " + std::to_string(control.steps);
   }
   if (!control.node.empty()) text += " " + control.node;
+  const model::PassedNodes& passed = control.passed;
+  if (passed.within) text += " within " + *passed.within;
+  if (passed.outside) text += " outside " + *passed.outside;
+  if (passed.other_line) text += " other_line";
   if (control.rank) text += " on rank " + std::to_string(*control.rank);
   return text;
 }

@@ -1,8 +1,12 @@
 // One-time codes and the sessions that they buy.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/audit_trail.h"
 #include "server/api/caller.h"
 #include "server/api/decode.h"
+#include "server/api/embedding.h"
 #include "server/api/encode_auth.h"
 #include "server/api/handlers.h"
 
@@ -16,6 +20,14 @@ absl::StatusOr<auth::IssuedToken> Redeem(const Services& services,
 }
 
 }  // namespace
+
+bool IsEmbedded(const auth::Authenticator& auth, const http::Request& request) {
+  if (request.path != "/") return false;
+  const auto key = std::find_if(
+      request.query.begin(), request.query.end(),
+      [](const auto& parameter) { return parameter.first == kEmbedParameter; });
+  return key != request.query.end() && auth.IsEmbedKey(key->second);
+}
 
 Answer Login(const Services& services, const http::Request& request) {
   const absl::StatusOr<auth::IssuedToken> session = Redeem(services, request);
@@ -37,12 +49,20 @@ Answer IssueLoginCode(const Services& services, const http::Request& request) {
   const auth::Principal& caller = CallerOf(request);
   CO_ASSIGN_OR_RETURN(LoginCodeRequest wanted,
                       DecodeLoginCodeRequest(request.body, caller));
-  Note(request, "for " + DescribeRole(wanted.name, wanted.role));
+  Note(request, "for " + DescribeRole(wanted.name, wanted.role) +
+                    (wanted.embed ? ", in a frame" : ""));
   CO_ASSIGN_OR_RETURN(
       const auth::LoginCode code,
       services.auth.IssueCode(caller, std::move(wanted.name), wanted.role));
-  co_return JsonResponse(
-      {{"code", code.code}, {"expires_at", EncodeTime(code.expires_at)}}, 201);
+  std::string path = "/";
+  if (wanted.embed) {
+    CO_ASSIGN_OR_RETURN(const std::string key, services.auth.IssueEmbedKey());
+    path += absl::StrCat("?", kEmbedParameter, "=", key);
+  }
+  co_return JsonResponse({{"code", code.code},
+                          {"expires_at", EncodeTime(code.expires_at)},
+                          {"path", path}},
+                         201);
 }
 
 Answer GetSession(const Services&, const http::Request& request) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "server/api/embedding.h"
 #include "server/api/testing/api_fixture.h"
 
 namespace graphdbg::api {
@@ -60,6 +61,28 @@ TEST_F(SessionHandlersTest, CallersGetCodesForThemselves) {
   ExpectProblem(
       Call("POST", "/login/codes", alice, R"({"name":"bob","role":"view"})"),
       403, "role_too_low");
+}
+
+TEST_F(SessionHandlersTest, AnAddressForAFrameHasAKey) {
+  EXPECT_EQ(BodyOf(Post("/login/codes", "{}"))["path"], "/");
+  const Json login = BodyOf(Post("/login/codes", R"({"embed":true})"));
+  EXPECT_EQ(LogIn(login["code"]).status, 200);
+  const std::string path = login["path"];
+  const std::string start = "/?embed=";
+  ASSERT_EQ(path.substr(0, start.size()), start);
+  http::Request request;
+  request.path = "/";
+  EXPECT_FALSE(IsEmbedded(fixture_.auth, request));
+  // The code is used, but the frame can be loaded again.
+  request.query = {{"embed", path.substr(start.size())}};
+  EXPECT_TRUE(IsEmbedded(fixture_.auth, request));
+  request.path = "/api/v1/jobs";
+  EXPECT_FALSE(IsEmbedded(fixture_.auth, request));
+  request.path = "/";
+  request.query = {{"embed", login["code"]}};
+  EXPECT_FALSE(IsEmbedded(fixture_.auth, request));
+  ExpectProblem(Post("/login/codes", R"({"embed":1})"), 422, "invalid_field",
+                "embed");
 }
 
 TEST_F(SessionHandlersTest, AdministratorsGetCodesForOthers) {

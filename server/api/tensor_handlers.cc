@@ -1,9 +1,9 @@
-#include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/decode.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_arguments.h"
+#include "server/api/tensor_bytes.h"
 #include "server/api/tensor_text.h"
 #include "server/base/error.h"
 #include "server/http/header_lists.h"
@@ -16,44 +16,6 @@ using model::TensorQuery;
 using model::TensorValue;
 
 constexpr uint64_t kMaxJsonElements = 100'000;
-
-std::string Dimensions(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (int64_t size : shape) {
-    text += (text.empty() ? "" : ",") + std::to_string(size);
-  }
-  return text;
-}
-
-bool Fits(uint64_t bytes, uint64_t count, uint64_t item_bytes) {
-  return bytes % item_bytes == 0 && bytes / item_bytes == count;
-}
-
-absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
-  auto count = tensor::ElementCount(value.slice_shape);
-  const uint64_t item_bytes = ItemSize(value.type.dtype);
-  if (!count ||
-      (item_bytes != 0 && !Fits(value.data.size(), *count, item_bytes))) {
-    return Error(absl::StatusCode::kInternal, "bad_tensor",
-                 "the job sent data that does not match the shape of the "
-                 "slice");
-  }
-  http::Response response;
-  response.headers.Set("Content-Type", "application/octet-stream");
-  response.headers.Set("Cache-Control", "no-store");
-  response.headers.Set("X-Graphdbg-Dtype", model::DTypeName(value.type));
-  response.headers.Set("X-Graphdbg-Shape", Dimensions(value.slice_shape));
-  response.headers.Set("X-Graphdbg-Step", std::to_string(value.step));
-  response.headers.Set("X-Graphdbg-Overwritten",
-                       value.overwritten ? "true" : "false");
-  if (value.grad_scale != 0) {
-    response.headers.Set("X-Graphdbg-Grad-Scale",
-                         absl::StrCat(value.grad_scale));
-  }
-  response.body = std::move(value.data);
-  response.memory = std::move(value.memory);
-  return response;
-}
 
 Json GradScale(const TensorValue& value) {
   return value.grad_scale == 0 ? Json() : Json(value.grad_scale);
@@ -113,11 +75,13 @@ Answer GetTensor(const Services&, const http::Request& request,
   } else {
     query.max_elements = kMaxJsonElements;
   }
+  if (const auto range = http::AskedRangeOf(request); binary && range) {
+    co_return co_await SomeBytesOf(job, std::move(query), *range);
+  }
   const std::string slice = query.slice;
   CO_ASSIGN_OR_RETURN(TensorValue value,
                       co_await job->Tensor(std::move(query)));
-  co_return binary ? BinaryResponse(std::move(value))
-                   : NestedResponse(value, slice);
+  co_return binary ? BytesOf(std::move(value)) : NestedResponse(value, slice);
 }
 
 Answer GetTensorHistory(const Services&, const http::Request& request,

@@ -25,6 +25,14 @@ class TensorHandlersTest : public testing::ApiTest {
         "GET", target,
         {.body = {}, .accept = "application/octet-stream;q=1.0"});
   }
+
+  http::Response GetRange(const std::string& target, const std::string& range) {
+    http::Headers headers;
+    headers.Set("Range", range);
+    return fixture_.Call(
+        "GET", target,
+        {.accept = "application/octet-stream", .headers = std::move(headers)});
+  }
 };
 
 TEST_F(TensorHandlersTest, ValuesComeAsNestedLists) {
@@ -95,6 +103,68 @@ TEST_F(TensorHandlersTest, BytesComeWithTypeAndShape) {
   EXPECT_EQ(response.body, "\x01\x02\x03\x04");
   EXPECT_EQ(job_->asked_tensor->max_bytes, uint64_t{256} << 20);
   EXPECT_EQ(job_->asked_tensor->max_elements, 0u);
+}
+
+TEST_F(TensorHandlersTest, ARangeTakesOnlyTheElementsThatHaveItsBytes) {
+  job_->tensor.type = {DType::kInt16, {4, 3}};
+  job_->tensor.data = "AaBbCcDdEeFfGgHhIiJjKkLl";
+  const http::Response response =
+      GetRange("/jobs/train/tensor?name=a:0", "bytes=3-8");
+  EXPECT_EQ(response.status, 206);
+  EXPECT_EQ(response.body, "bCcDdE");
+  EXPECT_EQ(response.headers.Get("Content-Range"), "bytes 3-8/24");
+  EXPECT_EQ(response.headers.Get("Accept-Ranges"), "bytes");
+  EXPECT_EQ(response.headers.Get("X-Graphdbg-Dtype"), "int16");
+  EXPECT_EQ(response.headers.Get("X-Graphdbg-Shape"), "4,3");
+  EXPECT_EQ(response.headers.Get("X-Graphdbg-Step"), "9");
+  std::vector<std::string> slices;
+  for (const auto& query : job_->tensor_queries) {
+    if (query.want_data) slices.push_back(query.slice);
+  }
+  EXPECT_EQ(slices, (std::vector<std::string>{"0,1:3", "1,0:2"}));
+  const http::Response last =
+      GetRange("/jobs/train/tensor?name=a:0&slice=:,2", "bytes=-3");
+  EXPECT_EQ(last.body, "iLl");
+  EXPECT_EQ(last.headers.Get("Content-Range"), "bytes 5-7/8");
+  EXPECT_EQ(last.headers.Get("X-Graphdbg-Shape"), "4");
+}
+
+TEST_F(TensorHandlersTest, ARangeOfBytesThatDoNotExistIsRefused) {
+  const std::string target = "/jobs/train/tensor?name=a:0";
+  const http::Response response = GetRange(target, "bytes=12-");
+  ExpectProblem(response, 416, "no_such_range");
+  EXPECT_EQ(response.headers.Get("Content-Range"), "bytes */12");
+  ExpectProblem(GetRange(target + "&slice=9", "bytes=0-1"), 400, "bad_slice",
+                "slice");
+}
+
+TEST_F(TensorHandlersTest, OtherRangesAreIgnored) {
+  const std::string target = "/jobs/train/tensor?name=a:0";
+  EXPECT_EQ(GetRange(target, "bytes=0-0,2-2").status, 200);
+  EXPECT_EQ(GetBytes(target).headers.Get("Accept-Ranges"), "bytes");
+  http::Headers headers;
+  headers.Set("Range", "bytes=0-0");
+  const http::Response json =
+      fixture_.Call("GET", target, {.headers = std::move(headers)});
+  EXPECT_EQ(json.status, 200);
+}
+
+TEST_F(TensorHandlersTest, ARangeOfAnUnknownTypeIsCutOut) {
+  job_->tensor.type.dtype = DType::kOther;
+  const http::Response response =
+      GetRange("/jobs/train/tensor?name=a:0", "bytes=1-2");
+  EXPECT_EQ(response.status, 206);
+  EXPECT_EQ(response.body, "\x02\x03");
+  EXPECT_EQ(response.headers.Get("Content-Range"), "bytes 1-2/4");
+  ExpectProblem(GetRange("/jobs/train/tensor?name=a:0", "bytes=4-"), 416,
+                "no_such_range");
+}
+
+TEST_F(TensorHandlersTest, ARangeOfAValueThatChangesMeanwhileIsGone) {
+  job_->second_tensor = job_->tensor;
+  job_->second_tensor->step = 10;
+  ExpectProblem(GetRange("/jobs/train/tensor?name=a:0", "bytes=0-0"), 409,
+                "value_gone");
 }
 
 TEST_F(TensorHandlersTest, VersionsAreCurrentPreviousOrAStep) {

@@ -142,6 +142,14 @@ absl::StatusOr<LoginCode> Authenticator::IssueOwnerCode() {
   return IssueCode(Owner(), kOwner, Role::kAdmin);
 }
 
+absl::StatusOr<std::string> Authenticator::IssueEmbedKey() {
+  return embed_keys_.Issue(options_.steady_now());
+}
+
+bool Authenticator::IsEmbedKey(std::string_view key) const {
+  return embed_keys_.IsValid(key, options_.steady_now());
+}
+
 absl::StatusOr<IssuedToken> Authenticator::Redeem(std::string_view code) {
   ASSIGN_OR_RETURN(Principal holder,
                    codes_.Redeem(code, options_.steady_now()));

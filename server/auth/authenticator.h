@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/auth/credential_store.h"
+#include "server/auth/embed_keys.h"
 #include "server/auth/login_codes.h"
 #include "server/auth/principal.h"
 
@@ -86,6 +87,9 @@ class Authenticator {
                                       Role role);
   // A code for the owner, for the address that the server prints.
   absl::StatusOr<LoginCode> IssueOwnerCode();
+  // Returns a key of an address at which editors may show the page in a frame.
+  absl::StatusOr<std::string> IssueEmbedKey();
+  bool IsEmbedKey(std::string_view key) const;
   // Returns a session. UNAUTHENTICATED "invalid_code".
   absl::StatusOr<IssuedToken> Redeem(std::string_view code);
 
@@ -112,6 +116,7 @@ class Authenticator {
   const std::string api_hash_;
   const std::string agent_hash_;
   LoginCodes codes_;
+  EmbedKeys embed_keys_;
   CredentialStore credentials_;
 };
 

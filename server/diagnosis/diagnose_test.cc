@@ -287,6 +287,48 @@ TEST(DiagnoseTest, Reductions) {
          "All 3 inputs are 3: their variance is 0, and eps is 0");
 }
 
+TEST(DiagnoseTest, SoftmaxOverTheRowsOfABatch) {
+  Case batch("softmax", "expression");
+  batch.Reads({1, 2, 3, 4, 5, 6}, "addmm")
+      .With("dim", "0")
+      .Makes({0.1, 0.2, 0.3, 0.2, 0.1, 0.1})
+      .Shape({3, 2});
+  Expect(batch, "softmax_over_batch", "Softmax over the batch",
+         "over dimension 0 of [3, 2]. The 3 rows come from addmm");
+  EXPECT_NE(Case(batch).With("dim", "1").Diagnose().rule, "softmax_over_batch");
+  // Rows that may be anything.
+  batch.facts().inputs[0].producer.op = "view";
+  EXPECT_NE(batch.Diagnose().rule, "softmax_over_batch");
+  Case log("log");
+  log.Reads({0, 1, 1, 0}, "softmax").ReadsShape({2, 2}).Makes({-kInf, 0, 0});
+  log.facts().inputs[0].producer.attributes = {{"dim", "-2"}};
+  Expect(log, "log_of_zero", "Logarithm of a softmax that is zero",
+         "It is over dimension 0 of [2, 2], so that the rows compete.");
+  EXPECT_THAT(log.Diagnose().next[1], HasSubstr("dim=1"));
+}
+
+TEST(DiagnoseTest, AnOpThatRunsOnItsOwnResults) {
+  Case state("mm");
+  state.Reads({1e30, 1}).Reads({1e10, 2}).Makes({kInf, 1}).Shape({1, 2});
+  state.facts().earlier_runs = 2;
+  EXPECT_NE(state.Diagnose().rule, "repeated_product");
+  state.facts().earlier_runs = 57;
+  Expect(state, "repeated_product",
+         "The value grows with each run of the same op",
+         "Inputs reach 1e30. layers/1/attn has run this op 57 times before in "
+         "this step");
+  Expect(state.GradientOf("mm"), "repeated_product",
+         "The gradient grows with each run of the same op", "57 times before");
+  state.facts().node.name = "backward/mm_57";
+  Expect(state, "repeated_product",
+         "The gradient grows with each run of the same op",
+         ". The program has run this op 57 times");
+  Case large("mm", "gradient_too_large");
+  large.GradientOf("mm").Reads({5}).Makes({500}).facts().earlier_runs = 9;
+  Expect(large, "exploding_gradient", "Exploding gradient",
+         "has run this op 9 times before");
+}
+
 TEST(DiagnoseTest, Ranges) {
   constexpr DType kHalf = DType::kFloat16;
   Case product("mul");

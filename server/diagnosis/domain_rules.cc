@@ -43,6 +43,13 @@ Found LogOfZero(const Facts& facts) {
                     " The softmax before it has rounded small "
                     "probabilities to 0.");
     cause.next = {"Replace log(softmax(x)) by log_softmax(x)."};
+    const std::vector<int64_t>& shape = x->input->type.shape;
+    if (IsOverRows(x->input->producer, shape)) {
+      absl::StrAppend(&cause.text, " It is over dimension 0 of [", shape[0],
+                      ", ", shape[1], "], so that the rows compete.");
+      cause.next.push_back(
+          "If each row is a sample, normalize over dim=1 (or -1).");
+    }
   } else if (producer == "sigmoid") {
     absl::StrAppend(&cause.text,
                     " The sigmoid before it has rounded to exactly 0.");

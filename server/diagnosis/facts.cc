@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cmath>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +18,8 @@ namespace {
 
 // An output may have very many readers.
 constexpr size_t kMaxReaders = 64;
+// Ops that are looked at to find earlier runs.
+constexpr size_t kMaxAncestors = 4'096;
 
 NodeFacts Describe(const graph::GraphStore& graph, graph::NodeIndex index) {
   if (index == graph::kNoNode) return {};
@@ -49,6 +53,41 @@ void FindSibling(const graph::GraphStore& graph, Facts& facts) {
     }
     begin = end + 1;
   }
+}
+
+// Those of the forward op if a backward op has none.
+const std::vector<graph::FrameIndex>& StackOf(const graph::GraphStore& graph,
+                                              const graph::Node& node) {
+  if (!node.stack.empty() || node.forward == graph::kNoNode) return node.stack;
+  return graph.node(node.forward).stack;
+}
+
+uint32_t EarlierRuns(const graph::GraphStore& graph, graph::NodeIndex index) {
+  const graph::Node& node = graph.node(index);
+  const std::vector<graph::FrameIndex>& stack = StackOf(graph, node);
+  if (stack.empty()) return 0;
+  uint32_t runs = 0;
+  absl::flat_hash_set<graph::NodeIndex> seen = {index};
+  std::vector<graph::NodeIndex> open = {index};
+  while (!open.empty()) {
+    const graph::NodeIndex reader = open.back();
+    open.pop_back();
+    for (const graph::Input& input : graph.node(reader).inputs) {
+      if (input.control || input.node == graph::kNoNode) continue;
+      const graph::Node& producer = graph.node(input.node);
+      if (producer.kind != model::NodeKind::kOp ||
+          producer.category != node.category || seen.size() == kMaxAncestors ||
+          !seen.insert(input.node).second) {
+        continue;
+      }
+      open.push_back(input.node);
+      if (producer.scope == node.scope && producer.op_type == node.op_type &&
+          StackOf(graph, producer) == stack) {
+        ++runs;
+      }
+    }
+  }
+  return runs;
 }
 
 }  // namespace
@@ -99,6 +138,7 @@ Facts FactsOf(const graph::GraphStore& graph, const model::Hit& hit) {
     facts.readers.push_back(Describe(graph, consumer.node));
   }
   FindSibling(graph, facts);
+  facts.earlier_runs = EarlierRuns(graph, index);
   return facts;
 }
 

@@ -56,6 +56,9 @@ struct Facts {
   // The same op of a neighbouring layer, and the number of that layer.
   std::string sibling;
   std::string sibling_layer;
+  // How many earlier runs of the same op the hit's value depends on: runs in
+  // the same scope and from the same lines, as a loop makes them.
+  uint32_t earlier_runs = 0;
 };
 
 // The facts of a hit on a node of the graph.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace graphdbg::diagnosis {
@@ -74,6 +75,41 @@ TEST_F(FactsOfTest, KnowTheForwardOp) {
   const Facts facts = FactsOf(graph_, hit);
   EXPECT_EQ(facts.forward.name, "forward/h/1/mul");
   EXPECT_EQ(facts.sibling, "");
+}
+
+TEST_F(FactsOfTest, CountTheRunsOfALoop) {
+  graph::GraphPatch patch;
+  const auto add = [&](const std::string& name, const std::string& type,
+                       uint32_t line, std::vector<graph::InputRecord> inputs) {
+    graph::NodeRecord record;
+    record.id = static_cast<uint32_t>(patch.nodes.size()) + 1;
+    record.name = name;
+    record.op_type = type;
+    record.inputs = std::move(inputs);
+    if (line > 0) record.stack = {{"model.py", line, "forward", "", true}};
+    patch.nodes.push_back(record);
+  };
+  add("forward/cell/mm", "aten::mm", 7, {});
+  add("forward/cell/tanh", "aten::tanh", 7, {{1, 0, false}});
+  add("forward/cell/mm_1", "aten::mm", 7, {{2, 0, false}});
+  // Another line, another scope, and an op without a line.
+  add("forward/cell/mm_2", "aten::mm", 8, {{3, 0, false}});
+  add("forward/head/mm", "aten::mm", 7, {{4, 0, false}});
+  add("forward/cell/mm_3", "aten::mm", 7, {{5, 0, false}, {3, 0, false}});
+  add("forward/cell/unknown", "aten::mm", 0, {{6, 0, false}});
+  graph::GraphStore graph;
+  graph::AgentIds ids;
+  ASSERT_TRUE(graph.Apply(patch, ids).ok());
+  const auto runs = [&](const std::string& node) {
+    model::Hit hit;
+    hit.node = node;
+    return FactsOf(graph, hit).earlier_runs;
+  };
+  EXPECT_EQ(runs("forward/cell/mm"), 0u);
+  EXPECT_EQ(runs("forward/cell/mm_1"), 1u);
+  EXPECT_EQ(runs("forward/cell/mm_2"), 0u);
+  EXPECT_EQ(runs("forward/cell/mm_3"), 2u);
+  EXPECT_EQ(runs("forward/cell/unknown"), 0u);
 }
 
 TEST_F(FactsOfTest, AreFewForAnUnknownNode) {

@@ -1,5 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -99,6 +104,50 @@ Found Exponential(const Facts& facts) {
   cause.next = {
       "Subtract the maximum before the exponential, as softmax and "
       "logsumexp do."};
+  return cause;
+}
+
+// The input with the largest finite value.
+std::optional<Operand> LargestInput(const Facts& facts) {
+  std::optional<Operand> largest;
+  for (size_t i = 0; i < facts.inputs.size(); ++i) {
+    const auto x = InputOf(facts, i);
+    if (x && (!largest || x->abs_max > largest->abs_max)) largest = x;
+  }
+  return largest;
+}
+
+bool IsProduct(std::string_view op) {
+  return IsOneOf(op, {"mul", "multiply", "matmul", "mm", "bmm", "linear", "mv",
+                      "addmm", "baddbmm", "addmv", "einsum", "batchmatmul"});
+}
+
+// A recurrent network multiplies its state, or its gradient, in each run.
+Found RepeatedProduct(const Facts& facts) {
+  const auto overflow = OverflowOf(facts);
+  const auto largest = LargestInput(facts);
+  if (!overflow || !largest || !IsRepeated(facts) ||
+      !IsProduct(facts.node.op)) {
+    return std::nullopt;
+  }
+  const bool gradient = facts.node.category == model::Category::kGradient;
+  Cause cause = OverflowCause(
+      facts, *overflow, largest->index,
+      absl::StrCat("Inputs reach ", Number(largest->abs_max), ".",
+                   RepeatedText(facts),
+                   " A factor above 1 grows exponentially that way, here "
+                   "beyond ",
+                   Number(overflow->limit), "."));
+  cause.rule = "repeated_product";
+  cause.title = gradient ? "The gradient grows with each run of the same op"
+                         : "The value grows with each run of the same op";
+  cause.next = {
+      gradient ? "Clip gradients, and propagate them through fewer steps of "
+                 "the sequence (detach the state)."
+               : "Normalize the state, or use a gated cell (LSTM, GRU) or "
+                 "tanh.",
+      "Initialize the recurrent weight orthogonally, so that it keeps the size "
+      "of what it multiplies."};
   return cause;
 }
 
@@ -272,26 +321,21 @@ Found Conversion(const Facts& facts) {
 Found AnyHalf(const Facts& facts) {
   const auto overflow = OverflowOf(facts);
   if (!overflow || !IsHalf(facts)) return std::nullopt;
-  double largest = 0;
-  size_t at = 0;
-  for (size_t i = 0; i < facts.inputs.size(); ++i) {
-    const auto x = InputOf(facts, i);
-    if (!x || x->abs_max < largest) continue;
-    largest = x->abs_max;
-    at = i;
-  }
+  const auto largest = LargestInput(facts);
   return OverflowCause(
-      facts, *overflow, at,
-      absl::StrCat("The inputs are finite and reach ", Number(largest),
+      facts, *overflow, largest ? largest->index : 0,
+      absl::StrCat("The inputs are finite and reach ",
+                   Number(largest ? largest->abs_max : 0),
                    "; the result exceeds ", Number(overflow->limit), "."));
 }
 
 }  // namespace
 
 const std::vector<Rule>& RangeRules() {
-  static const auto* const rules = new std::vector<Rule>{
-      LossScale,     Exponential, Power,    Product,    Quotient,
-      MatrixProduct, Sum,         Addition, Conversion, AnyHalf};
+  static const auto* const rules =
+      new std::vector<Rule>{LossScale, Exponential, RepeatedProduct, Power,
+                            Product,   Quotient,    MatrixProduct,   Sum,
+                            Addition,  Conversion,  AnyHalf};
   return *rules;
 }
 

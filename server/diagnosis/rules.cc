@@ -93,6 +93,30 @@ std::optional<Operand> RightOf(const Facts& facts) {
   return InputOf(facts, facts.node.Number("self") ? 0 : 1);
 }
 
+bool IsOverRows(const NodeFacts& softmax, const std::vector<int64_t>& shape) {
+  const auto dim = softmax.Number("dim");
+  return shape.size() == 2 && shape[0] > 1 && shape[1] > 1 && dim &&
+         (*dim == 0 || *dim == -2);
+}
+
+bool IsRepeated(const Facts& facts) {
+  constexpr uint32_t kFewest = 3;
+  return facts.earlier_runs >= kFewest;
+}
+
+std::string RepeatedText(const Facts& facts) {
+  // Without the phase in front and the label at the end.
+  const std::string& name = facts.node.name;
+  const size_t begin = name.find('/');
+  const size_t end = name.rfind('/');
+  const std::string module =
+      begin == end ? "The program" : name.substr(begin + 1, end - begin - 1);
+  return absl::StrCat(" ", module, " has run this op ",
+                      Counted(facts.earlier_runs, "time"),
+                      " before in this step, each time on a result of the run "
+                      "before.");
+}
+
 EvidenceLink ShowCells(const Facts& facts) {
   const uint64_t count = NonFiniteCount(facts.hit.statistics);
   return OwnTensor(facts, EvidenceView::kCells,

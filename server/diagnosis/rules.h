@@ -78,6 +78,17 @@ std::optional<Operand> RightOf(const Facts& facts);
 // The only argument, or the first.
 std::optional<Operand> InputOf(const Facts& facts, size_t input);
 
+// Whether a softmax with a result of this shape normalizes over the rows of a
+// matrix, which are samples in most models.
+bool IsOverRows(const NodeFacts& softmax, const std::vector<int64_t>& shape);
+
+// Whether the hit's op has run several times before on results of its own, as
+// in a recurrent network.
+bool IsRepeated(const Facts& facts);
+// " encoder/cell has run this op 57 times before in this step, each time on a
+// result of the run before."
+std::string RepeatedText(const Facts& facts);
+
 // --- evidence ----------------------------------------------------------------
 
 // The elements of the hit's tensor that matched.

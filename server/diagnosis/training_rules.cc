@@ -2,7 +2,9 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -172,6 +174,36 @@ Found SaturatedGradient(const Facts& facts) {
   return cause;
 }
 
+// Rows that a linear layer has made are one sample each.
+bool MakesRows(std::string_view op) {
+  return IsOneOf(op, {"linear", "addmm", "mm", "matmul"});
+}
+
+Found SoftmaxOverBatch(const Facts& facts) {
+  const std::vector<int64_t>& shape = facts.hit.type.shape;
+  if (!IsOneOf(facts.node.op, {"softmax", "log_softmax"}) ||
+      !IsOverRows(facts.node, shape) || facts.inputs.empty() ||
+      !MakesRows(facts.inputs[0].producer.op)) {
+    return std::nullopt;
+  }
+  Cause cause;
+  cause.rule = "softmax_over_batch";
+  cause.title = "Softmax over the batch";
+  cause.text = absl::StrCat(
+      "It is over dimension 0 of [", shape[0], ", ", shape[1], "]. The ",
+      shape[0], " rows come from ", facts.inputs[0].producer.op,
+      ", one for each sample, so that samples compete with one another, and "
+      "not the ",
+      shape[1], " values of each.");
+  AddInput(facts, 0, cause);
+  cause.next = {
+      "Use dim=1 (or -1), with which the values of each sample add "
+      "up to 1.",
+      "For a loss, give the logits to cross_entropy, which "
+      "normalizes them itself."};
+  return cause;
+}
+
 // The index of the input that is a gradient. Absent if there is none.
 std::optional<size_t> IncomingGradient(const Facts& facts) {
   for (size_t i = 0; i < facts.inputs.size(); ++i) {
@@ -265,9 +297,10 @@ Found ExplodingGradient(const Facts& facts) {
   Cause cause;
   cause.rule = "exploding_gradient";
   cause.title = "Exploding gradient";
-  cause.text = absl::StrCat("|g| has a mean of ", Number(*values.abs_mean),
-                            " and reaches ", Number(*values.abs_max), ".",
-                            Change(facts));
+  cause.text =
+      absl::StrCat("|g| has a mean of ", Number(*values.abs_mean),
+                   " and reaches ", Number(*values.abs_max), ".", Change(facts),
+                   IsRepeated(facts) ? RepeatedText(facts) : "");
   cause.evidence.push_back(ShowHistory(facts));
   if (const auto i = IncomingGradient(facts)) AddInput(facts, *i, cause);
   AddSibling(facts, cause);
@@ -399,12 +432,14 @@ Found LargeUpdate(const Facts& facts) {
 }  // namespace
 
 const std::vector<Rule>& TrainingRules() {
-  static const auto* const rules = new std::vector<Rule>{
-      Reported,     DeadRelu,          DeadReluBlocksGradient,
-      Saturated,    SaturatedGradient, VanishingGradient,
-      ZeroGradient, ExplodingGradient, Frozen,
-      RateOfZero,   NotOptimized,      ZeroWeights,
-      LargeUpdate};
+  static const auto* const rules =
+      new std::vector<Rule>{Reported,          SoftmaxOverBatch,
+                            DeadRelu,          DeadReluBlocksGradient,
+                            Saturated,         SaturatedGradient,
+                            VanishingGradient, ZeroGradient,
+                            ExplodingGradient, Frozen,
+                            RateOfZero,        NotOptimized,
+                            ZeroWeights,       LargeUpdate};
   return *rules;
 }
 

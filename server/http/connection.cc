@@ -275,8 +275,10 @@ asio::awaitable<bool> Connection::ServeOne() {
     co_return false;
   }
   const bool last = !message.keep_alive();
+  const std::string frame_ancestors = FrameAncestorsOf(*request, shared_->site);
   request->has_gone = [this] { return HasHungUp(stream_.socket()); };
   Response response = co_await Handle(*std::move(request), *match.handler);
+  response.frame_ancestors = frame_ancestors;
   co_return co_await Write(std::move(response), head, last) && !last;
 }
 
@@ -409,7 +411,7 @@ asio::awaitable<bool> Connection::WriteMessage(bhttp::response<Body>& message) {
 
 asio::awaitable<bool> Connection::Write(Response response, bool head,
                                         bool last) {
-  AddSecurityHeaders(response, shared_->site.frame_ancestors);
+  AddSecurityHeaders(response);
   response.headers.Set("Date", HttpDate());
   ++shared_->responses[static_cast<size_t>(response.status / 100) % 6];
   auto status = static_cast<unsigned>(response.status);

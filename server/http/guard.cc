@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "server/auth/origin_policy.h"
 #include "server/base/string_views.h"
 #include "server/http/problem.h"
@@ -38,20 +39,32 @@ bool NamesPort(std::string_view host_header, const Site& site) {
                                          port) != site.ports.end();
 }
 
+// The views of extensions of VS Code, and its window around them.
+constexpr char kEditors[] = "vscode-webview: vscode-file:";
+
 // Browsers report how a page relates to what it requests, also where they send
 // no Origin header (W3C, Fetch Metadata Request Headers).
 bool IsFromOtherSite(const Request& request, const Site& own) {
   const std::string_view site = request.headers.Get("Sec-Fetch-Site");
   if (site.empty() || site == "same-origin" || site == "none") return false;
   const std::string_view target = request.headers.Get("Sec-Fetch-Dest");
-  const bool is_shown = target == "document" ||
-                        (target == "iframe" && !own.frame_ancestors.empty());
+  const bool is_shown =
+      target == "document" ||
+      (target == "iframe" && !FrameAncestorsOf(request, own).empty());
   const bool is_link = (request.method == "GET" || request.method == "HEAD") &&
                        request.headers.Get("Sec-Fetch-Mode") == "navigate";
   return !is_link || !is_shown;
 }
 
 }  // namespace
+
+std::string FrameAncestorsOf(const Request& request, const Site& site) {
+  std::string origins = site.frame_ancestors;
+  if (site.is_embedded && site.is_embedded(request)) {
+    absl::StrAppend(&origins, origins.empty() ? "" : " ", kEditors);
+  }
+  return origins;
+}
 
 std::optional<Response> CheckSource(const Request& request, const Site& site) {
   std::string_view host = request.headers.Get("Host");
@@ -99,14 +112,15 @@ std::optional<Response> CheckContentType(const Request& request,
   return std::nullopt;
 }
 
-void AddSecurityHeaders(Response& response, std::string_view frame_ancestors) {
+void AddSecurityHeaders(Response& response) {
+  const std::string& frame_ancestors = response.frame_ancestors;
   response.headers.Set(
       "Content-Security-Policy",
       std::string("default-src 'none'; script-src 'self'; style-src 'self'; "
                   "font-src 'self'; img-src 'self'; connect-src 'self'; "
                   "worker-src 'self'; base-uri 'none'; form-action 'none'; "
                   "frame-ancestors ") +
-          (frame_ancestors.empty() ? "'none'" : std::string(frame_ancestors)));
+          (frame_ancestors.empty() ? "'none'" : frame_ancestors));
   response.headers.Set("X-Content-Type-Options", "nosniff");
   // It cannot name other origins, and browsers that know the policy ignore it.
   if (frame_ancestors.empty()) response.headers.Set("X-Frame-Options", "DENY");

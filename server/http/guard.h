@@ -25,6 +25,9 @@ struct Site {
   // Origins of pages that may show this site in a frame, separated by spaces.
   // Empty means none.
   std::string frame_ancestors = {};
+  // Whether editors may show the address of the request in a frame. Null means
+  // that there is no such address.
+  std::function<bool(const Request&)> is_embedded = nullptr;
 };
 
 // The content type that a write must have. A page from another origin can send
@@ -42,10 +45,14 @@ std::optional<Response> CheckSource(const Request& request, const Site& site);
 // only the header.
 std::optional<Response> CheckContentType(const Request& request, BodyKind body);
 
+// The origins of pages that may show the response to the request in a frame,
+// separated by spaces: those of the site, and for some addresses those of
+// editors.
+std::string FrameAncestorsOf(const Request& request, const Site& site);
+
 // Forbids everything that the page does not need, and keeping a copy unless the
-// response allows it. `frame_ancestors` as in Site.
-void AddSecurityHeaders(Response& response,
-                        std::string_view frame_ancestors = {});
+// response allows it. `frame_ancestors` as in FrameAncestorsOf.
+void AddSecurityHeaders(Response& response);
 
 }  // namespace graphdbg::http
 

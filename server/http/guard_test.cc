@@ -114,12 +114,35 @@ TEST(GuardTest, PagesThatAreNamedMayShowThisOneInAFrame) {
   EXPECT_EQ(StatusOf(request, Site()), 403);
 
   Response response;
-  AddSecurityHeaders(response, site.frame_ancestors);
+  response.frame_ancestors = FrameAncestorsOf(request, site);
+  AddSecurityHeaders(response);
   const std::string_view policy =
       response.headers.Get("Content-Security-Policy");
   EXPECT_NE(policy.find("frame-ancestors http://localhost:8888"),
             std::string_view::npos);
   EXPECT_FALSE(response.headers.Has("X-Frame-Options"));
+}
+
+TEST(GuardTest, EditorsMayShowSomeAddressesInAFrame) {
+  Site site;
+  site.is_embedded = [](const Request& request) {
+    return request.path == "/embedded";
+  };
+  Request request = Get();
+  request.headers.Set("Sec-Fetch-Site", "cross-site");
+  request.headers.Set("Sec-Fetch-Dest", "iframe");
+  request.headers.Set("Sec-Fetch-Mode", "navigate");
+  EXPECT_EQ(StatusOf(request, site), 403);
+  EXPECT_EQ(FrameAncestorsOf(request, site), "");
+  request.path = "/embedded";
+  EXPECT_EQ(StatusOf(request, site), 200);
+  EXPECT_EQ(FrameAncestorsOf(request, site), "vscode-webview: vscode-file:");
+  site.frame_ancestors = "http://localhost:8888";
+  EXPECT_EQ(FrameAncestorsOf(request, site),
+            "http://localhost:8888 vscode-webview: vscode-file:");
+  request.method = "POST";
+  request.headers.Set("Content-Type", "application/json");
+  EXPECT_EQ(StatusOf(request, site), 403);
 }
 
 TEST(GuardTest, WritesNeedJson) {

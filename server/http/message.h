@@ -78,6 +78,9 @@ struct Response {
   // detect that the body is incomplete.
   using NextPiece = http::NextPiece;
   NextPiece next_piece;
+  // Origins of pages that may show it in a frame, separated by spaces. Set by
+  // the server.
+  std::string frame_ancestors;
   // Destroyed when the response has been sent or has failed. Counts the body in
   // the server's memory budget.
   std::shared_ptr<const void> memory;

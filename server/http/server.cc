@@ -89,6 +89,7 @@ absl::StatusOr<uint16_t> Server::Core::Start() {
   RETURN_IF_ERROR(Listen());
   const uint16_t port = acceptors_.front().local_endpoint().port();
   shared_->site.frame_ancestors = shared_->options.frame_ancestors;
+  shared_->site.is_embedded = shared_->options.is_embedded;
   shared_->site.ports = shared_->options.forwarded_ports;
   shared_->site.ports.insert(shared_->site.ports.begin(), port);
   for (tcp::acceptor& acceptor : acceptors_) {

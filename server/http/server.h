@@ -30,6 +30,7 @@ struct ServerOptions {
   std::vector<uint16_t> forwarded_ports;
   // See Site.
   std::string frame_ancestors;
+  std::function<bool(const Request&)> is_embedded;
   // Null means plain HTTP.
   std::shared_ptr<Tls> tls;
 

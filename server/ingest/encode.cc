@@ -16,6 +16,12 @@ static_assert(int{v1::PAUSE_MODE_NONE} == int(model::PauseMode::kNone));
 static_assert(int{v1::TensorRequest::VERSION_STEP} ==
               int(model::TensorQuery::Version::kStep));
 
+void Fill(const model::PassedNodes& passed, v1::Command::NextNode& next) {
+  if (passed.within) next.set_within(*passed.within);
+  if (passed.outside) next.set_outside(*passed.outside);
+  next.set_other_line(passed.other_line);
+}
+
 void Fill(const jobs::CommandOrder& order, v1::Command& command) {
   command.set_id(order.id);
   switch (order.verb) {
@@ -27,7 +33,7 @@ void Fill(const jobs::CommandOrder& order, v1::Command& command) {
       command.mutable_step()->set_past_hits(order.past_hits);
       break;
     case model::ControlVerb::kNextNode:
-      command.mutable_next_node();
+      Fill(order.passed, *command.mutable_next_node());
       break;
     case model::ControlVerb::kContinueTo:
       command.mutable_continue_to()->set_node(order.node);

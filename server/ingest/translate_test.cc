@@ -115,7 +115,14 @@ TEST(EncodeTest, GivesEveryCommandAnActionThatAgentsAccept) {
        {ControlVerb::kContinue, ControlVerb::kStep, ControlVerb::kNextNode,
         ControlVerb::kContinueTo, ControlVerb::kPause, ControlVerb::kTerminate,
         ControlVerb::kRecheck}) {
-    jobs::CommandOrder order{5, verb, 2, "f/x", true, {4, 6}};
+    jobs::CommandOrder order;
+    order.id = 5;
+    order.verb = verb;
+    order.steps = 2;
+    order.node = "f/x";
+    order.pending = true;
+    order.passed = {"f/y", std::nullopt, true};
+    order.watchpoints = {4, 6};
     const auto message = Encode(order, {});
     EXPECT_TRUE(wire::Validate(message).ok()) << message.ShortDebugString();
     const v1::Command& command = message.command();
@@ -126,6 +133,11 @@ TEST(EncodeTest, GivesEveryCommandAnActionThatAgentsAccept) {
     if (command.has_continue_to()) {
       EXPECT_EQ(command.continue_to().node(), "f/x");
       EXPECT_TRUE(command.continue_to().pending());
+    }
+    if (command.has_next_node()) {
+      EXPECT_EQ(command.next_node().within(), "f/y");
+      EXPECT_FALSE(command.next_node().has_outside());
+      EXPECT_TRUE(command.next_node().other_line());
     }
     EXPECT_EQ(command.recheck().watchpoints_size(),
               verb == ControlVerb::kRecheck ? 2 : 0);

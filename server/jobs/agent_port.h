@@ -59,6 +59,8 @@ struct AgentHello {
   bool can_boost = false;
   // The agent makes bundles of hits.
   bool can_capture = false;
+  // The agent passes over nodes in kNextNode.
+  bool passes_over = false;
   // The agent counts hits, for watchpoints that pass over some.
   bool counts_hits = false;
   // The agent knows all fields of selections, not only names and categories.
@@ -245,6 +247,8 @@ struct CommandOrder {
   uint64_t steps = 1;
   std::string node;
   bool pending = false;
+  // kNextNode: the nodes to pass over.
+  model::PassedNodes passed = {};
   // kRecheck: the watchpoints to check again.
   std::vector<uint32_t> watchpoints = {};
   // kStep: watchpoints do not stop the rank before the last step has ended.

@@ -58,6 +58,7 @@ absl::StatusOr<std::string> CommandDispatcher::Dispatch(
   order.steps = request.steps;
   order.node = request.node;
   order.pending = request.pending;
+  order.passed = request.passed;
   order.at_step_end = for_group;
   if (request.verb == model::ControlVerb::kRecheck) {
     order.watchpoints = unchecked_.Take();
@@ -102,8 +103,34 @@ absl::Status CommandDispatcher::CheckArguments(
                      "steps");
   }
   if (group_.IsForGroup(request)) return group_.Check(request);
+  if (request.passed.any()) return CheckPassed(request.passed);
   if (request.verb != model::ControlVerb::kContinueTo) return absl::OkStatus();
   return CheckNode(request);
+}
+
+absl::Status CommandDispatcher::CheckPassed(
+    const model::PassedNodes& passed) const {
+  const bool is_within = passed.within.has_value();
+  const char* const field = is_within        ? "within"
+                            : passed.outside ? "outside"
+                                             : "other_line";
+  for (const auto& [number, rank] : machine_.ranks()) {
+    if (rank.link == nullptr || rank.hello.passes_over) continue;
+    return WithField(
+        Error(absl::StatusCode::kUnimplemented, "unsupported_command",
+              absl::StrCat("the agent of rank ", number, " (",
+                           rank.hello.framework, ") passes over no nodes")),
+        field);
+  }
+  const std::string scope =
+      is_within ? *passed.within : passed.outside.value_or("");
+  if (scope.empty()) return absl::OkStatus();
+  for (const graph::Graph& graph : graph_.graphs()) {
+    if (graph.scopes.contains(scope)) return absl::OkStatus();
+  }
+  return WithField(Error(absl::StatusCode::kNotFound, "unknown_scope",
+                         absl::StrCat("unknown scope \"", scope, "\"")),
+                   field);
 }
 
 absl::Status CommandDispatcher::CheckNode(

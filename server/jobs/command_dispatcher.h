@@ -27,10 +27,10 @@ class CommandDispatcher {
                     UncheckedWatchpoints& unchecked, JobEvents& events);
 
   // Returns the id of the command; its result is published as an event.
-  // UNIMPLEMENTED "unsupported_command", NOT_FOUND "unknown_rank" or
-  // "unknown_node", INVALID_ARGUMENT "invalid_steps" or "not_executable",
-  // FAILED_PRECONDITION "invalid_state" or "several_ranks", UNAVAILABLE
-  // "job_gone".
+  // UNIMPLEMENTED "unsupported_command", NOT_FOUND "unknown_rank",
+  // "unknown_node" or "unknown_scope", INVALID_ARGUMENT "invalid_steps" or
+  // "not_executable", FAILED_PRECONDITION "invalid_state" or "several_ranks",
+  // UNAVAILABLE "job_gone".
   absl::StatusOr<std::string> Dispatch(const model::ControlRequest& request);
 
  private:
@@ -38,6 +38,8 @@ class CommandDispatcher {
   absl::Status CheckRuns(model::ControlVerb verb) const;
   absl::Status CheckSupported(model::ControlVerb verb) const;
   absl::Status CheckArguments(const model::ControlRequest& request) const;
+  // Checks that every agent can pass over nodes, and that the scope is known.
+  absl::Status CheckPassed(const model::PassedNodes& passed) const;
   // Checks that the node to continue to can be reached.
   absl::Status CheckNode(const model::ControlRequest& request) const;
   // The ranks whose state accepts the command. Ranks can be in different

@@ -113,6 +113,24 @@ TEST_F(CommandDispatcherTest, RefusesToContinueToWhatNeverExecutes) {
   EXPECT_EQ(ReasonFor(to), "");
 }
 
+TEST_F(CommandDispatcherTest, PassesOverNodesIfTheAgentCan) {
+  Rank& rank = Connect(0);
+  AddNodes(rank, {"forward/fc/addmm"});
+  PauseAt(rank, 2, PauseReason::kStep);
+  model::ControlRequest next = Request(ControlVerb::kNextNode);
+  next.passed.outside = "forward/fc";
+  const auto refused = dispatcher_.Dispatch(next);
+  EXPECT_EQ(ReasonOf(refused.status()), "unsupported_command");
+  EXPECT_EQ(FieldOf(refused.status()), "outside");
+  rank.hello.passes_over = true;
+  next.passed.outside = "forward/cf";
+  EXPECT_EQ(ReasonFor(next), "unknown_scope");
+  EXPECT_TRUE(CommandsOf(0).empty());
+  next.passed.outside = "forward/fc";
+  EXPECT_EQ(ReasonFor(next), "");
+  EXPECT_EQ(CommandsOf(0)[0].passed.outside, "forward/fc");
+}
+
 TEST_F(CommandDispatcherTest, RefusesWhatOneRankDoesNotSupport) {
   Rank& rank = Connect(0);
   rank.hello.unsupported[ControlVerb::kNextNode] = "no single ops";

@@ -1,7 +1,6 @@
 #include "server/jobs/op_time_table.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,15 +8,35 @@
 #include "server/base/error.h"
 
 namespace graphdbg::jobs {
-
 void OpTimeTable::Add(Step step) {
-  if (!steps_.empty() && step.step < steps_.back().step) steps_.clear();
-  if (!steps_.empty() && step.step == steps_.back().step) steps_.pop_back();
+  if (!steps_.empty() && step.step < steps_.back().step) {
+    steps_.clear();
+    added_ = 0;
+    stride_ = 1;
+  }
+  if (!steps_.empty() && step.step == steps_.back().step) {
+    steps_.pop_back();
+  } else if (added_++ % stride_ != 0) {
+    return;
+  }
   std::stable_sort(
       step.ops.begin(), step.ops.end(),
       [](const Op& a, const Op& b) { return a.start_ns < b.start_ns; });
   steps_.push_back(std::move(step));
-  if (steps_.size() > kMaxSteps) steps_.pop_front();
+  if (thins_out_) {
+    if (steps_.size() > kMaxThinnedOut) ThinOut();
+  } else if (steps_.size() > kMaxNewest) {
+    steps_.pop_front();
+  }
+}
+
+void OpTimeTable::ThinOut() {
+  std::deque<Step> kept;
+  for (size_t i = 0; i < steps_.size(); i += 2) {
+    kept.push_back(std::move(steps_[i]));
+  }
+  steps_ = std::move(kept);
+  stride_ *= 2;
 }
 
 absl::StatusOr<model::OverviewOps> OpTimeTable::OpsOf(
@@ -25,11 +44,8 @@ absl::StatusOr<model::OverviewOps> OpTimeTable::OpsOf(
   model::OverviewOps found;
   for (const Step& each : steps_) found.steps.push_back(each.step);
   if (steps_.empty() && !step) return found;
-  const auto place =
-      step ? std::find_if(steps_.begin(), steps_.end(),
-                          [&](const Step& each) { return each.step == *step; })
-           : std::prev(steps_.end());
-  if (place == steps_.end()) {
+  const Step* const place = step ? Find(*step) : &steps_.back();
+  if (place == nullptr) {
     return Error(
         absl::StatusCode::kNotFound, "unknown_step",
         absl::StrCat(
@@ -47,6 +63,13 @@ absl::StatusOr<model::OverviewOps> OpTimeTable::OpsOf(
         {node.name, node.op_type, op.thread, op.start_ns, op.duration_ns});
   }
   return found;
+}
+
+const OpTimeTable::Step* OpTimeTable::Find(uint64_t step) const {
+  const auto place =
+      std::find_if(steps_.begin(), steps_.end(),
+                   [&](const Step& each) { return each.step == step; });
+  return place == steps_.end() ? nullptr : &*place;
 }
 
 uint64_t OpTimeTable::bytes() const {

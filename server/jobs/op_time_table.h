@@ -1,4 +1,4 @@
-// How long the ops of a rank took in the newest steps that were measured.
+// How long the ops of a rank took in some steps.
 #ifndef SERVER_JOBS_OP_TIME_TABLE_H_
 #define SERVER_JOBS_OP_TIME_TABLE_H_
 
@@ -17,7 +17,14 @@ namespace graphdbg::jobs {
 // Not thread-safe.
 class OpTimeTable {
  public:
-  static constexpr size_t kMaxSteps = 16;
+  static constexpr size_t kMaxNewest = 16;
+  static constexpr size_t kMaxThinnedOut = 64;
+  // Which steps are kept when there are too many: the newest, or, all over the
+  // run, every second, fourth, … of those that were added.
+  enum class WhenFull { kDropOldest, kThinOut };
+
+  explicit OpTimeTable(WhenFull when_full = WhenFull::kDropOldest)
+      : thins_out_(when_full == WhenFull::kThinOut) {}
 
   struct Op {
     graph::NodeIndex node = graph::kNoNode;
@@ -42,9 +49,18 @@ class OpTimeTable {
   // there.
   absl::StatusOr<model::OverviewOps> OpsOf(
       std::optional<uint64_t> step, const graph::GraphStore& graph) const;
+  // Null if the step is not kept. Valid until the next Add.
+  const Step* Find(uint64_t step) const;
   uint64_t bytes() const;
 
  private:
+  void ThinOut();
+
+  bool thins_out_;
+  // Steps that were added, and every how many of them one is kept: a power of
+  // two.
+  uint64_t added_ = 0;
+  uint64_t stride_ = 1;
   std::deque<Step> steps_;
 };
 

@@ -39,15 +39,27 @@ TEST_F(OpTimeTableTest, OpsAreSortedByTheirBegin) {
 }
 
 TEST_F(OpTimeTableTest, TheNewestStepsAreKept) {
-  for (uint64_t step = 1; step <= OpTimeTable::kMaxSteps + 2; ++step) {
+  for (uint64_t step = 1; step <= OpTimeTable::kMaxNewest + 2; ++step) {
     table_.Add(Step(step));
   }
   const auto newest = table_.OpsOf({}, graph_);
   ASSERT_TRUE(newest.ok());
-  EXPECT_EQ(newest->steps.size(), OpTimeTable::kMaxSteps);
-  EXPECT_EQ(newest->step, OpTimeTable::kMaxSteps + 2);
+  EXPECT_EQ(newest->steps.size(), OpTimeTable::kMaxNewest);
+  EXPECT_EQ(newest->step, OpTimeTable::kMaxNewest + 2);
   EXPECT_EQ(table_.OpsOf(3, graph_)->step, 3u);
   EXPECT_EQ(ReasonOf(table_.OpsOf(2, graph_).status()), "unknown_step");
+}
+
+TEST_F(OpTimeTableTest, StepsOfTheWholeRunAreKeptIfItIsThinnedOut) {
+  OpTimeTable table(OpTimeTable::WhenFull::kThinOut);
+  constexpr uint64_t kSteps = 3 * OpTimeTable::kMaxThinnedOut;
+  for (uint64_t step = 1; step <= kSteps; ++step) table.Add(Step(step));
+  const auto newest = table.OpsOf({}, graph_);
+  ASSERT_TRUE(newest.ok());
+  EXPECT_EQ(newest->steps.size(), kSteps / 4);
+  EXPECT_EQ(newest->steps.front(), 1u);
+  EXPECT_EQ(newest->steps[1], 5u);
+  EXPECT_EQ(newest->step, kSteps - 3);
 }
 
 TEST_F(OpTimeTableTest, AProcessThatStartsAgainBeginsAnew) {

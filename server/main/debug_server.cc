@@ -24,6 +24,7 @@
 #include "absl/time/clock.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/decode_rules.h"
+#include "server/api/embedding.h"
 #include "server/api/encode.h"
 #include "server/api/encode_run.h"
 #include "server/api/event_buffer.h"
@@ -39,6 +40,7 @@
 #include "server/ingest/ingest_server.h"
 #include "server/jobs/directory.h"
 #include "server/main/certificate_watch.h"
+#include "server/main/listed_server.h"
 #include "server/main/memory_watch.h"
 #include "server/main/parent_watch.h"
 #include "server/main/running_file.h"
@@ -173,6 +175,7 @@ class DebugServer::Impl {
   std::atomic<uint16_t> agent_port_{0};
   std::atomic<uint16_t> mindspore_port_{0};
   RunningFile running_;
+  ListedServer listed_;
   // Whether the process that started this server has ended before it.
   std::atomic<bool> abandoned_{false};
   // Absent without TLS.
@@ -395,6 +398,9 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
   http_options.port = options_.port;
   http_options.forwarded_ports = options_.forwarded_ports;
   http_options.frame_ancestors = absl::StrJoin(options_.frame_ancestors, " ");
+  http_options.is_embedded = [this](const http::Request& request) {
+    return api::IsEmbedded(*auth_, request);
+  };
   if (certificate_) http_options.tls = certificate_->tls();
   http_options.places = PlacesWithin(options_.max_descriptors);
   http_options.log = log_;
@@ -476,6 +482,12 @@ absl::Status DebugServer::Impl::Open() {
     log_("warning: commands will not find this server by its data directory: " +
          std::string(announced.message()));
   }
+  const absl::Status listed = listed_.Write(
+      options_.data_dir, identity_.http_address, identity_.debugger_address);
+  if (!listed.ok()) {
+    log_("warning: commands find this server only if they are told where: " +
+         std::string(listed.message()));
+  }
   ready_ = true;
   RunThreads();
   return absl::OkStatus();
@@ -541,6 +553,7 @@ void DebugServer::Impl::Close() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   if (runs_) runs_->Stop();
+  listed_.Remove();
   running_.Remove();
   if (options_.temporary_data_dir && abandoned_.exchange(false)) {
     journal_.reset();

@@ -98,6 +98,10 @@ class ProgramTest : public ::testing::Test {
     data_dir_ = fs::path(::testing::TempDir()) /
                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(data_dir_);
+    runtime_ = data_dir_.string() + "-runtime";
+    fs::remove_all(runtime_);
+    fs::create_directory(runtime_);
+    setenv("XDG_RUNTIME_DIR", runtime_.c_str(), 1);
   }
 
   std::vector<std::string> Arguments(std::vector<std::string> more = {}) {
@@ -114,6 +118,7 @@ class ProgramTest : public ::testing::Test {
   }
 
   fs::path data_dir_;
+  fs::path runtime_;
 };
 
 TEST_F(ProgramTest, TheFirstLineSaysWhereEverythingIs) {
@@ -250,6 +255,40 @@ TEST_F(ProgramTest, TokensAreTheOwnersAloneAndOutliveTheServer) {
   Program program(Arguments());
   program.Line();
   EXPECT_EQ(Token(), token);
+}
+
+TEST_F(ProgramTest, ItIsListedWhileItRuns) {
+  const fs::path list = runtime_ / "graphdbg";
+  fs::path leftover;
+  {
+    Program program(Arguments());
+    program.Line();
+    leftover = list / (std::to_string(program.pid()) + ".json");
+    // It is killed.
+  }
+  EXPECT_TRUE(fs::exists(leftover));
+  Program program(Arguments());
+  const json addresses = json::parse(program.Line());
+  EXPECT_FALSE(fs::exists(leftover));
+  const fs::path file = list / (std::to_string(program.pid()) + ".json");
+  struct stat info {};
+  ASSERT_EQ(stat(file.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  const json listed = json::parse(std::ifstream(file));
+  EXPECT_EQ(listed["pid"], program.pid());
+  EXPECT_EQ(listed["http_address"], addresses["http_address"]);
+  EXPECT_EQ(listed["data_dir"], data_dir_.string());
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.ExitCode(), 0);
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST_F(ProgramTest, OthersCannotListServers) {
+  fs::create_directory(runtime_ / "graphdbg");
+  fs::permissions(runtime_ / "graphdbg", fs::perms::all);
+  Program program(Arguments());
+  EXPECT_FALSE(program.Line().empty());
+  EXPECT_TRUE(fs::is_empty(runtime_ / "graphdbg"));
 }
 
 TEST_F(ProgramTest, SignalsStopItInGoodOrder) {

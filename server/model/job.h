@@ -146,6 +146,20 @@ struct Job {
   std::map<std::string, double> metrics;
 };
 
+// The nodes that kNextNode passes over. If any are, it stops at the end of the
+// step if all that are left of it are passed over. A scope is a prefix of full
+// names without the last '/'; empty: the top.
+struct PassedNodes {
+  // Nodes of scopes inside this one, but not its own.
+  std::optional<std::string> within;
+  // Nodes of this scope and of those inside it. At most one of both is set.
+  std::optional<std::string> outside;
+  // Nodes with the user's source line of the node at which the rank stands.
+  bool other_line = false;
+
+  bool any() const { return within || outside || other_line; }
+};
+
 // A command from a client.
 struct ControlRequest {
   ControlVerb verb = ControlVerb::kContinue;
@@ -153,6 +167,7 @@ struct ControlRequest {
   std::string node;
   // kContinueTo: accept a node that is not known yet.
   bool pending = false;
+  PassedNodes passed;
   // Absent for all ranks.
   std::optional<uint32_t> rank;
   // The name of the caller's token or session. Empty for the server's own

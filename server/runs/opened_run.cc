@@ -287,10 +287,13 @@ class OpenedRun::View final : public jobs::Job {
         });
   }
   jobs::Task<model::OverviewOps> OverviewOpsOf(
-      uint32_t, std::optional<uint64_t>) override {
-    co_return Error(absl::StatusCode::kNotFound, "not_recorded",
-                    "recordings have no times of single ops; they are shown "
-                    "while a job runs");
+      uint32_t rank, std::optional<uint64_t> step) override {
+    using Result = absl::StatusOr<model::OverviewOps>;
+    return run_->OnStrand<Result>([rank, step](RunSource& source) -> Result {
+      ASSIGN_OR_RETURN(const jobs::OpTimeTable* const table,
+                       source.OpTimes(rank));
+      return table->OpsOf(step, source.graph());
+    });
   }
   jobs::StatusTask CatchTensors(std::string, uint32_t, std::string) override {
     return RefusedStatus();

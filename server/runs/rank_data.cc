@@ -162,6 +162,11 @@ void RankData::ReadHits(watch::HitLog& hits) {
   AddDamage(runs::kHitsFile, problem.ok() ? read : problem);
 }
 
+const jobs::OpTimeTable& RankData::ReadOpTimes() {
+  AddDamage(runs::kOpTimesFile, op_times_.Update(folder_, ids_));
+  return op_times_.table();
+}
+
 std::optional<uint64_t> RankData::StepNear(uint64_t first, uint64_t count,
                                            bool last) const {
   std::vector<Record> records(count);

@@ -18,6 +18,7 @@
 #include "server/runs/messages.h"
 #include "server/runs/rank_log.h"
 #include "server/runs/run_info.h"
+#include "server/runs/run_op_times.h"
 #include "server/runs/step_index.h"
 #include "server/runs/step_records.h"
 #include "server/runs/tensor_files.h"
@@ -40,6 +41,8 @@ class RankData {
   void ReadGraph(graph::GraphStore& graph);
   // Adds new hits. The graph must have been read.
   void ReadHits(watch::HitLog& hits);
+  // With what is new. The graph must have been read.
+  const jobs::OpTimeTable& ReadOpTimes();
 
   uint32_t number() const { return number_; }
   const RankInfo& info() const { return info_; }
@@ -105,6 +108,7 @@ class RankData {
   TensorFiles tensors_;
   MessageFollower graph_file_;
   MessageFollower hits_file_;
+  RunOpTimes op_times_;
   graph::AgentIds ids_;
   // The inverse of ids_, for the nodes that it had when it was last asked.
   absl::flat_hash_map<graph::NodeIndex, uint32_t> numbers_;

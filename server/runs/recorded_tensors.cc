@@ -119,6 +119,12 @@ absl::StatusOr<const jobs::OverviewTable*> Recording::Overview(
   return &overviews_[number].Update(*rank, graph());
 }
 
+absl::StatusOr<const jobs::OpTimeTable*> Recording::OpTimes(uint32_t number) {
+  ASSIGN_OR_RETURN(RankData* const rank, FindRank(number));
+  graph();
+  return &rank->ReadOpTimes();
+}
+
 absl::StatusOr<model::TensorValue> Recording::Tensor(const TensorQuery& query,
                                                      AtStep at) {
   ASSIGN_OR_RETURN(const graph::NodeIndex node,

@@ -58,6 +58,7 @@ class Recording final : public RunSource, private graph::Annotations {
   absl::StatusOr<model::RunHistory> History(
       const model::RunHistoryQuery& query) override;
   absl::StatusOr<const jobs::OverviewTable*> Overview(uint32_t rank) override;
+  absl::StatusOr<const jobs::OpTimeTable*> OpTimes(uint32_t rank) override;
   absl::StatusOr<model::TensorValue> Tensor(const model::TensorQuery& query,
                                             AtStep step) override;
   absl::StatusOr<std::shared_ptr<Check>> PrepareCheck(

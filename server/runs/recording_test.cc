@@ -314,6 +314,37 @@ TEST_F(RecordingTest, HitsAreThoseOfAllRanks) {
   EXPECT_EQ(recording.hits().Newest(1)[0].node, NodeName(2));
 }
 
+TEST_F(RecordingTest, HasTheTimesOfOps) {
+  WriteTenSteps();
+  v1::OverviewStep step;
+  step.set_step(4);
+  step.set_duration_ns(900);
+  // The second one is no node of the graph.
+  for (const uint32_t node : {2, 4'000}) {
+    step.mutable_ops()->add_node_ids(node);
+    step.mutable_ops()->add_start_ns(100);
+    step.mutable_ops()->add_duration_ns(50);
+    step.mutable_ops()->add_threads(0);
+  }
+  v1::OverviewStep damaged = step;
+  damaged.set_step(5);
+  damaged.mutable_ops()->add_threads(0);
+  writer_.WriteOpTimes({step, damaged});
+  Recording recording = Open();
+  const auto table = recording.OpTimes(0);
+  ASSERT_TRUE(table.ok());
+  const auto found = (*table)->OpsOf({}, recording.graph());
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->steps, std::vector<uint64_t>{4});
+  EXPECT_EQ(found->duration_ns, 900u);
+  ASSERT_EQ(found->ops.size(), 1u);
+  EXPECT_EQ(found->ops[0].node, NodeName(2));
+  EXPECT_EQ(found->ops[0].duration_ns, 50u);
+  EXPECT_EQ(ReasonOf(recording.OpTimes(1).status()), "unknown_rank");
+  const model::Run run = recording.Describe();
+  ASSERT_EQ(run.damage.size(), 1u);
+}
+
 TEST_F(RecordingTest, ARunThatIsWrittenIsFollowed) {
   writer_.WriteGraph(3);
   writer_.Step(1, 3, 1);

@@ -74,8 +74,12 @@ RunOverview::Roles RunOverview::ReadRoles(RankData& rank) {
 const OverviewTable& RunOverview::Update(RankData& rank,
                                          const graph::GraphStore& graph) {
   const auto entries = rank.index().entries();
+  const jobs::OpTimeTable& op_times = rank.ReadOpTimes();
+  // Steps whose ops were timed are there in any case.
+  constexpr size_t kMaxEven =
+      OverviewTable::kMaxSteps - jobs::OpTimeTable::kMaxThinnedOut;
   uint64_t stride = stride_;
-  while (entries.size() / stride >= OverviewTable::kMaxSteps) stride *= 2;
+  while (entries.size() / stride >= kMaxEven) stride *= 2;
   if (stride != stride_) {
     stride_ = stride;
     table_ = OverviewTable();
@@ -89,14 +93,18 @@ const OverviewTable& RunOverview::Update(RankData& rank,
   roles_ = ReadRoles(rank);
   for (size_t i = begin; i < end; ++i) {
     next_ = entries[i].step + 1;
-    const bool is_first = i == 0 || entries[i - 1].step != entries[i].step;
-    if (is_first && i % stride_ == 0) AddStep(rank, graph, entries[i].step);
+    const uint64_t step = entries[i].step;
+    const bool is_first = i == 0 || entries[i - 1].step != step;
+    const jobs::OpTimeTable::Step* const times = op_times.Find(step);
+    if (is_first && (i % stride_ == 0 || times != nullptr)) {
+      AddStep(rank, graph, step, times);
+    }
   }
   return table_;
 }
 
 void RunOverview::AddStep(const RankData& rank, const graph::GraphStore& graph,
-                          uint64_t step) {
+                          uint64_t step, const jobs::OpTimeTable::Step* times) {
   model::OverviewStep description;
   description.step = step;
   uint64_t begin = 0;
@@ -132,7 +140,13 @@ void RunOverview::AddStep(const RankData& rank, const graph::GraphStore& graph,
     }
   }
   description.mode = std::string(runs::ToString(static_cast<runs::Mode>(mode)));
-  table_.Add(std::move(description), tensors);
+  std::vector<OverviewTable::NamedOp> ops;
+  if (times != nullptr) {
+    for (const jobs::OpTimeTable::Op& op : times->ops) {
+      ops.push_back({graph.node(op.node).name, op.duration_ns});
+    }
+  }
+  table_.Add(std::move(description), tensors, ops);
 }
 
 }  // namespace graphdbg::recorded

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "server/graph/graph_store.h"
+#include "server/jobs/op_time_table.h"
 #include "server/jobs/overview_table.h"
 #include "server/runs/rank_data.h"
 #include "server/runs/step_records.h"
@@ -23,8 +24,9 @@ class RunOverview {
                                     const graph::GraphStore& graph);
 
  private:
+  // `times`: null if the step's ops were not timed.
   void AddStep(const RankData& rank, const graph::GraphStore& graph,
-               uint64_t step);
+               uint64_t step, const jobs::OpTimeTable::Step* times);
 
   using Roles = absl::flat_hash_map<TensorKey, jobs::OverviewRole>;
   static Roles ReadRoles(RankData& rank);

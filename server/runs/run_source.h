@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
+#include "server/jobs/op_time_table.h"
 #include "server/jobs/overview_table.h"
 #include "server/model/neighbours.h"
 #include "server/model/run.h"
@@ -70,6 +71,12 @@ class RunSource {
   // NOT_FOUND "unknown_rank".
   virtual absl::StatusOr<const jobs::OverviewTable*> Overview(uint32_t) {
     static const auto* const kEmpty = new jobs::OverviewTable();
+    return kEmpty;
+  }
+  // Of a rank. Valid until the next call; empty for runs that have none.
+  // NOT_FOUND "unknown_rank".
+  virtual absl::StatusOr<const jobs::OpTimeTable*> OpTimes(uint32_t) {
+    static const auto* const kEmpty = new jobs::OpTimeTable();
     return kEmpty;
   }
   // NOT_FOUND "not_recorded" names the nearest step that has the values.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/tensor/slice_text.h"
 
 namespace graphdbg::tensor {
 namespace {
@@ -11,19 +12,6 @@ namespace {
 bool IsWhole(const SliceDimension& dimension, int64_t size) {
   return dimension.start == 0 && dimension.count == size &&
          dimension.step == 1 && !dimension.drop;
-}
-
-// The elements first to end of a dimension of a slice.
-std::string RangeText(const SliceDimension& d, int64_t first, int64_t end) {
-  const int64_t start = d.start + first * d.step;
-  if (d.drop) return absl::StrCat(start);
-  const int64_t last = d.start + (end - 1) * d.step;
-  const int64_t stop = d.step > 0 ? last + 1 : last - 1;
-  std::string text = absl::StrCat(start, ":");
-  // A negative stop would count from the end.
-  if (stop >= 0) absl::StrAppend(&text, stop);
-  if (d.step != 1) absl::StrAppend(&text, ":", d.step);
-  return text;
 }
 
 }  // namespace

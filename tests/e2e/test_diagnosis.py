@@ -17,6 +17,11 @@ CONDITIONS = (
 # By case, which is the scope of its node: the rule, the title, and a part of the text.
 CASES = {
     "softmax_then_log": ("log_of_zero", "Logarithm of a softmax that is zero", "2 of 3 values are 0"),
+    "softmax_over_batch": (
+        "log_of_zero",
+        "Logarithm of a softmax that is zero",
+        "It is over dimension 0 of [3, 2], so that the rows compete.",
+    ),
     "log_of_zero": ("log_of_zero", "Logarithm of zero", "1 of 4 values is 0, and log(0) is -Inf"),
     "log_of_negative": ("log_of_negative", "Logarithm of a negative number", "down to -2; log is NaN below 0"),
     "zero_by_zero": ("division_by_zero", "Zero divided by zero", "1 of 2 values is 0, and so is the dividend"),
@@ -42,6 +47,11 @@ CASES = {
         "50 and 40; sums of 64 products can be 128,000 > 65,504",
     ),
     "attention_scores": ("attention_overflow", "Attention scores overflow float16", "Queries and keys reach 50 and 40"),
+    "repeated_product": (
+        "repeated_product",
+        "The value grows with each run of the same op",
+        "repeated_product has run this op 3 times before in this step",
+    ),
     "half_sum": ("overflow", "Overflow in float16", "2,000 values with a mean size of 40 add up to 80,000 > 65,504"),
     "half_addition": ("overflow", "Overflow in float16", "40,000 and 30,000; together that is 70,000 > 65,504"),
     "cast_to_half": ("cast_overflow", "Too large for float16", "is float32 and reaches 70,000 > 65,504"),
@@ -124,7 +134,11 @@ def test_of_a_fault_that_no_rule_explains_there_is_advice_only(result: Result) -
 
 def test_the_incidents_of_a_run_are_told_apart(result: Result) -> None:
     spreading = [each for each in result["incidents"] if each["diagnosis"]["rule"] == "log_of_zero"]
-    assert [each["origin"]["node"].split("/")[1] for each in spreading] == ["softmax_then_log", "log_of_zero"]
+    assert [each["origin"]["node"].split("/")[1] for each in spreading] == [
+        "softmax_then_log",
+        "softmax_over_batch",
+        "log_of_zero",
+    ]
     # The derivative of the logarithm divides by the same zeros.
     assert not [each for each in result["incidents"] if each["origin"]["node"].startswith("backward/log_of_zero/")]
     first = spreading[0]

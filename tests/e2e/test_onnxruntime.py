@@ -102,6 +102,8 @@ def test_is_controlled_and_looked_into_like_any_job(server: Server, paused_cnn: 
     assert convolved.min() < 0 and np.array_equal(np.maximum(convolved, 0), rectified)
     server.control("cnn", "next_node")
     server.wait_for_state("cnn", "paused", node="cnn/conv2/conv2d_1")
+    server.control("cnn", "next_node", outside="cnn/conv2")
+    server.wait_for_state("cnn", "paused", node="cnn/relu_1")
     server.control("cnn", "step")
     server.wait_for_state("cnn", "paused", pause_reason="step", step=1)
     server.control("cnn", "step", steps=2)

@@ -134,11 +134,15 @@ def test_a_recorded_run_has_the_same_overview(script: list[str], tmp_path: Path)
     try:
         overview = check(server, f"/runs/{run.name}")
         assert len(overview["steps"]) == 8
-        # The times of ops are not recorded.
-        assert all(math.isnan(value) for row in matrix(server, f"/runs/{run.name}", "time") for value in row)
-        with pytest.raises(ApiError, match="recordings have no times of single ops") as refused:
-            server.client.get(f"/runs/{run.name}/overview/ops")
-        assert refused.value.code == "not_recorded"
+        # The ops of one step were timed: of the first that had another before it.
+        times = matrix(server, f"/runs/{run.name}", "time")
+        assert all([not math.isnan(value) for value in row] == [False, True] + [False] * 6 for row in times)
+        timed = server.client.get(f"/runs/{run.name}/overview/ops")
+        assert timed["step"] == overview["steps"][1]["step"] and timed["steps"] == [timed["step"]]
+        assert {op["node"].split("/")[0] for op in timed["ops"]} >= {"forward", "backward"}
+        assert all(0 <= op["start_us"] + op["duration_us"] <= timed["duration_us"] for op in timed["ops"])
+        with pytest.raises(ApiError, match="the ops of step 99 were not timed"):
+            server.client.get(f"/runs/{run.name}/overview/ops", step=99)
     finally:
         server.stop()
 

@@ -161,6 +161,8 @@ def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environme
         return ranks[1]["state"] == "paused" and ranks[1]["node"] and not ranks[0]["node"]
 
     wait_until("rank 1 at its first node", moved)
+    server.control("ddp", "next_node", rank=1, outside="forward")
+    wait_until("rank 1 in its backward pass", lambda: server.job("ddp")["ranks"][1]["node"].startswith("backward/"))
     # A step of one rank waits for the others, which end it one by one.
     server.control("ddp", "step", rank=1)
     wait_until("rank 1 has begun its step", lambda: server.job("ddp")["ranks"][1]["state"] == "running")

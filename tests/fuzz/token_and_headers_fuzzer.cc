@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "server/auth/authenticator.h"
 #include "server/auth/origin_policy.h"
+#include "server/http/byte_range.h"
 #include "server/http/guard.h"
 #include "server/http/header_lists.h"
 #include "server/http/url_decoding.h"
@@ -69,6 +70,10 @@ void Take(std::string_view input) {
   http::PercentDecode(input, false);
   http::ListsToken(input, "gzip");
   http::MatchesEtag(input, "\"tag\"");
+  if (const auto range = http::ParseRange(input)) {
+    const auto bytes = range->In(10);
+    if (bytes && (bytes->begin >= bytes->end || bytes->end > 10)) std::abort();
+  }
 }
 
 }  // namespace

@@ -36,6 +36,11 @@ def softmax_then_log(w):
 
 
 @case
+def softmax_over_batch(w):
+    return torch.softmax(torch.tensor([[0.0, 1], [200, 1], [400, 1]]) * w, 0).log()
+
+
+@case
 def log_of_zero(w):
     return (filled(0, 1, 2, 3) * w).log()
 
@@ -122,6 +127,14 @@ def attention_scores(w):
     queries = (torch.full((1, 4, 64), 50.0) * w).half()
     keys = torch.full((1, 64, 4), 40.0).half()
     return torch.softmax(torch.bmm(queries, keys), -1)
+
+
+@case
+def repeated_product(w):
+    state = torch.full((2, 2), 1e26) * w
+    for _ in range(6):
+        state = state @ torch.full((2, 2), 1e3)
+    return state
 
 
 @case

@@ -118,6 +118,12 @@ TEST_F(MindSporeNodeTest, UnsupportedCommandsAreReportedAndRefused) {
   MindSporeClient gpu = Client("1.1.0", "GPU", "1:1");
   auto gpu_asks = Begin(gpu, "mindspore-1");
   EXPECT_TRUE(Job("mindspore-1").at("unsupported_commands").empty());
+  // Its protocol knows only the next node.
+  const Json over = {{"command", "next_node"}, {"other_line", true}};
+  const auto refused =
+      server().Fetch("POST", "/api/v1/jobs/mindspore-1/control", over.dump());
+  EXPECT_EQ(refused.status, 501);
+  EXPECT_EQ(Json::parse(refused.body).at("code"), "unsupported_command");
   Control({{"command", "terminate"}}, "mindspore-1");
   EXPECT_TRUE(gpu_asks.get().exit());
   End(asking);

@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from . import connection
+from .errors import USAGE, CliError
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -94,10 +94,20 @@ def run(arguments: argparse.Namespace) -> int:
     if command and (arguments.target or arguments.pid or arguments.server):
         arguments.parser.error("name a target, or a command after --, and not both")
     options = Options(arguments.files, arguments.lines, arguments.batch, not arguments.no_init, bool(command))
-    token = connection.token_of(arguments.token_file)
+    token = _token(arguments.token_file)
     with contextlib.ExitStack() as open_things:
         if command:
             session = open_things.enter_context(launched(command, {}))
         else:
             session = open_things.enter_context(opened(arguments.target, arguments.server, arguments.pid, token))
         return debug(session, options)
+
+
+def _token(file: Path | None) -> str | None:
+    """The token in the file that the user has named; None if none was named."""
+    if file is None:
+        return None
+    try:
+        return file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CliError(f"cannot read the token: {error}", USAGE) from None

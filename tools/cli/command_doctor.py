@@ -30,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     accelerators: dict[str, Any] | None = None
-    client = connection.connect(arguments)
+    client = connection.connect(arguments, any_server=True)
     checks = _server_checks(client)
     try:
         found = doctor_checks.probe("agent")

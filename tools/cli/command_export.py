@@ -55,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     if directory is not None:
         with served_run(directory) as (client, path):
             return _export_graph(client, path, directory.resolve().name, arguments)
-    return _export_graph(connection.connect(arguments), f"/jobs/{quote(arguments.job)}", arguments.job, arguments)
+    client = connection.connect(arguments, arguments.job)
+    return _export_graph(client, f"/jobs/{quote(arguments.job)}", arguments.job, arguments)
 
 
 def _export_graph(client: Client, path: str, name: str, arguments: argparse.Namespace) -> int:

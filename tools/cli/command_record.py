@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     given = {name: value for name, value in settings.items() if value is not None}
     require(not (given and (arguments.off or arguments.status)), "--off and --status exclude other options")
-    client = connection.connect(arguments)
+    client = connection.connect(arguments, arguments.job)
     path = f"/jobs/{quote(arguments.job)}/recording"
     answer = client.get(path) if arguments.status else client.put(path, {"on": not arguments.off, **given})
     if arguments.json:

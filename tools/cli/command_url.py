@@ -24,6 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--role", choices=ROLES, help="what the page may do (default: as much as you, or with --name only view)"
     )
+    parser.add_argument("--embed", action="store_true", help="an address that views of VS Code may show in a frame")
     connection.add_options(parser)
     parser.set_defaults(run=run)
 
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         holder["name"] = arguments.name
     if arguments.role is not None or arguments.name is not None:
         holder["role"] = arguments.role or "view"
-    pages = [client.page(holder=holder) for client in _clients(arguments)]
+    pages = [client.page(holder=holder, embed=arguments.embed) for client in _clients(arguments)]
     if arguments.json:
         print(json.dumps(pages[0] | {"pages": pages}))
         return 0

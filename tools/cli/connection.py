@@ -7,14 +7,14 @@ from pathlib import Path
 
 from .client import DEFAULT_SERVER, Client, default_data_dir
 from .errors import USAGE, CliError
-from .running_servers import running_servers, server_of
+from .running_servers import RunningServer, running_servers, server_of
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser, prints_json: bool = True) -> None:
     parser.add_argument(
         "--server",
         metavar="URL",
-        help=f"address of the server (default: the one that runs on the data directory, or else {DEFAULT_SERVER})",
+        help=f"address of the server (default: the only one that runs, or else {DEFAULT_SERVER})",
     )
     parser.add_argument(
         "--data-dir",
@@ -27,15 +27,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file with the token to use (default: the file 'token' in the data directory)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    if prints_json:
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def connect(arguments: argparse.Namespace) -> Client:
+def connect(arguments: argparse.Namespace, job: str | None = None, *, any_server: bool = False) -> Client:
+    """Connects to the server that the options name.
+
+    Args:
+        arguments: Those of `add_options`.
+        job: Without the options, the server that has this job.
+        any_server: Without the options, one of several servers is as good as another.
+
+    Raises:
+        CliError: Without the options, several servers run, and not exactly one of them has the job.
+    """
     data_dir: Path = arguments.data_dir or default_data_dir()
     address: str | None = arguments.server
     if address is None:
-        running = server_of(data_dir)
+        named = arguments.data_dir or arguments.token_file
+        running = server_of(data_dir) if named else _running_server(job, any_server)
         address = running.address if running else DEFAULT_SERVER
+        data_dir = running.data_dir if running else data_dir
     token = token_of(arguments.token_file)
     return Client.from_data_dir(address, data_dir) if token is None else Client(address, token)
 
@@ -48,6 +61,25 @@ def token_of(file: Path | None) -> str | None:
         return file.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise CliError(f"cannot read the token: {error}", USAGE) from None
+
+
+def _running_server(job: str | None, any_server: bool) -> RunningServer | None:
+    servers = running_servers()[: 1 if any_server else None]
+    if len(servers) > 1 and job is not None:
+        servers = [server for server in servers if job in _jobs_of(server)] or servers
+    if len(servers) > 1:
+        listed = "; ".join(f"{server.address} ({', '.join(_jobs_of(server)) or 'no jobs'})" for server in servers)
+        raise CliError(f"several servers run; choose one of them with --server: {listed}", USAGE)
+    return servers[0] if servers else None
+
+
+def _jobs_of(server: RunningServer) -> list[str]:
+    try:
+        jobs = Client.from_data_dir(server.address, server.data_dir).get("/jobs")["jobs"]
+    except CliError:
+        # It has just ended.
+        return []
+    return [job["id"] for job in jobs]
 
 
 def connect_to_all() -> list[Client]:

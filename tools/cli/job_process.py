@@ -120,6 +120,11 @@ class JobProcess:
     def poll(self) -> int | None:
         return self._process.poll()
 
+    def wait(self, seconds: float) -> None:
+        """Waits for the end of the process, up to this time."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
     @property
     def outputs(self) -> list[IO[bytes]]:
         """Its standard output and error, if it runs apart."""

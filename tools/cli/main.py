@@ -21,6 +21,7 @@ from . import (
     command_doctor,
     command_export,
     command_jobs,
+    command_mcp,
     command_open,
     command_pack,
     command_recheck,
@@ -64,6 +65,7 @@ COMMANDS = (
     command_export,
     command_replay,
     command_bundle,
+    command_mcp,
     command_doctor,
 )
 

@@ -56,11 +56,16 @@ License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: websockets>=15
 Requires-Dist: PyYAML>=6.0
+Provides-Extra: debugger
+Requires-Dist: prompt_toolkit>=3.0; extra == "debugger"
+Requires-Dist: rich>=13; extra == "debugger"
 Provides-Extra: analysis
 Requires-Dist: numpy>=1.26; extra == "analysis"
 Requires-Dist: pyarrow>=21; extra == "analysis"
 Requires-Dist: duckdb>=1.3; extra == "analysis"
 Requires-Dist: pandas>=2.2; extra == "analysis"
+Provides-Extra: mcp
+Requires-Dist: mcp>=2.3; extra == "mcp"
 """
 
 ENTRY_POINTS = """[console_scripts]

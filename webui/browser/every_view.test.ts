@@ -5,6 +5,8 @@ import { browser, button, fixture, openJob, page, start, treeItem } from './harn
 
 const WINDOW = { width: 1280, height: 720 };
 const LEAST_PX = 11.5;
+const ROW_PX = 20;
+const LEAST_ROWS = 5;
 // Each test looks at many views.
 const TIMEOUT_MS = 240_000;
 
@@ -32,6 +34,14 @@ async function check(view: string): Promise<void> {
   await browser.shot(`small-${view}`);
   expect(await browser.axe(), view).toEqual([]);
   expect(await smallTexts(), view).toEqual([]);
+}
+
+// The values of a comparison are what the view is for.
+async function checkRoomForGrids(): Promise<void> {
+  await page.getByRole('region', { name: 'difference' }).getByRole('grid').waitFor();
+  const grids = await page.getByRole('region', { name: 'Values' }).getByRole('grid').all();
+  expect(grids).toHaveLength(3);
+  for (const grid of grids) expect((await grid.boundingBox())?.height ?? 0).toBeGreaterThan(LEAST_ROWS * ROW_PX);
 }
 
 const tab = (name: string) => page.getByRole('tab', { name });
@@ -78,6 +88,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
       await tab(name).click();
       await page.getByRole('progressbar').waitFor({ state: 'detached' });
       await check(name);
+      if (name === 'Compare') await checkRoomForGrids();
     }
     await tab('Log').click();
     await check('log');

@@ -1,7 +1,7 @@
 // The tensor routes of the fixture server.
 import { Refusal } from './refusal.mjs';
 import { pack } from './fixture_index.mjs';
-import { binarySlice, blocksOf, comparisonOf, elementsOf, histogramOf, histogramsOf, nestedSlice, parseAxes, statisticsOf } from './fixture_values.mjs';
+import { binarySlice, blocksOf, comparisonOf, elementsOf, histogramOf, histogramsOf, nestedSlice, parseAxes, statisticsOf, ulpsBetween } from './fixture_values.mjs';
 
 const MAX_AS_JSON = 100_000;
 
@@ -70,7 +70,7 @@ function compare(job, query) {
   const right = requested(job, query, otherSide(query.get('with') ?? ''));
   const [rtol, atol] = [Number(query.get('rtol') ?? 1e-5), Number(query.get('atol') ?? 1e-8)];
   const [a, b] = [numbersOf(left), numbersOf(right)];
-  const result = comparisonOf(a, b, left.slice_shape, rtol, atol);
+  const result = comparisonOf(a, b, left.slice_shape, { rtol, atol, list: Number(query.get('list') ?? 16) });
   const bins = Number(query.get('bins') ?? 0);
   const histograms = bins === 0 ? null : histogramsOf(a, b, bins);
   const side = ({ head }) => ({ ...head, overwritten: false });
@@ -83,7 +83,12 @@ function map(job, query) {
   let values = numbersOf(left);
   if ((query.get('of') ?? 'left') !== 'left') {
     const others = numbersOf(requested(job, query, otherSide(query.get('with') ?? '')));
-    values = query.get('of') === 'right' ? others : values.map((value, i) => (Object.is(value, others[i]) ? 0 : value - others[i]));
+    const combine = {
+      right: (_, other) => other,
+      difference: (value, other) => (Object.is(value, other) ? 0 : value - other),
+      ulps: (value, other) => (Object.is(value, other) ? 0 : Number.isFinite(value - other) ? ulpsBetween(value, other) : NaN),
+    }[query.get('of')];
+    values = values.map((value, i) => combine(value, others[i]));
   }
   const { grid, block, blocks, planes } = blocksOf(values, left.slice_shape, Number(query.get('rows') ?? 512), Number(query.get('columns') ?? 512));
   const headers = {

@@ -169,8 +169,11 @@ function ordinalOf(value) {
   return bits >= 0x8000_0000 ? 0x8000_0000 - bits : bits;
 }
 
+// The distance of two float32 numbers in units in the last place.
+export const ulpsBetween = (a, b) => Math.abs(ordinalOf(a) - ordinalOf(b));
+
 // Same as numpy.allclose with equal_nan, plus figures of the difference.
-export function comparisonOf(left, right, shape, rtol, atol) {
+export function comparisonOf(left, right, shape, { rtol, atol, list }) {
   const pairOf = (i) => ({ index: indexOf(i, shape), left: jsonNumber(left[i]), right: jsonNumber(right[i]) });
   const finite = [];
   const far = [];
@@ -184,7 +187,7 @@ export function comparisonOf(left, right, shape, rtol, atol) {
     if (Number.isNaN(b)) r.right_nan_count += 1;
     if (Number.isNaN(a) && Number.isNaN(b)) r.both_nan_count += 1;
     if (!equal && !(is_finite && Math.abs(a - b) <= atol + rtol * Math.abs(b))) far.push(i);
-    if (is_finite) finite.push({ i, a, b, difference: a - b, ulps: Math.abs(ordinalOf(a) - ordinalOf(b)) });
+    if (is_finite) finite.push({ i, a, b, difference: a - b, ulps: ulpsBetween(a, b) });
   });
   const sum = (measure) => finite.reduce((all, pair) => all + measure(pair), 0);
   const mean = (measure) => (finite.length === 0 ? null : sum(measure) / finite.length);
@@ -212,7 +215,7 @@ export function comparisonOf(left, right, shape, rtol, atol) {
     max_ulps_at: farthest && farthest.ulps > 0 ? pairOf(farthest.i) : null,
     ulp_counts: counts,
     first_not_close: far.length > 0 ? pairOf(far[0]) : null,
-    not_close: far.slice(0, 16).map(pairOf),
+    not_close: far.slice(0, list).map(pairOf),
   };
 }
 

@@ -226,7 +226,7 @@ void TapeCut::Fail(int64_t number, const TapedView& view) {
   reason_ = kInputOverwritten;
   error_ = "input of " + name + " was overwritten by " +
            (by_itself ? "the op itself" : "a later op") +
-           "; it is kept the next time that the op runs, so catch it then";
+           "; it is kept when the op runs next, so capture the hit then";
 }
 
 bool TapeCut::Repeat(int64_t number) {

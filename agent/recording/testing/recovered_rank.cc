@@ -78,6 +78,8 @@ RecoveredRank Recover(const std::string& rank_path,
                         runs::MessageKind::kGraphUpdate);
   rank.hits =
       Messages(rank_path + "/" + runs::kHitsFile, runs::MessageKind::kHit);
+  rank.op_times = Messages(rank_path + "/" + runs::kOpTimesFile,
+                           runs::MessageKind::kOpTimes);
   return rank;
 }
 

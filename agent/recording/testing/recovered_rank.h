@@ -22,6 +22,7 @@ struct RecoveredRank {
   // Payloads of the files of messages.
   std::vector<std::string> graph;
   std::vector<std::string> hits;
+  std::vector<std::string> op_times;
 };
 
 // `ring_path` may be empty, or name a file that was removed. Fails the test if

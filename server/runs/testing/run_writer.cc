@@ -183,6 +183,14 @@ void RankWriter::WriteHits(const std::vector<v1::Hit>& hits) {
   WriteFile(runs::kHitsFile, bytes);
 }
 
+void RankWriter::WriteOpTimes(const std::vector<v1::OverviewStep>& steps) {
+  std::string bytes = runs::EncodeMessagesHeader(runs::MessageKind::kOpTimes);
+  for (const v1::OverviewStep& step : steps) {
+    runs::AppendMessage(step.SerializeAsString(), &bytes);
+  }
+  WriteFile(runs::kOpTimesFile, bytes);
+}
+
 void RankWriter::WriteTensor(uint64_t step, uint32_t node,
                              const std::vector<float>& values,
                              const std::vector<int64_t>& shape, runs::Mode mode,

@@ -74,12 +74,21 @@ export class DebugServer {
     this.jobs.push(spawn(join(bin, "python"), command, { env, stdio: "ignore" }));
   }
 
-  async stop(): Promise<void> {
+  /** As the machine of the jobs would when it fails. */
+  killJobs(): Promise<void> {
+    return this.endJobs("SIGKILL");
+  }
+
+  private async endJobs(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     for (const job of this.jobs) {
       if (job.exitCode !== null || job.signalCode !== null) continue;
-      job.kill("SIGTERM");
+      job.kill(signal);
       await once(job, "exit");
     }
+  }
+
+  async stop(): Promise<void> {
+    await this.endJobs("SIGTERM");
     await this.kill();
     rmSync(this.data, { recursive: true, force: true });
   }

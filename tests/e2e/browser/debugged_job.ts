@@ -18,8 +18,9 @@ export class DebuggedJob {
   private readonly process: ChildProcess;
   private readonly address: Promise<string>;
 
-  constructor(script: string, args: string[]) {
-    const command = ["run", "--no-hold", "--", join(bin, "python"), join(root, "tests/hosts", script), ...args];
+  /** `options` are those of `graphdbg run`. */
+  constructor(options: string[], script: string, args: string[]) {
+    const command = ["run", ...options, "--", join(bin, "python"), join(root, "tests/hosts", script), ...args];
     this.process = spawn(join(bin, "graphdbg"), command, { stdio: ["ignore", "pipe", "pipe"] });
     createInterface({ input: this.process.stdout! }).on("line", (line) => this.stdout.push(line));
     this.address = new Promise((resolve, reject) => {
@@ -45,6 +46,11 @@ export class DebuggedJob {
     return this.process.exitCode;
   }
 
+  /** As Ctrl-C does. */
+  interrupt(): void {
+    this.process.kill("SIGINT");
+  }
+
   async stop(): Promise<void> {
     if (this.process.exitCode !== null) return;
     this.process.kill("SIGTERM");
@@ -58,14 +64,21 @@ export function screenshot(name: string): string {
   return join(screenshots, `${name}.png`);
 }
 
-export const test = base.extend<{ debug: (script: string, ...args: string[]) => DebuggedJob }>({
-  debug: async ({}, use) => {
-    const jobs: DebuggedJob[] = [];
-    await use((script, ...args) => {
-      const job = new DebuggedJob(script, args);
-      jobs.push(job);
-      return job;
-    });
-    for (const job of jobs) await job.stop();
-  },
+type Start = (script: string, ...args: string[]) => DebuggedJob;
+
+// Starts jobs, and ends them with the test.
+async function starting(options: string[], use: (start: Start) => Promise<void>): Promise<void> {
+  const jobs: DebuggedJob[] = [];
+  await use((script, ...args) => {
+    const job = new DebuggedJob(options, script, args);
+    jobs.push(job);
+    return job;
+  });
+  for (const job of jobs) await job.stop();
+}
+
+// `debug` starts a job whose command ends with it; with `hold` the page stays.
+export const test = base.extend<{ debug: Start; hold: Start }>({
+  debug: ({}, use) => starting(["--no-hold"], use),
+  hold: ({}, use) => starting([], use),
 });

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { press, tabTo, violations } from "./accessibility.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 const guide = join(root, "webui/docs/guide");
@@ -17,7 +18,6 @@ const pictures = retake ? join(guide, "images") : join(root, ".build/screenshots
 
 export const WAIT = { timeout: 60_000 };
 
-const axe = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "node_modules/axe-core/axe.min.js"), "utf8");
 const fence = /^```sh\n([\s\S]*?)^```$/gm;
 
 /** The commands of a page, without their comments. */
@@ -118,19 +118,12 @@ export class Guide {
     return this.page.getByRole("status", { name: "Job state" });
   }
 
-  /** Presses Tab until the target has the focus. */
-  async tabTo(target: Locator): Promise<void> {
-    await target.waitFor({ timeout: 30_000 });
-    for (let presses = 0; presses < 150; presses += 1) {
-      if (await target.evaluate((element) => element === document.activeElement)) return;
-      await this.page.keyboard.press("Tab");
-    }
-    throw new Error(`Tab does not reach ${String(target)}`);
+  tabTo(target: Locator): Promise<void> {
+    return tabTo(this.page, target);
   }
 
-  async press(target: Locator, key = "Enter"): Promise<void> {
-    await this.tabTo(target);
-    await this.page.keyboard.press(key);
+  press(target: Locator, key = "Enter"): Promise<void> {
+    return press(this.page, target, key);
   }
 
   /** Runs a command of the palette. */
@@ -152,18 +145,7 @@ export class Guide {
     await expect(page.getByRole("log", { name: "Messages" }).getByRole("status")).toHaveCount(0, WAIT);
     await page.waitForTimeout(400);
     await page.screenshot({ path: join(pictures, `${name}.png`), animations: "disabled", caret: "hide" });
-    expect(await this.violations(), name).toEqual([]);
-  }
-
-  /** What axe finds in the current view, by the rules of WCAG 2.2 AA. */
-  private async violations(): Promise<string[]> {
-    await this.page.evaluate(axe);
-    return await this.page.evaluate(async () => {
-      const { axe } = window as unknown as { axe: typeof import("axe-core") };
-      // Off by default in axe, but required by WCAG 2.2 AA.
-      const { violations } = await axe.run({ rules: { "target-size": { enabled: true } } });
-      return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
-    });
+    expect(await violations(page), name).toEqual([]);
   }
 
   /** All commands of the page have been run. */

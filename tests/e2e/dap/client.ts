@@ -49,6 +49,7 @@ export class Client extends DebugClient {
   private readonly arrived: Record<string, Json[]> = {};
   private readonly waiting: Record<string, ((body: Json) => void)[]> = {};
   private readonly problems: Error[] = [];
+  private hasLeft = false;
 
   constructor() {
     super(graphdbg, "dap", "graphdbg", { env: { ...process.env } }, true);
@@ -80,6 +81,7 @@ export class Client extends DebugClient {
   async ask(command: string, args: Json = {}): Promise<Json> {
     const response = (await this.send(command, args)) as Json;
     requested.push({ command, args });
+    this.hasLeft ||= command === "disconnect";
     if (command === "initialize") for (const name of flags(response.body)) advertised.add(name);
     return (response.body ?? {}) as Json;
   }
@@ -148,7 +150,7 @@ export class Client extends DebugClient {
 
   /** Ends the session, and fails if a message did not follow the protocol. */
   async close(): Promise<void> {
-    await this.ask("disconnect", { terminateDebuggee: true }).catch(() => {});
+    if (!this.hasLeft) await this.ask("disconnect", { terminateDebuggee: true });
     (this as unknown as { stopAdapter: () => void }).stopAdapter();
     if (this.problems.length > 0) throw this.problems[0];
   }

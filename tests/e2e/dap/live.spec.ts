@@ -26,6 +26,16 @@ describe("a live job", () => {
     return set.breakpoints as Json[];
   }
 
+  /** Launches the job, and continues to a node in the second step, when all nodes are known. */
+  async function secondStepAt(node: string, count = 2): Promise<void> {
+    await startAt([]);
+    const breakpoints = [{ name: node, hitCondition: `== ${count}` }];
+    await client.ask("setFunctionBreakpoints", { breakpoints });
+    await client.move("continue");
+    assert.equal(await client.node(), node);
+    assert.equal((await client.scope("Job")).step!.value, "2");
+  }
+
   it("stops at the entry, with a progress until the job is there", async () => {
     await startAt([]);
     assert.deepEqual((await client.ask("threads")).threads, [{ id: 1, name: "rank 0" }]);
@@ -61,8 +71,7 @@ describe("a live job", () => {
   });
 
   it("moves node by node, to targets, and out of scopes", async () => {
-    await startAt(["relu"]);
-    await client.move("continue");
+    await secondStepAt("forward/blocks/0/relu");
     const stepped = await client.move("stepIn", { singleThread: true });
     assert.equal(stepped.reason, "step");
     assert.match(await client.node(), /^forward\/blocks\/1\/fc\//);
@@ -70,7 +79,6 @@ describe("a live job", () => {
     const targets = (await client.ask("stepInTargets", { frameId: frame.id })).targets as Json[];
     const head = targets.find((each) => each.label === "forward/head/addmm")!;
     assert.equal(head.line, line("line: head"));
-    await client.ask("setBreakpoints", { source, breakpoints: [] });
     assert.equal((await client.move("stepIn", { targetId: head.id })).reason, "goto");
     assert.equal(await client.node(), "forward/head/addmm");
     const at = await client.ask("gotoTargets", { source, line: line("line: loss") });
@@ -80,17 +88,13 @@ describe("a live job", () => {
   });
 
   it("steps over lines and out of a module", async () => {
-    await startAt(["fc"]);
-    await client.move("continue");
-    assert.equal(await client.node(), "forward/blocks/0/fc/addmm");
-    await client.ask("setBreakpoints", { source, breakpoints: [] });
+    await secondStepAt("forward/blocks/0/fc/addmm");
     await client.move("stepOut");
     assert.equal(await client.node(), "forward/blocks/0/relu");
     await client.move("next", { granularity: "instruction" });
-    assert.match(await client.node(), /^forward\/blocks\/1\//);
+    assert.equal(await client.node(), "forward/blocks/1/fc/t");
     await client.move("next");
-    const frame = (await client.frames())[0]!;
-    assert.notEqual(frame.line, line("line: relu"));
+    assert.equal(await client.node(), "forward/blocks/1/relu");
   });
 
   it("keeps what is unchanged, and honours conditions, counts and messages", async () => {
@@ -221,15 +225,13 @@ describe("a live job", () => {
   });
 
   it("shows inputs, parameters, attributes and gradients", async () => {
-    await startAt(["head"]);
-    await client.move("continue");
+    await secondStepAt("forward/head/addmm");
     const inputs = await client.scope("Inputs");
     assert.ok(Object.keys(inputs).some((each) => each.includes("forward/blocks/1/relu")), Object.keys(inputs).join());
     assert.deepEqual(Object.keys(await client.scope("Parameters")), ["weight", "bias"]);
     assert.equal((await client.scope("Attributes")).op_type!.value, "aten::addmm");
     assert.deepEqual(Object.keys(await client.scope("Gradients")), ["none"]);
     await client.ask("setFunctionBreakpoints", { breakpoints: [{ name: "backward/head/mm_1" }] });
-    await client.ask("setBreakpoints", { source, breakpoints: [] });
     await client.move("continue");
     assert.ok("mm_1" in (await client.scope("Gradients")));
   });
@@ -250,7 +252,7 @@ describe("a live job", () => {
     const refusal = await client.refused("evaluate", { expression: "fc/weigt", frameId, context: "repl" });
     assert.match(refusal, /no node is called/);
     const targets = (await client.ask("completions", { text: "fc/we", column: 6, frameId })).targets as Json[];
-    assert.deepEqual(targets.map((each) => [each.label, each.start, each.length]), [["weight", 0, 5]]);
+    assert.deepEqual(targets.map((each) => [each.label, each.start, each.length]), [["weight", 1, 5]]);
     const fields = (await client.ask("completions", { text: "$.abs_", column: 7, frameId })).targets as Json[];
     assert.deepEqual(fields.map((each) => each.label), ["abs_mean", "abs_max"]);
   });
@@ -269,8 +271,7 @@ describe("a live job", () => {
   });
 
   it("lists ops as instructions, and stops at one", async () => {
-    await startAt(["relu"]);
-    await client.move("continue");
+    await secondStepAt("forward/blocks/0/relu");
     const here = (await client.frames())[0]!.instructionPointerReference as string;
     const { instructions } = await client.ask("disassemble", {
       memoryReference: here,
@@ -287,7 +288,6 @@ describe("a live job", () => {
       instructionCount: 2,
     });
     assert.deepEqual(outside.instructions.map((each: Json) => each.presentationHint), ["invalid", "invalid"]);
-    await client.ask("setBreakpoints", { source, breakpoints: [] });
     const set = await client.ask("setInstructionBreakpoints", {
       breakpoints: [{ instructionReference: here, offset: 2 }],
     });
@@ -356,8 +356,13 @@ describe("a live job", () => {
   });
 
   it("stops at an exception of the program", async () => {
-    await startAt([], { args: ["1", "no number"] }).catch(() => {});
-    await client.event("terminated");
-    assert.match(client.output.stderr!, /ValueError/);
+    await startAt([], { args: ["5", "0", "2"] });
+    const stopped = await client.move("continue");
+    assert.equal(stopped.reason, "exception");
+    const info = await client.ask("exceptionInfo", { threadId: 1 });
+    assert.deepEqual([info.exceptionId, info.description], ["RuntimeError", "the data ends here"]);
+    assert.match(info.details.stackTrace, /train\.py/);
+    await client.ask("continue", { threadId: 1 });
+    assert.deepEqual(await client.event("exited"), { exitCode: 1 });
   });
 });

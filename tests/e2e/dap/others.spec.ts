@@ -80,6 +80,11 @@ describe("sessions", () => {
     await client.move("reverseContinue");
     assert.equal(await client.node(), "forward/head/addmm");
     assert.equal((await client.scope("Job")).step!.value, "1");
+    await client.move("stepOut");
+    const outside = await client.node();
+    assert.doesNotMatch(outside, /^forward\/head\//);
+    await client.move("next");
+    assert.notEqual(await client.node(), outside);
     assert.match((await client.ask("graphdbg/pageAddress")).url, /#\/runs\//);
     assert.match(await client.refused("pause", { threadId: 1 }), /does not run/);
     assert.match(await client.refused("restart"), /only a program that was launched/);
@@ -153,7 +158,7 @@ class Server {
 
   static async start(folder: string): Promise<Server> {
     const args = ["start", "--json", "--port", "0", "--debugger-port", "0", "--data-dir", folder];
-    const started = spawn(graphdbg, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const started = spawn(graphdbg, args, { stdio: ["ignore", "pipe", "ignore"] });
     const [first] = (await once(createInterface({ input: started.stdout! }), "line")) as [string];
     const { http_address: address, debugger_address: agents } = JSON.parse(first) as Json;
     const token = readFileSync(join(folder, "token"), "utf8").trim();

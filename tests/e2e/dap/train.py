@@ -1,6 +1,6 @@
 """A small training for the tests of the debug adapter. Comments name the lines that tests stop at.
 
-Usage: train.py [STEPS [BAD_STEP]]; the loss of BAD_STEP is infinite.
+Usage: train.py [STEPS [BAD_STEP [LAST_STEP]]]; the loss of BAD_STEP is infinite, and LAST_STEP raises an exception.
 """
 
 import sys
@@ -32,7 +32,7 @@ class Net(nn.Module):
         return self.head(x)  # line: head
 
 
-def main(steps, bad_step):
+def main(steps=5, bad_step=0, last_step=0):
     torch.manual_seed(0)
     torch.set_num_threads(1)
     model = Net()
@@ -41,6 +41,8 @@ def main(steps, bad_step):
         inputs, labels = torch.randn(16, 8), torch.randint(3, (16,))
         outputs = model(inputs)  # line: model
         loss = nn.functional.cross_entropy(outputs, labels) / float(step != bad_step)  # line: loss
+        if step == last_step:
+            raise RuntimeError("the data ends here")
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -48,5 +50,4 @@ def main(steps, bad_step):
 
 
 if __name__ == "__main__":
-    numbers = [int(each) for each in sys.argv[1:]]
-    main(numbers[0] if numbers else 5, numbers[1] if len(numbers) > 1 else 0)
+    main(*map(int, sys.argv[1:]))

@@ -12,6 +12,7 @@ from .capabilities import capabilities
 from .client_info import ClientInfo
 from .connection import Connection
 from .context import Context
+from .current_job import CurrentJob
 from .data_breakpoints import DataBreakpoints
 from .dispatch import Dispatcher, Handler
 from .errors import RequestError
@@ -45,11 +46,10 @@ class Adapter:
         self._initialized = False
         sources, page = Sources(context), Page(context)
         breakpoints = ClientBreakpoints(context, sources)
-        self._lifecycle = Lifecycle(
-            context, breakpoints, lambda end: Reporter(context, sources, breakpoints, end), page, token
-        )
+        job = CurrentJob(context, breakpoints, lambda end: Reporter(context, sources, breakpoints, end), page)
+        self._lifecycle = Lifecycle(context, job, token)
         parts = (
-            *(sources, page, breakpoints, self._lifecycle, Moves(context, self._lifecycle), Stack(context, sources)),
+            *(sources, page, breakpoints, self._lifecycle, Moves(context, job), Stack(context, sources)),
             *(Scopes(context), Evaluation(context), Memory(context), Exceptions(context), DataBreakpoints(context)),
             *(Instructions(context, sources), NodeTargets(context, sources), LineValues(context, sources, page)),
             Hovered(context, sources),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphdbg.client import connect
 from graphdbg.client.http import HttpClient, quote
 
 from ..debugger import Session, attach, find_job, open_bundle, open_recording
@@ -70,8 +71,7 @@ def live(http: HttpClient, job: str) -> Attached:
 def _recorded(given: Json, run: str, server: OwnServer) -> Attached:
     address = read.optional_text(given, "server")
     if address is not None:
-        token = _token(read.optional_text(given, "tokenFile"))
-        http = HttpClient(address, token) if token else find_job(None, server=address)[0]
+        http = connect(address, _token(read.optional_text(given, "tokenFile"))).http
         return Attached(open_recording(http, run), http)
     name = server.show(_existing(run, "run"))
     if not name:

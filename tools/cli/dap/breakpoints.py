@@ -61,7 +61,9 @@ class ClientBreakpoints:
         """Makes all of them in a job that has just connected, and reports what has become of them."""
         with self._lock:
             for entry in self._entries():
-                self._make(session, entry)
+                # A request that came in between has made it already.
+                if entry.made is None:
+                    self._make(session, entry)
                 self._context.connection.event("breakpoint", {"reason": "changed", "breakpoint": self._body(entry)})
 
     def detach(self) -> None:
@@ -91,7 +93,7 @@ class ClientBreakpoints:
             for entries in self._sets.values():
                 if entry in entries:
                     entries.remove(entry)
-            self._context.connection.event("breakpoint", {"reason": "removed", "breakpoint": {**self._body(entry)}})
+            self._context.connection.event("breakpoint", {"reason": "removed", "breakpoint": self._body(entry)})
 
     def named(self, ids: Sequence[int]) -> list[tuple[int, Wanted]]:
         """The client's numbers of the debugger's breakpoints, and what they are."""

@@ -59,16 +59,17 @@ def capabilities(conditions: Sequence[Condition]) -> Json:
     }
 
 
-def changed_capabilities(session: Session, unsupported: Sequence[str]) -> Json:
+def changed_capabilities(session: Session, unsupported: Sequence[str], launched: bool) -> Json:
     """What differs for one job.
 
     Args:
         unsupported: The commands of the HTTP API that the job does not support.
+        launched: Whether the adapter has started it, and can do so again.
     """
     missing = [name for command in unsupported for name in _NEEDED.get(command, ())]
     changed: Json = dict.fromkeys(missing, False)
     if session.can_reverse:
         changed["supportsStepBack"] = True
-    if session.kind != "live":
-        changed |= {"supportsRestartRequest": False}
+    if not launched:
+        changed["supportsRestartRequest"] = False
     return changed

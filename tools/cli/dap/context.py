@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from graphdbg.client.errors import GraphdbgError
+
 from ..debugger import Session, Stop
+from ..terminal import visible
 from .client_info import ClientInfo
 from .connection import Connection
 from .dispatch import LaterAnswer
-from .errors import EARLIER_STOP, NOT_ATTACHED, RequestError
+from .errors import EARLIER_STOP, NOT_ATTACHED, RequestError, sentence
 from .references import References
 from .wire import Json
 
@@ -63,6 +66,10 @@ class Context:
             raise RequestError(f"rank {rank} is running; pause it first")
         return stop
 
+    def say(self, text: str, category: str = "console") -> None:
+        """Prints a line in the client's console."""
+        self.connection.event("output", {"category": category, "output": f"{visible(text)}\n"})
+
     @contextlib.contextmanager
     def on_rank(self, rank: int) -> Iterator[Session]:
         """Evaluates on a rank. The debugger has one current rank, so that others wait meanwhile."""
@@ -94,7 +101,11 @@ def answer_move(
     """
     events.hold()
     try:
-        move()
+        try:
+            move()
+        except GraphdbgError as error:
+            # Nobody looks at the answer to a click on a button.
+            raise RequestError(sentence(error), show=True) from None
         context.references.forget(rank)
         context.connection.respond(request, body)
     finally:

@@ -74,8 +74,7 @@ class Evaluation:
         first = self._context.client.first_column
         targets = []
         for each in found:
-            start = _units(before[: each.start])
-            target = {"label": each.label, "text": each.text, "start": start + first - 1 if first == 0 else start}
+            target = {"label": each.label, "text": each.text, "start": _units(before[: each.start]) + first}
             target |= {"length": _units(before[each.start :]), "type": _KINDS.get(each.kind, "text")}
             targets.append(target | ({"detail": each.detail} if each.detail else {}))
         return {"targets": targets}

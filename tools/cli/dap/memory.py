@@ -38,6 +38,6 @@ class Memory:
         job = self._context.need_session().job
         data = b""
         if end > start:
-            data = job.tensor_bytes(match["name"], start, end - start, step=match["step"], rank=int(match["rank"]))
+            data = job.read_bytes(match["name"], start, end - start, step=match["step"], rank=int(match["rank"]))
         missing = {"unreadableBytes": count - len(data)} if len(data) < count else {}
         return {"address": str(start), "data": base64.b64encode(data).decode(), **missing}

@@ -31,6 +31,6 @@ class Page:
             raise RequestError("a bundle has no page; `graphdbg bundle FILE` shows what is in it")
         kind = "runs" if session.kind == "recorded" else "jobs"
         # An editor shows the page in a frame, which the server must allow.
-        holder = {"embed": True} if read.flag(request.get("arguments", {}), "embed") else None
-        made = self.http.page(f"/{kind}/{quote(session.name)}", holder)
+        embed = read.flag(request.get("arguments", {}), "embed")
+        made = self.http.page(f"/{kind}/{quote(session.name)}", embed=embed)
         return {"url": made["url"], "expiresAt": made["expires_at"]}

@@ -104,6 +104,11 @@ class Program:
         body = response.get("body") or {}
         self.pid = body.get("processId") if type(body.get("processId")) is int else None
 
+    @property
+    def needs_session(self) -> bool:
+        """Whether it cannot go on without this process, which reads its output."""
+        return self._process is not None
+
     def next_job(self) -> str | None:
         """Waits for a job that it starts; None when it has ended.
 
@@ -146,6 +151,9 @@ class Program:
         """Ends it at once: SIGTERM, then SIGKILL."""
         self._ended.set()
         process = self._process
+        if process is None and self.pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, signal.SIGTERM)
         if process is None or process.poll() is not None:
             return
         _signal_group(process, signal.SIGTERM)

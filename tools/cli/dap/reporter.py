@@ -89,7 +89,7 @@ class Reporter:
         elif event.kind == "refused":
             self._refused(event)
         elif event.kind == "server":
-            self._context.connection.event("output", {"category": "important", "output": f"{event.text}\n"})
+            self._context.say(event.text, "important")
         elif event.kind == "ended":
             self._on_end(event.stop)
 
@@ -107,6 +107,9 @@ class Reporter:
         }
         text = self._text(stop, body["reason"])
         self._context.connection.event("stopped", body | ({"text": text} if text else {}))
+        if len(ranks) > 1 and self._context.client.supports("supportsInvalidatedEvent"):
+            # Clients keep the stacks of threads that did not move, whose numbers are invalid now.
+            self._context.connection.event("invalidated", {"areas": ["stacks"]})
 
     def _text(self, stop: Stop, reason: str) -> str:
         parts = [stop.description if reason == "exception" else "", self.python_note]
@@ -119,7 +122,7 @@ class Reporter:
         self._context.references.forget()
         first = self._context.need_session().rank
         self._context.connection.event("continued", {"threadId": first + 1, "allThreadsContinued": True})
-        self._context.connection.event("output", {"category": "console", "output": f"{visible(event.text)}\n"})
+        self._context.say(event.text)
 
     def _output(self, event: Event) -> None:
         place: Json = {}
@@ -131,8 +134,7 @@ class Reporter:
 
     def _refused(self, event: Event) -> None:
         """The client takes the job for running."""
-        text = f"the job refused the command: {visible(event.text)}\n"
-        self._context.connection.event("output", {"category": "important", "output": text})
+        self._context.say(f"the job refused the command: {event.text}", "important")
         stop = self._context.need_session().stop
         if stop is not None and not stop.has_ended:
             self.stopped(stop)

@@ -12,6 +12,8 @@ MAX_HEADER_BYTES = 4 << 10
 MAX_MESSAGE_BYTES = 8 << 20
 MAX_DEPTH = 64
 
+# Whatever a browser sends to a port of this machine begins with another line.
+_HEADER = re.compile(rb"(content-length|content-type):.*", re.IGNORECASE)
 _LENGTH = re.compile(rb"content-length:[ \t]*([0-9]{1,19})[ \t]*", re.IGNORECASE)
 
 
@@ -64,6 +66,8 @@ def _read_header(stream: BinaryIO) -> int | None:
             raise MalformedMessageError(f"a header of more than {MAX_HEADER_BYTES} bytes")
         line = line.rstrip(b"\r\n")
         if line:
+            if not _HEADER.fullmatch(line):
+                raise MalformedMessageError("a header that is none of the protocol")
             match = _LENGTH.fullmatch(line)
             length = int(match[1]) if match else length
         elif length is not None:

@@ -84,7 +84,7 @@ def _show_made(debugger: Interpreter, made: Breakpoint) -> None:
     asked = f" (no op at {made.text})" if made.kind == "line" and where != made.text else ""
     tested = f" if {made.condition}" if made.kind in ("line", "node") and made.condition != "executed" else ""
     covered = (
-        f", {made.node_count} node{'' if made.node_count == 1 else 's'}" if made.verified else ", nothing known yet"
+        f", {made.node_count} node{'' if made.node_count == 1 else 's'}" if made.verified else ", no node known yet"
     )
     debugger.out.line(f"{once}{kind if not once else kind.lower()} {made.id}: {where}{asked}{tested}{covered}")
 

@@ -40,7 +40,11 @@ def _breakpoints(debugger: Interpreter, text: str) -> None:
 
 def _hits(debugger: Interpreter, text: str) -> None:
     # The newest ones are wanted, and come last.
-    hits = list(itertools.islice(debugger.session.job.hits(), 100_000))
+    session = debugger.session
+    if session.kind == "bundle":
+        hits = list(session.stop.hits if session.stop else ())
+    else:
+        hits = list(itertools.islice(session.job.hits(), 100_000))
     rows = [
         (hit.id, hit.watchpoint, hit.step, hit.rank, hit.name, hit.condition, hit.origin) for hit in hits[-_MAX_ROWS:]
     ]
@@ -92,7 +96,7 @@ def _tensors(debugger: Interpreter, text: str, what: str) -> None:
     for number, each in enumerate(tensors):
         kind = f"{each.dtype}[{', '.join(map(str, each.shape))}]"
         try:
-            value = debugger.session.evaluate(f"`{each.name}`", debugger.frame).text.removeprefix(kind).strip()
+            value = debugger.session.evaluate(f"`{each.name}`", debugger.frame).text.removeprefix(kind).lstrip(": ")
         except DebuggerError as error:
             value = f"({error})"
         rows.append((f"{what}{number}", each.name, kind, value))
@@ -102,18 +106,14 @@ def _tensors(debugger: Interpreter, text: str, what: str) -> None:
 def _job(debugger: Interpreter, text: str) -> None:
     session = debugger.session
     stop = session.stop
-    info = session.job.info if session.kind == "bundle" else session.job.refresh()
-    debugger.out.pairs(
-        [
-            ("job", session.name),
-            ("kind", session.kind),
-            ("framework", f"{info.framework} {info.framework_version}".strip()),
-            ("state", session.state),
-            ("stands", stop.description if stop else "running"),
-            ("ranks", str(info.world_size)),
-            ("hits", str(info.hit_count)),
-        ],
-    )
+    rows: list[tuple[str, object]] = [("name", session.name), ("kind", session.kind), ("state", session.state)]
+    rows.append(("stands", stop.description if stop else "running"))
+    if session.kind != "bundle":
+        info = session.job.refresh()
+        rows.append(("framework", f"{info.framework} {info.framework_version}"))
+        rows.append(("ranks", info.world_size))
+        rows.append(("hits", info.hit_count))
+    debugger.out.pairs(rows)
 
 
 def _ranks(debugger: Interpreter, text: str) -> None:

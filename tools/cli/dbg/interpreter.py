@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphdbg.client.errors import GraphdbgError
+from graphdbg.client.models import Hit
 
 from ..debugger import DebuggerError, Event, Frame, Session, Stop
 from .all_verbs import VERBS
+from .causes import show_cause
 from .output import Output
 from .verb import Verb
 
@@ -64,6 +66,8 @@ class Interpreter:
     displays: dict[int, str] = field(default_factory=dict)
     commands: dict[int, list[str]] = field(default_factory=dict)
     has_moved: bool = False
+    # Until that was said.
+    _has_unfound: bool = True
     _repeated: str = ""
     _awaits: bool = False
     _depth: int = 0
@@ -178,6 +182,7 @@ class Interpreter:
 
     def show_stop(self, stop: Stop) -> None:
         """Shows where the job stands, and does what the user wants to be done at stops."""
+        self._name_unfound()
         if stop.has_ended:
             self.out.line(f"[{stop.description}]", "stop")
             return
@@ -187,13 +192,23 @@ class Interpreter:
         self.frame = 0
         self.out.line(self._headline(stop), "stop")
         self.show_frame()
+        show_cause(self, stop)
         for number, text in list(self.displays.items()):
             self.show_display(number, text)
         self._after_hits(stop)
 
+    def _name_unfound(self) -> None:
+        """Says once which breakpoints are on nodes that the job does not have, now that it has run a step."""
+        if not self._has_unfound or not self.session.knows_all:
+            return
+        self._has_unfound = False
+        for each in self.session.breakpoints.list():
+            if each.kind == "node" and not each.verified and each.error is None:
+                self.out.line(f"[breakpoint {each.id}: {self.session.unknown_node(each.text)}]", "error")
+
     def _headline(self, stop: Stop) -> str:
         rank = f", rank {stop.rank}" if len(self.session.ranks()) > 1 else ""
-        if stop.reason != "watchpoint":
+        if stop.reason != "watchpoint" or not (stop.breakpoint_ids or stop.watchpoint_ids):
             return f"{stop.description}{rank}"
         if not stop.breakpoint_ids:
             others = ", ".join(map(str, stop.watchpoint_ids))
@@ -203,17 +218,20 @@ class Interpreter:
         if not found:
             return f"Breakpoint {names}, {stop.node or 'between nodes'}, step {stop.step}{rank}"
         hit = found[0]
-        measured = ", ".join(f"{name} {value:g}" for name, value in list(hit.actual.items())[:3])
+        values = {name: value for name, value in hit.actual.items() if value} or hit.actual
+        measured = ", ".join(f"{name} {value:g}" for name, value in list(values.items())[:3])
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        condition = self._condition(stop) or hit.condition
+        condition = self._condition(stop, hit)
         text = f"Breakpoint {names}, {condition} at {hit.name}{more}, step {hit.step}{rank}"
         return f"{text}: {measured}" if measured else text
 
-    def _condition(self, stop: Stop) -> str:
-        """The condition of the first breakpoint that caused a stop, as the user wrote it."""
+    def _condition(self, stop: Stop, hit: Hit) -> str:
+        """The condition of a hit as the user wrote it."""
         with contextlib.suppress(DebuggerError):
-            return self.session.breakpoints.get(stop.breakpoint_ids[0]).condition
-        return ""
+            known = [self.session.breakpoints.get(number) for number in stop.breakpoint_ids]
+            own = [each for each in known if len(known) == 1 or each.watchpoint_id == hit.watchpoint]
+            return own[0].condition if own else hit.condition
+        return hit.condition
 
     def _after_hits(self, stop: Stop) -> None:
         for number in stop.breakpoint_ids:

@@ -46,14 +46,12 @@ def debug(session: Session, options: Options) -> int:
     lines: Lines = PlainLines() if options.batch else make_lines(lambda text: complete(debugger, text))
     debugger.read_more = lines.read
     debugger.ask = lambda question: _ask(lines, question, options.batch)
-    code = 0
-    with lines.shown():
-        try:
-            code = _Loop(debugger, lines, options).run()
-        except Quit as leave:
-            code = leave.code
-        if not options.owns_job:
-            _leave(debugger)
+    try:
+        code = _Loop(debugger, lines, options).run()
+    except Quit as leave:
+        code = leave.code
+    if not options.owns_job:
+        _leave(debugger)
     return code
 
 
@@ -76,6 +74,8 @@ class _Loop:
         stop = self._debugger.session.stop
         if stop is not None:
             self._debugger.out.line(f"{self._debugger.session.name}: {stop.description}")
+            if stop.node:
+                self._debugger.show_frame()
         else:
             self._debugger.out.line(f"{self._debugger.session.name}: running; pause stops it")
         init = Path.home() / _INIT_FILE

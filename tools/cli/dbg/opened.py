@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import threading
 import time
@@ -14,6 +15,7 @@ from urllib.parse import unquote
 from ..client import Client
 from ..debugger import DebuggerError, Session, attach, find_job, open_bundle, open_recording
 from ..errors import UNAVAILABLE, CliError
+from ..job_follower import ENDED
 from ..job_process import JobProcess
 from ..recorded import run_below
 from ..run_directory import run_directory
@@ -22,6 +24,8 @@ from ..served_run import served_run
 from ..server_process import ServerProcess
 
 _POLL_SECONDS = 0.02
+# How long a program whose job has ended may take for its own end.
+_EXIT_SECONDS = 5.0
 
 
 @contextlib.contextmanager
@@ -31,7 +35,7 @@ def launched(command: Sequence[str], environment: dict[str, str]) -> Iterator[Se
     Raises:
         CliError: The command ended without a job.
     """
-    with run_directory() as directory, contextlib.ExitStack() as open_things:
+    with run_directory() as directory, _exits_on_signals(), contextlib.ExitStack() as open_things:
         server = ServerProcess(directory, temporary=True)
         open_things.callback(server.stop)
         process = JobProcess(command, server, {"PYTHONUNBUFFERED": "1"} | environment, apart=True)
@@ -41,6 +45,8 @@ def launched(command: Sequence[str], environment: dict[str, str]) -> Iterator[Se
         session = attach(server.client, _await_job(server, process))
         open_things.callback(session.close)
         yield session
+        if session.state in ENDED:
+            process.wait(_EXIT_SECONDS)
 
 
 def _await_job(server: ServerProcess, process: JobProcess) -> str:
@@ -58,6 +64,24 @@ def _await_job(server: ServerProcess, process: JobProcess) -> str:
                 UNAVAILABLE,
             )
         time.sleep(_POLL_SECONDS)
+
+
+@contextlib.contextmanager
+def _exits_on_signals() -> Iterator[None]:
+    """A terminal that is closed ends this process in good order, and the job with it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    previous = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def _copy(stream: IO[bytes]) -> None:

@@ -127,7 +127,8 @@ def _detach(debugger: Interpreter, text: str) -> None:
     if debugger.owns_job:
         raise DebuggerError("the job was started here and ends with this debugger; kill ends it, continue lets it run")
     debugger.session.detach(resume=True)
-    debugger.out.line("detached; the job continues without this session's breakpoints")
+    if debugger.session.kind == "live":
+        debugger.out.line("detached; the job continues without this session's breakpoints")
     raise Quit
 
 

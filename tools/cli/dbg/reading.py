@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -29,9 +28,6 @@ class Lines(Protocol):
     def read(self, prompt: str = PROMPT) -> str | None:
         """The next line; None at the end. KeyboardInterrupt at Ctrl-C."""
 
-    def shown(self) -> contextlib.AbstractContextManager[None]:
-        """While it lasts, output of other threads does not disturb what is being typed."""
-
 
 class PlainLines:
     """Lines of standard input. Unless it is a terminal they are echoed behind the prompt, as in a transcript."""
@@ -49,10 +45,6 @@ class PlainLines:
         if not self._is_terminal:
             print(visible(line), flush=True)
         return line
-
-    @contextlib.contextmanager
-    def shown(self) -> Iterator[None]:
-        yield
 
 
 class TerminalLines:
@@ -72,18 +64,14 @@ class TerminalLines:
         )
 
     def read(self, prompt: str = PROMPT) -> str | None:
-        try:
-            return self._session.prompt(prompt)
-        except EOFError:
-            return None
-
-    @contextlib.contextmanager
-    def shown(self) -> Iterator[None]:
         from prompt_toolkit.patch_stdout import patch_stdout
 
-        # With raw=False the escape sequences of colours would be shown.
-        with patch_stdout(raw=True):
-            yield
+        try:
+            # The job's output appears above the line that is being typed; raw keeps the colours of our own.
+            with patch_stdout(raw=True):
+                return self._session.prompt(prompt)
+        except EOFError:
+            return None
 
 
 def make_lines(complete: Complete) -> Lines:

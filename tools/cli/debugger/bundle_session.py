@@ -45,8 +45,15 @@ class BundleSession(Session):
             self._ops: list[Any] = _unique(self._tape["ops"])
             self._hit_place = int(self._tape["target"]["op"])
             self._index = small_graph([_small_node(op) for op in self._ops])
-        except (BadBundle, OSError, KeyError, TypeError, ValueError) as error:
+            # A file may be anybody's: what is wrong with it is found here and not when it is looked at.
+            self._stack = [Source.from_json(each) for each in self.manifest.get("stack") or ()]
+            self._read = [self._inputs(number) for number in range(len(self._ops))]
+            if not 0 <= self._hit_place < len(self._ops):
+                raise BadBundle("the hit is at none of its ops")
+        except (BadBundle, OSError) as error:
             raise DebuggerError(str(error)) from None
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise DebuggerError(f"{path} is not a bundle: {error}") from None
         self._rank = int(self.manifest.get("rank") or 0)
         self._place = self._hit_place
         self._stop = self._stop_at(self._place, "watchpoint")
@@ -170,10 +177,9 @@ class BundleSession(Session):
         source = Source.from_json(op["source"])
         stack = [source] if source else []
         if number == self._hit_place:
-            frames = [Source.from_json(each) for each in self.manifest.get("stack") or ()]
-            stack = [each for each in frames if each is not None] or stack
+            stack = [each for each in self._stack if each is not None] or stack
         outputs = tuple(_info(name, slot, each["tensor"]) for slot, each in enumerate(op["results"]) if each)
-        inputs = tuple(self._inputs(number))
+        inputs = tuple(self._read[number])
         return NodeDetail(
             name, "op", op["op"], "other", outputs, 0, source, number, "main", inputs, (), {}, tuple(stack)
         )

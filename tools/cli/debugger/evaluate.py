@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import DebuggerError
 from .expressions import Binary, Call, Expression, Field, Number, Reference, Slice, Unary, parse, parse_slice
-from .tensor_views import ArrayTensor
+from .tensor_views import ArrayTensor, check_size
 from .values import TensorView, Value
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class Evaluator:
             array = array.item()
         if isinstance(array, (bool, int, float)):
             return array
+        if isinstance(array, complex):
+            raise DebuggerError("the result is a complex number; abs gives its size")
         return ArrayTensor(_text(expression), array, self._session.rank)
 
     # ---- arithmetic
@@ -111,6 +113,7 @@ class Evaluator:
         numpy = _numpy()
         if isinstance(expression, Binary):
             left, right = self._array(expression.left, frame), self._array(expression.right, frame)
+            _check_result(numpy, left, right)
             return _calculated(numpy, lambda: _OPERATORS[expression.operator](left, right))
         if isinstance(expression, Unary):
             target = self._array(expression.target, frame)
@@ -121,7 +124,10 @@ class Evaluator:
             target, index = self._array(expression.target, frame), parse_slice(expression.text)
             return _calculated(numpy, lambda: target[index])
         result = self._result(expression, frame)
-        return result if isinstance(result, (bool, int, float)) else widened(result.read())
+        if isinstance(result, (bool, int, float)):
+            # Integers of Python have no limit, and powers of them could take hours.
+            return result if isinstance(result, bool) else float(result)
+        return widened(result.read())
 
     def _call(self, numpy: Any, call: Call, frame: int) -> Any:
         if call.function not in _FUNCTIONS:
@@ -254,6 +260,15 @@ def _field(target: _Result, name: str) -> _Result:
     if name in ("size", "ndim"):
         return len(target.shape) if name == "ndim" else target.statistics().count
     raise DebuggerError(f"there is no statistic {name}; there are: {', '.join(STATISTICS)}")
+
+
+def _check_result(numpy: Any, left: Any, right: Any) -> None:
+    """Raises DebuggerError if two arrays do not fit, or give a result that is too large."""
+    try:
+        shape = numpy.broadcast_shapes(numpy.shape(left), numpy.shape(right))
+    except ValueError as error:
+        raise DebuggerError(f"cannot calculate this: {error}") from None
+    check_size("the result", shape)
 
 
 def _calculated(numpy: Any, function: Callable[[], Any]) -> Any:

@@ -23,6 +23,7 @@ from .errors import DebuggerError
 
 _MAX_DEPTH = 64
 _MAX_LENGTH = 10_000
+_MAX_TOKENS = 400
 _SEGMENT = r"[A-Za-z0-9_]+"
 _TOKENS = re.compile(
     r"(?P<space>\s+)"
@@ -305,5 +306,7 @@ def _tokens(text: str) -> Sequence[_Token]:
         if kind != "space":
             tokens.append(_Token(kind, match[0], at, match.end()))
         at = match.end()
+    if len(tokens) > _MAX_TOKENS:
+        raise DebuggerError(f"an expression has at most {_MAX_TOKENS} names, numbers and symbols")
     tokens.append(_Token("end", "", at, at))
     return tokens

@@ -10,8 +10,6 @@ from graphdbg.client.models import NodeDetail, Source
 
 Kind = Literal["node", "scope", "python", "label"]
 
-_PASSES = ("forward", "backward")
-
 
 @dataclass(frozen=True)
 class Frame:
@@ -56,8 +54,11 @@ def frames_of(node: NodeDetail) -> list[Frame]:
     forward node.
     """
     scopes = _scopes_outwards(node.name)
-    calls = [frame for frame in node.stack if frame.function.rpartition(".")[2] == "forward"]
-    callers = _callers(node.stack)
+    calls = [frame for frame in node.stack if _is_forward(frame)]
+    # Wrappers such as DistributedDataParallel are no scopes.
+    while len(calls) > len(scopes) and not calls[-1].user:
+        calls.pop()
+    callers = _callers(node)
     # The model itself is the scope "forward": of "forward/a/b/relu" the scopes are forward/a/b, forward/a, forward.
     lines: list[Source | None] = [None] * len(scopes)
     for scope_index, call in zip(range(len(scopes) - 1, -1, -1), reversed(calls), strict=False):
@@ -80,10 +81,16 @@ def _scopes_outwards(name: str) -> list[str]:
     return scopes
 
 
-def _callers(stack: Sequence[Source]) -> Sequence[Source]:
-    """The user's frames outside the model."""
-    calls = [index for index, frame in enumerate(stack) if frame.function.rpartition(".")[2] == "forward"]
-    return [frame for frame in stack[calls[-1] + 1 if calls else 0 :] if frame.user]
+def _callers(node: NodeDetail) -> Sequence[Source]:
+    """The user's frames outside the model. For an op that no module has made, those outside its own line."""
+    calls = [index for index, frame in enumerate(node.stack) if _is_forward(frame)]
+    own = next((index for index, frame in enumerate(node.stack) if frame == node.source), -1)
+    return [frame for frame in node.stack[(calls[-1] if calls else own) + 1 :] if frame.user]
+
+
+def _is_forward(frame: Source) -> bool:
+    """Whether a frame is a call of a module."""
+    return frame.function.rpartition(".")[2] == "forward"
 
 
 def _frame(number: int, name: str, kind: Kind, scope: str, source: Source | None) -> Frame:

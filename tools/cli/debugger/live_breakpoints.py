@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from graphdbg.client.errors import ApiError, NotFoundError
+from graphdbg.client.errors import ApiError, NotFoundError, UnreachableError
 from graphdbg.client.http import Json, quote
 from graphdbg.client.models import Hit
 
@@ -39,6 +39,9 @@ class LiveBreakpoints:
         self._known: dict[int, Breakpoint] = {}
         # Ids of those on the first op of a scope, while that is not known yet.
         self._entries: set[int] = set()
+        # The size of the graph when lines and first ops were last looked for, and whether it has grown since.
+        self._seen_nodes = 0
+        self._has_grown = False
 
     # ---- adding
 
@@ -174,8 +177,8 @@ class LiveBreakpoints:
     def _delete(self, breakpoint: Breakpoint) -> None:
         try:
             self._http.delete(f"{self._path}/{breakpoint.watchpoint_id}")
-        except NotFoundError:
-            # Somebody else was faster, or the job is forgotten.
+        except (NotFoundError, UnreachableError):
+            # Somebody else was faster, the job is forgotten, or its server has ended.
             pass
         except ApiError as error:
             # A job that has ended keeps its watchpoints.
@@ -216,8 +219,11 @@ class LiveBreakpoints:
         if event["type"] == "hit":
             return self._log(Hit.from_json(event["hit"]))
         if event["type"] == "graph":
-            self._find_entries()
-            return self._move_lines()
+            self._has_grown = True
+            # Reading a large graph takes time, and it comes in many parts.
+            return self._look_again(event["node_count"]) if event["node_count"] > 1.2 * self._seen_nodes else []
+        if event["type"] == "state" and self._has_grown:
+            return self._look_again(self._seen_nodes)
         return []
 
     def named(self, stop: Stop) -> Stop:
@@ -248,6 +254,13 @@ class LiveBreakpoints:
         file, line = (hit.source.file, hit.source.line) if hit.source else (found.file, found.line)
         text = _FIELD.sub(lambda match: _field_text(hit, match[1]), found.log)
         return [Event("output", rank=hit.rank, text=f"{text}\n", file=file, line=line, breakpoint_id=found.id)]
+
+    def _look_again(self, node_count: int) -> Sequence[Event]:
+        """Finds what breakpoints are on that were made before their ops were known."""
+        self._has_grown = False
+        self._seen_nodes = node_count
+        self._find_entries()
+        return self._move_lines()
 
     def _move_lines(self) -> Sequence[Event]:
         """Lines that no op has, once it is known which ones have some."""

@@ -69,9 +69,8 @@ class LiveSession(Session):
 
     @property
     def knows_all(self) -> bool:
-        """Whether a whole step has been executed, so that all of its ops are known."""
         info = self._state.info
-        return info.step > 1 or (info.step == 1 and info.is_paused and not info.node)
+        return info.step > 1 or info.has_ended or (info.step == 1 and info.is_paused and not info.node)
 
     def ranks(self) -> list[RankState]:
         return [

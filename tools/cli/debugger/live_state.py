@@ -74,6 +74,8 @@ class LiveState:
             return [Event("graph", rank=event.get("rank"))]
         if kind == "log":
             return [Event("output", rank=event.get("rank"), text=f"{event['message']}\n")]
+        if kind == "snapshot":
+            self._hits.extend(map(Hit.from_json, event.get("hits", [])))
         if kind in ("state", "job", "snapshot") and event.get("info") is not None:
             refusals = self._take_outcome(event)
             return refusals + self._take_info(JobInfo.from_json(event["info"]))

@@ -17,7 +17,7 @@ from .conditions import EXECUTED, Conditions, text_of
 from .errors import DebuggerError
 from .selections import nodes_of, selection_of
 from .session import sentence_of
-from .source_lines import find_line
+from .source_lines import find_line, first_of_runs, forward_ops
 from .timeline import Position, Timeline
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class _Entry:
 
     Attributes:
         nodes: For the condition "executed": the nodes, by number.
+        by_run: Of a line: only the first recorded node of each run of it counts.
         selection, parsed: For other conditions: what is checked, and for which condition.
         hits: By rank: what such a check has found; absent while it was not made.
         passed: How many hits it has let pass.
@@ -39,6 +40,7 @@ class _Entry:
 
     breakpoint: Breakpoint
     nodes: frozenset[int] | None = None
+    by_run: bool = False
     selection: Json = field(default_factory=dict)
     parsed: Json = field(default_factory=dict)
     hits: dict[int, list[tuple[Position, Hit]]] = field(default_factory=dict)
@@ -74,7 +76,8 @@ class RecordedBreakpoints:
         made = self._made("line", f"{file}:{line}", condition, ignore_count, once, log)
         made = dataclasses.replace(made, file=file, line=place.line)
         selection = {"sources": [f"{file}:{place.line}"]}
-        return self._add(made, place.nodes, selection, condition)
+        nodes = forward_ops(index, index.lines_of(file)[place.line])
+        return self._add(made, nodes, selection, condition)
 
     def add_nodes(
         self,
@@ -140,7 +143,7 @@ class RecordedBreakpoints:
         covered = frozenset(nodes)
         made = dataclasses.replace(made, id=self._next_id, node_count=len(covered), verified=bool(covered))
         executed = covered if parsed["id"] == EXECUTED else None
-        entry = _Entry(made, executed, selection, parsed)
+        entry = _Entry(made, executed, made.kind == "line", selection, parsed)
         if executed is None:
             # Now rather than at the next move, so that what is wrong with it is said here.
             self._checked(entry, self._session.rank)
@@ -218,7 +221,17 @@ class RecordedBreakpoints:
         if not entry.nodes:
             return None
         walk = timeline.forwards(begin) if forwards else timeline.backwards(begin)
-        return next((place for place in walk if timeline.node_at(place) in entry.nodes), None)
+        return next((place for place in walk if self._stops_at(entry, timeline, place)), None)
+
+    def _stops_at(self, entry: _Entry, timeline: Timeline, place: Position) -> bool:
+        """Whether a breakpoint without a condition stops at a place."""
+        node = timeline.node_at(place)
+        if entry.nodes is None or node not in entry.nodes:
+            return False
+        if not entry.by_run:
+            return True
+        of_line = [each for each in timeline.nodes(place.index) if each in entry.nodes]
+        return node in first_of_runs(self._session.graph_index(), of_line)
 
     def arrive(self, timeline: Timeline, rank: int, place: Position) -> tuple[Sequence[int], Sequence[Hit], bool]:
         """Counts the hits of a place.
@@ -246,7 +259,7 @@ class RecordedBreakpoints:
     def _hits_at(self, entry: _Entry, timeline: Timeline, rank: int, place: Position) -> Sequence[Hit] | None:
         """The hits of a breakpoint at a place; None if it is not hit there."""
         if entry.nodes is not None:
-            return [] if timeline.node_at(place) in entry.nodes else None
+            return [] if self._stops_at(entry, timeline, place) else None
         return [hit for each, hit in self._checked(entry, rank) if each == place] or None
 
     def _checked(self, entry: _Entry, rank: int) -> Sequence[tuple[Position, Hit]]:

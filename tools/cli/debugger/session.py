@@ -58,6 +58,11 @@ class Session(abc.ABC):
         """A state of the HTTP API, such as "paused" or "finished"."""
 
     @property
+    def knows_all(self) -> bool:
+        """Whether a whole step has been executed, so that all of its ops are known."""
+        return True
+
+    @property
     def stop(self) -> Stop | None:
         """Where the current rank stands; None while it runs."""
         return self.stop_of(self._rank)
@@ -185,7 +190,7 @@ class Session(abc.ABC):
         """The stack of a stopped rank, innermost first. Default: the current rank."""
         stop = self._stopped(self._rank if rank is None else rank)
         if not stop.node:
-            return label_frame(_label(stop))
+            return label_frame(stop.description if stop.reason == "entry" else _label(stop))
         try:
             return frames_of(self.node(stop.node))
         except NotFoundError:

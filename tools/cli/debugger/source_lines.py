@@ -37,12 +37,17 @@ def find_line(index: GraphIndex, text: str | None, file: str, line: int) -> Plac
     Returns:
         None if no line of the function from there on made ops.
     """
-    lines = index.lines_of(file)
+    lines = {number: forward_ops(index, nodes) for number, nodes in index.lines_of(file).items()}
     if line in lines:
         return Place(line, tuple(first_of_runs(index, lines[line])))
     end = last_line_of_function(text, line) if text is not None else line
     found = min((each for each in lines if line < each <= end and _same_function(text, line, each)), default=None)
     return None if found is None else Place(found, tuple(first_of_runs(index, lines[found])))
+
+
+def forward_ops(index: GraphIndex, nodes: Sequence[int]) -> list[int]:
+    """The ops that a line itself makes: their backward ops have the same line. If there are no others, those."""
+    return [node for node in nodes if not index.name(node).startswith("backward/")] or list(nodes)
 
 
 def lines_with_ops(index: GraphIndex, file: str, first: int, last: int) -> list[int]:

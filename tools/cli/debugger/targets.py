@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphdbg.client.errors import UNAVAILABLE
+from graphdbg.client.errors import UNAVAILABLE, UnreachableError
 from graphdbg.client.http import HttpClient, Json
 from graphdbg.client.models import ENDED_STATES
 from graphdbg.client.servers import default_data_dir, running_servers
@@ -78,7 +78,11 @@ def _clients(server: str | None, data_dir: Path | None, token: str | None) -> li
 
 
 def _jobs(http: HttpClient) -> list[Json]:
-    jobs: list[Json] = http.get("/jobs")["jobs"]
+    try:
+        jobs: list[Json] = http.get("/jobs")["jobs"]
+    except UnreachableError:
+        # It has just ended, or there is none at the address that the user has named.
+        return []
     return jobs
 
 

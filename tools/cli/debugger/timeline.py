@@ -125,4 +125,6 @@ class Timeline:
             return tuple(self._graph().execution)
         records = zip(packed.column("exec_order"), packed.column("node"), strict=True)
         ordered = sorted((order, node) for order, node in records if order)
-        return tuple(dict.fromkeys(node for _, node in ordered)) or tuple(self._graph().execution)
+        # Parameters are recorded with the op that has changed them.
+        executed = self._graph().place
+        return tuple(dict.fromkeys(node for _, node in ordered if node in executed)) or tuple(executed)

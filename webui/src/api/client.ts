@@ -73,6 +73,8 @@ export interface CompareRequest extends TensorRequest {
   rtol: number;
   atol: number;
   bins: number;
+  // Elements of `not_close`.
+  list: number;
 }
 
 // Of one tensor, or of two and their difference.

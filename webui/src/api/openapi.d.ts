@@ -676,7 +676,10 @@ export interface paths {
          * Returns the values of a tensor or of a slice.
          * @description JSON responses have at most 100,000 elements; a larger slice is refused
          *     with 413 `slice_too_large`. With `Accept: application/octet-stream` the
-         *     response has up to 256 MiB of little-endian values in row-major order.
+         *     response has up to 256 MiB of little-endian values in row-major order,
+         *     and `Range: bytes=FIRST-LAST` (one range) returns only these bytes, for
+         *     which the job sends no more than their elements; 416 `no_such_range` if
+         *     there are none.
          */
         get: operations["getTensor"];
         put?: never;
@@ -1482,7 +1485,12 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Refused with 404 `not_recorded`, because recordings have no times of single ops. */
+        /**
+         * Returns when the ops of a step were called, and how long each call took.
+         * @description As for a job. The ops of a step each 30 seconds are recorded, unless only the
+         *     newest steps are kept, or the overview is off; of a long run, at most 64 steps
+         *     are returned.
+         */
         get: operations["getRunOverviewOps"];
         put?: never;
         post?: never;
@@ -2112,6 +2120,13 @@ export interface components {
             /** @description For `continue_to`. */
             node?: string;
             /**
+             * @description For `next_node`: passes over nodes with the source line of the node at which the rank stands, which for a backward op is that of its forward op.
+             * @default false
+             */
+            other_line?: boolean;
+            /** @description For `next_node`: passes over nodes of this scope and of those inside it, as `finish` of a debugger leaves a function. Not together with `within`. */
+            outside?: string;
+            /**
              * @description For `continue_to`: allows a node that is not known yet, such as an op before the first step. Otherwise it is refused with `unknown_node`. What never executes, such as a parameter or a scope, is always refused with `not_executable`.
              * @default false
              */
@@ -2119,6 +2134,8 @@ export interface components {
             rank?: number;
             /** @default 1 */
             steps?: number;
+            /** @description For `next_node`: passes over nodes of scopes inside this scope, as `next` of a debugger steps over calls. A node of the scope itself or outside it is where the job stops. This and the next two fields are decided at each node that executes; if all that are left of the step are passed over, the job stops at its end. A scope without nodes is refused with `unknown_scope`. Empty: the top. */
+            within?: string;
         };
         Controller: {
             name: string;
@@ -2211,6 +2228,10 @@ export interface components {
                 command: "continue" | "step" | "next_node" | "continue_to" | "pause" | "terminate" | "recheck";
                 /** @description For `continue_to`. */
                 node: string | null;
+                /** @description For `next_node`. */
+                other_line: boolean;
+                /** @description For `next_node`. */
+                outside: string | null;
                 /** @description Address of the client. */
                 peer: string;
                 /** @description Null for all ranks. */
@@ -2219,6 +2240,8 @@ export interface components {
                 steps: number | null;
                 /** @description The name of the token or session that sent it. */
                 user?: string | null;
+                /** @description For `next_node`. */
+                within: string | null;
             };
             /** @description In `command`, and in the `state` that reports its outcome. */
             command_id?: string | null;
@@ -4138,6 +4161,16 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            /** @description The bytes of the range, with the headers of 200. */
+            206: {
+                headers: {
+                    "Content-Range"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
@@ -4655,6 +4688,11 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
+                    /**
+                     * @description Makes an address at which views of VS Code may show the page in a frame, for 12 hours.
+                     * @default false
+                     */
+                    embed?: boolean;
                     /** @description The caller's by default. */
                     name?: string;
                     role?: components["schemas"]["Role"];
@@ -4672,6 +4710,8 @@ export interface operations {
                         code: string;
                         /** Format: date-time */
                         expires_at: string;
+                        /** @description Where the page is; its address is this and `#code=`, or with a place on the page `#/jobs/JOB?code=`, with the code. */
+                        path: string;
                     };
                 };
             };
@@ -5425,8 +5465,8 @@ export interface operations {
         parameters: {
             query?: {
                 rank?: components["parameters"]["rank"];
-                /** @description The step that the answer is about. The last one by default. */
-                step?: components["parameters"]["runStep"];
+                /** @description One of `steps`; the newest one if it is absent. */
+                step?: number;
             };
             header?: never;
             path: {
@@ -5437,6 +5477,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The ops by their begin. None, and step 0, if none were timed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewOps"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
@@ -5653,6 +5702,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tensor"];
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The bytes of the range, with the headers of 200. */
+            206: {
+                headers: {
+                    "Content-Range"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/octet-stream": string;
                 };
             };

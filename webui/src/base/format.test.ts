@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compactCount, formatNumber, formatShape, shortDtype } from './format';
+import { compactCount, formatNumber, formatShape, sentence, shortDtype } from './format';
 
 describe('formatNumber', () => {
   it.each([
@@ -43,5 +43,21 @@ describe('other notation', () => {
     expect(formatShape([])).toBe('scalar');
     expect(shortDtype('bfloat16')).toBe('bf16');
     expect(shortDtype('bool')).toBe('bool');
+  });
+});
+
+describe('a sentence', () => {
+  it('begins with a capital letter and ends with a full stop', () => {
+    expect(sentence('the loss compares outputs with labels')).toBe('The loss compares outputs with labels.');
+    expect(sentence('Net trains in evaluation mode.')).toBe('Net trains in evaluation mode.');
+  });
+
+  it('keeps the names that it begins with', () => {
+    expect(sentence('x.half() returns a new tensor')).toBe('x.half() returns a new tensor.');
+  });
+
+  it('is no expression', () => {
+    expect(sentence('mean > 3: mean 4.2')).toBe('mean > 3: mean 4.2');
+    expect(sentence('')).toBe('');
   });
 });

@@ -79,3 +79,11 @@ export function formatSeconds(seconds: number): string {
   const [unit, factor] = seconds >= 1 ? ['s', 1] : seconds >= 1e-3 ? ['ms', 1e3] : ['µs', 1e6];
   return `${Number((seconds * (factor as number)).toPrecision(2))} ${unit}`;
 }
+
+// What a rule has found, as a sentence: with a capital letter, unless it begins with a name such as "x.half()",
+// and a full stop. Expressions, "mean > 3: mean 4.2", are no sentences and stay as they are.
+export function sentence(text: string): string {
+  if (!/^\S+ [a-z]/.test(text)) return text;
+  const begin = /^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return /[.!?…]$/.test(begin) ? begin : `${begin}.`;
+}

@@ -35,7 +35,7 @@ export function distributionScale(min: Column, max: Column, low: Column, high: C
 }
 
 // The smallest share of the height between two ticks.
-const APART = 0.12;
+const APART = 0.15;
 
 // Zero and powers of ten, the largest ones first, as far as there is room.
 function ticksBetween(bottom: number, top: number, unit: number, place: Place): number[] {

@@ -7,6 +7,7 @@ import { blockOf, paintLevels, reduceColumns } from './pixels';
 import { between, coloursOf, pack, parseRgb } from './ramp';
 import { ModuleTree } from './rows';
 import { columnAt, followSpan, panSpan, placeOf, revealColumn, spanBetween, wholeSpan, zoomSpan } from './span';
+import { stepTicks } from './step_ticks';
 import { columnOf, measuringShare, strideOf, timeLimit } from './steps';
 
 describe('rows', () => {
@@ -206,5 +207,31 @@ describe('curves', () => {
     expect(places.length).toBeGreaterThanOrEqual(3);
     places.slice(1).forEach((place, i) => expect((places[i] as number) - place).toBeGreaterThan(0.1));
     expect(distributionScale([null], [null], [null], [null])).toBeNull();
+  });
+});
+
+describe('ticks of the steps', () => {
+  const frame = { left: 100, width: 500 };
+  const at = (numbers: number[]) => {
+    const steps = numbers.map((step) => ({ step }));
+    return stepTicks(steps, wholeSpan(steps.length), frame);
+  };
+
+  it('are round numbers', () => {
+    expect(at(Array.from({ length: 1000 }, (_, i) => i + 1)).map(({ step }) => step)).toEqual([200, 400, 600, 800, 1000]);
+  });
+
+  it('keep their distance where most steps of a range were not measured', () => {
+    // The first ten steps, and then a few that are far apart.
+    const ticks = at([...Array.from({ length: 10 }, (_, i) => i + 1), 100_000, 200_000]);
+    expect(ticks.length).toBeGreaterThan(1);
+    const apart = ticks.slice(1).map(({ label_x }, i) => label_x - (ticks[i]?.label_x ?? 0));
+    expect(Math.min(...apart)).toBeGreaterThan(6 * 6.92);
+  });
+
+  it('have labels inside of the frame', () => {
+    for (const { step, label_x } of at(Array.from({ length: 12 }, (_, i) => 999_990 + i))) {
+      expect(label_x + (String(step).length * 6.92) / 2).toBeLessThanOrEqual(600);
+    }
   });
 });

@@ -16,6 +16,15 @@ export function measuringShare(steps: readonly StepTime[]): number | null {
   return all > 0 ? measuring / all : null;
 }
 
+// The usual time of a step without measuring, in seconds; null if none is known. The median, because a step
+// also lasts while the job is stopped within it.
+export function usualStepSeconds(steps: readonly StepTime[]): number | null {
+  const times = steps.map(({ duration_ms, measuring_ms }) => duration_ms - measuring_ms).filter((time) => time > 0);
+  times.sort((a, b) => a - b);
+  const middle = times[times.length >> 1];
+  return middle === undefined ? null : middle / 1000;
+}
+
 // The distance between most steps that follow each other: 1 if no steps are left out.
 export function strideOf(steps: readonly StepTime[]): number {
   const counts = new Map<number, number>();

@@ -64,7 +64,7 @@ describe('what was measured', () => {
   const text = (changes: Parameters<typeof sampleHit>[0]) => actualText(sampleHit(changes), CATALOGUE);
 
   it('is what the job says, for a condition that it tests itself', () => {
-    expect(text({ condition: 'wrong_mode', message: 'train() is missing', actual: {} })).toBe('train() is missing');
+    expect(text({ condition: 'wrong_mode', message: 'train() is missing', actual: {} })).toBe('train() is missing.');
   });
 
   it('is told without counts of zero', () => {

@@ -3,7 +3,7 @@
 import { useCallback } from 'react';
 import { create } from 'zustand';
 import type { Condition, Hit, Incident, ParamValue, WatchLists, WatchpointSpec } from '../api/types';
-import { formatNumber } from '../base/format';
+import { formatNumber, sentence } from '../base/format';
 import type { Num } from '../base/numbers';
 import * as words from '../words/watch';
 import { keepingText } from './keeping';
@@ -136,7 +136,7 @@ function limitText({ condition, params }: Hit, measure: string): string {
 
 // The measured values and their limits: "3 NaN", "abs_max 1240 > 1000"; or what the job has found.
 export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getState().byId): string {
-  if (hit.message !== null) return hit.message;
+  if (hit.message !== null) return sentence(hit.message);
   if (targetOf(hit.condition) === 'op') return words.executed;
   const params = catalogue.get(hit.condition)?.params ?? [];
   const entries = Object.entries(hit.actual);

@@ -71,7 +71,9 @@ describe('the journal', () => {
   const texts = (model: JobModel) => model.journal.map(({ kind, text }) => `${kind}: ${text}`);
 
   it('says who gave a command, and which one was refused', () => {
-    const command = { command: 'step', steps: 3, node: null, rank: null, client: 'graphdbg', peer: '10.0.0.7:41' } as const;
+    const over = { within: null, outside: null, other_line: false };
+    const sender = { client: 'graphdbg', peer: '10.0.0.7:41' };
+    const command = { command: 'step', steps: 3, node: null, rank: null, ...over, ...sender } as const;
     const model = after(state({}), { ...base, type: 'command', command_id: '7', command }, state({}, { command_id: '7', error: 'too late' }));
     expect(texts(model).slice(1)).toEqual(['command: Step 3', 'refused: Step 3 was refused: too late']);
     expect(model.journal[1]?.order).toEqual({ id: '7', user: '', client: 'graphdbg', peer: '10.0.0.7:41' });

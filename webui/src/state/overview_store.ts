@@ -6,7 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
 import { isRun } from '../base/run_id';
-import { NONE } from '../index/graph_index';
+import { NONE, type GraphIndex } from '../index/graph_index';
 import type { Measure } from '../overview/measures';
 import { append, assemble, type OverviewData } from './overview_data';
 import { useJob } from './job_store';
@@ -145,6 +145,12 @@ export function nodeOfModule(path: string): string | null {
   const { index } = useScopes.getState();
   if (index === null) return names[0] ?? null;
   return names.find((name) => index.findScope(name) !== NONE) ?? null;
+}
+
+// The class of a module, such as "Linear"; empty if it is not known.
+export function classOfModule(index: GraphIndex | null, path: string): string {
+  const name = index === null || path === '' ? null : nodeOfModule(path);
+  return index === null || name === null ? '' : index.opType(index.findScope(name));
 }
 
 // Selects the module, and goes to the step if the page shows a recorded run.

@@ -9,6 +9,7 @@ import { isRun } from '../base/run_id';
 import { transposeElements } from '../base/transpose';
 import { isFold } from '../index/model_folds';
 import { parseQuery } from '../index/query';
+import { usualStepSeconds } from '../overview/steps';
 import { useJob } from './job_store';
 import { useScopes } from './scopes';
 
@@ -274,13 +275,15 @@ export interface Tolerance {
 
 // Bins of the histograms of both sides.
 const COMPARED_BINS = 64;
+// The first elements that are not close.
+const LISTED_ELEMENTS = 100;
 
 export function useComparison(query: ValueQuery, against: string, { rtol, atol }: Tolerance) {
   const { job, name, rank, step, slice, version, enabled } = query;
   return useQuery({
     queryKey: ['compare', job, name, rank, step, slice, against, rtol, atol, version],
     queryFn: ({ signal }) =>
-      api.compare(job, { name, rank, step, slice, with: against, rtol, atol, bins: COMPARED_BINS }, signal),
+      api.compare(job, { name, rank, step, slice, with: against, rtol, atol, bins: COMPARED_BINS, list: LISTED_ELEMENTS }, signal),
     enabled,
   });
 }
@@ -336,6 +339,24 @@ export function useNodePreview(job: string, selection: WatchpointSelection | nul
 
 // Further lines are shown without their code.
 const MAX_LINES = 80;
+
+// The latest steps say how long a step is now.
+const TIMED_STEPS = 20;
+const STEP_TIME_MS = 10_000;
+
+// The usual time of a step of a job, in seconds; null if it is not known.
+export function useStepSeconds(job: string, rank: number): number | null {
+  const { data } = useQuery({
+    queryKey: ['step time', job, rank],
+    queryFn: ({ signal }) => {
+      const last = useJob.getState().model.info?.step ?? 0;
+      return api.overview(job, rank, Math.max(0, last - TIMED_STEPS), signal);
+    },
+    select: ({ steps }) => usualStepSeconds(steps),
+    staleTime: STEP_TIME_MS,
+  });
+  return data ?? null;
+}
 
 // The code of source lines by "FILE:LINE", where known. The server sends it with the nodes.
 export function useCode(job: string, places: readonly string[]): ReadonlyMap<string, string> {

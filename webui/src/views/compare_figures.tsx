@@ -59,6 +59,16 @@ export function CompareFigures({ comparison, shape, onGo }: Props) {
         <dt className="visually-hidden">{words.figures.verdict}</dt>
         <dd>{sentenceOf(comparison, place)}</dd>
       </div>
+      {first !== null && (
+        <div>
+          <dt>{words.figures.firstAt}</dt>
+          <dd>
+            <button type="button" className="link mono compare-first" onClick={() => onGo(first)}>
+              {place(first)}
+            </button>
+          </dd>
+        </div>
+      )}
       {facts.map(([label, text]) => (
         <div key={label}>
           <dt>{label}</dt>
@@ -75,16 +85,6 @@ export function CompareFigures({ comparison, shape, onGo }: Props) {
         <div>
           <dt>{words.figures.oneSidedNan}</dt>
           <dd className="mono">{formatCount(oneSided)}</dd>
-        </div>
-      )}
-      {first !== null && (
-        <div>
-          <dt>{words.figures.firstAt}</dt>
-          <dd>
-            <button type="button" className="link mono compare-first" onClick={() => onGo(first)}>
-              {place(first)}
-            </button>
-          </dd>
         </div>
       )}
     </dl>

@@ -2,6 +2,7 @@
 
 import { Stethoscope } from 'lucide-react';
 import type { Hit, NodeDetail } from '../api/types';
+import { sentence } from '../base/format';
 import { followEvidence } from '../state/incidents';
 import { useJob } from '../state/job_store';
 import { useDiagnosis } from '../state/queries';
@@ -20,7 +21,7 @@ function Card({ hit }: { hit: Hit }) {
     <section className="diagnosis" aria-label={words.cause}>
       <Stethoscope aria-hidden size={16} />
       <p className="diagnosis-text">
-        <strong>{data.title}</strong> {data.text}
+        <strong>{data.title}</strong> {sentence(data.text ?? '')}
         {/* More would push the values out of view; the tab with advice has all. */}
         {data.next[0] !== undefined && (
           <span className="diagnosis-try">

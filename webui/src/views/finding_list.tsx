@@ -1,6 +1,6 @@
 // The findings of rules, newest last. A click shows the tensor.
 
-import { formatCount } from '../base/format';
+import { formatCount, sentence } from '../base/format';
 import { splitTensor } from '../base/names';
 import { isRun } from '../base/run_id';
 import type { Finding } from '../api/types';
@@ -26,7 +26,7 @@ function Row({ finding, several }: { finding: Finding; several: boolean }) {
   const job = useJob((state) => state.id);
   const { rule, step, rank, tensor, message } = finding;
   return (
-    <li className="finding" title={message}>
+    <li className="finding" title={sentence(message)}>
       <div className="finding-head">
         <strong className="ellipsis">{rule}</strong>
         <span className="mono muted">{words.stepAt(step, rank, several)}</span>
@@ -36,7 +36,7 @@ function Row({ finding, several }: { finding: Finding; several: boolean }) {
           <FullName name={splitTensor(tensor).node} />
         </button>
       )}
-      <div className="muted finding-message">{message}</div>
+      <div className="muted finding-message">{sentence(message)}</div>
     </li>
   );
 }

@@ -2,7 +2,7 @@
 
 import { LocateFixed, Maximize, Minus, Plus, Waypoints, Workflow } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
-import { bringIntoView, fit, reveal, zoomAt, type Camera, type Size } from '../graph/camera';
+import { bringIntoView, fit, intersects, reveal, visibleRect, zoomAt, type Camera, type Size } from '../graph/camera';
 import type { Marks } from '../graph/marks';
 import { oldPlaces } from '../graph/motion';
 import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
@@ -39,6 +39,8 @@ const ExecutionStrip = lazy(async () => ({ default: (await import('./execution_s
 const GraphHealth = lazy(async () => ({ default: (await import('./graph_health')).GraphHealth }));
 
 const NONE: ReadonlySet<string> = new Set();
+// The minimap would cover too much of a lower view.
+const MINIMAP_FROM_PX = 240;
 
 function useMarks(hovered: string | null): Marks {
   const { id, route, hitIndex, trail, current } = useJobContext();
@@ -138,9 +140,15 @@ export function GraphPanel() {
     shrinks.current = before.current === null && selected !== null;
     before.current = selected;
   }, [selected]);
+  const sizeBefore = useRef(size);
   useEffect(() => {
+    const before = sizeBefore.current;
+    sizeBefore.current = size;
     const box = selected === null ? undefined : scene.byName.get(selected);
-    if (!shrinks.current || box === undefined) return;
+    if (box === undefined) return;
+    // A comparison takes room from the graph, too.
+    const wasSeen = size.height < before.height && intersects(box, visibleRect(now(), before));
+    if (!shrinks.current && !wasSeen) return;
     shrinks.current = false;
     glide(reveal(now(), box, size));
     // Runs only when the size of the view changes.
@@ -177,7 +185,7 @@ export function GraphPanel() {
   return (
     <Panel
       title={words.graph}
-      className={`graph-panel${timeline ? ' graph-panel-timeline' : ''}`}
+      className="graph-panel"
       actions={
         <>
           <GraphChooser />
@@ -198,53 +206,59 @@ export function GraphPanel() {
         </>
       }
     >
-      <div
-        ref={frame}
-        className="graph-frame"
-        role="group"
-        aria-label={words.graphView}
-        aria-description={words.graphKeys}
-        tabIndex={0}
-        title={hoverText(scene, marks, pointer.hovered)}
-        onKeyDown={(event) => {
-          if (graphKey(event, target)) {
-            event.preventDefault();
-            event.stopPropagation();
-          }
-        }}
-        {...pointer.handlers}
-        style={{ cursor: pointer.cursor }}
-      >
-        <canvas ref={canvas} role="img" aria-label={summarise(scene, marks)} />
+      <div className="graph-stage">
+        <div
+          ref={frame}
+          className="graph-frame"
+          role="group"
+          aria-label={words.graphView}
+          aria-description={words.graphKeys}
+          tabIndex={0}
+          title={hoverText(scene, marks, pointer.hovered)}
+          onKeyDown={(event) => {
+            if (graphKey(event, target)) {
+              event.preventDefault();
+              event.stopPropagation();
+            }
+          }}
+          {...pointer.handlers}
+          style={{ cursor: pointer.cursor }}
+        >
+          <canvas ref={canvas} role="img" aria-label={summarise(scene, marks)} />
+        </div>
+        {empty && (
+          <div className="graph-empty">
+            <Notice icon={Workflow} title={words.noGraph}>
+              <p>{words.graphAppears}</p>
+            </Notice>
+          </div>
+        )}
+        {notBegun && !empty && <p className="graph-before">{words.beforeFirstStep}</p>}
+        {neighbourhood.depth !== null && selected !== null && (
+          <div className="graph-around" role="group" aria-label={words.neighbourhood}>
+            <span className="ellipsis">
+              {words.around} <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
+            </span>
+            <DistanceButtons depth={neighbourhood.depth} />
+            {neighbourhood.note !== null && <span className="graph-around-note">{neighbourhood.note}</span>}
+            <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
+          </div>
+        )}
+        {scene.boxes.length > 0 && palette !== null && size.height >= MINIMAP_FROM_PX && (
+          <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
+        )}
       </div>
-      {empty && (
-        <div className="graph-empty">
-          <Notice icon={Workflow} title={words.noGraph}>
-            <p>{words.graphAppears}</p>
-          </Notice>
-        </div>
-      )}
-      {notBegun && !empty && <p className="graph-before">{words.beforeFirstStep}</p>}
-      {neighbourhood.depth !== null && selected !== null && (
-        <div className="graph-around" role="group" aria-label={words.neighbourhood}>
-          <span className="ellipsis">
-            {words.around} <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
-          </span>
-          <DistanceButtons depth={neighbourhood.depth} />
-          {neighbourhood.note !== null && <span className="graph-around-note">{neighbourhood.note}</span>}
-          <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
-        </div>
-      )}
-      {scene.boxes.length > 0 && (
-        <div className="graph-foot">
-          <Suspense>{painted && <GraphHealth />}</Suspense>
-          <GraphLegend trail={marks.trail.size > 0} />
-        </div>
-      )}
+      {/* Below the graph, so that it covers no box. */}
+      <div className="graph-foot">
+        {scene.boxes.length > 0 && (
+          <>
+            <Suspense>{painted && <GraphHealth />}</Suspense>
+            <span className="grow" />
+            <GraphLegend trail={marks.trail.size > 0} />
+          </>
+        )}
+      </div>
       <Suspense>{timeline && <ExecutionStrip />}</Suspense>
-      {scene.boxes.length > 0 && palette !== null && (
-        <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
-      )}
     </Panel>
   );
 }

@@ -3,7 +3,7 @@
 import { ChevronDown, ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import type { Hit, Incident } from '../api/types';
-import { formatCount } from '../base/format';
+import { formatCount, sentence } from '../base/format';
 import { labelOf } from '../base/names';
 import { useConditionText } from '../state/condition_text';
 import { goToHit } from '../state/hits';
@@ -122,7 +122,7 @@ function IncidentCard({ incident, open, onToggle }: CardProps) {
           <span className="incident-node">
             <FullName name={origin.node} />
           </span>
-          {diagnosis.text !== null && <span className="incident-text">{diagnosis.text}</span>}
+          {diagnosis.text !== null && <span className="incident-text">{sentence(diagnosis.text)}</span>}
         </button>
         <span className="incident-side">
           <span className="muted incident-steps">{words.stepsOf(incident.steps)}</span>

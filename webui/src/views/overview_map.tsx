@@ -51,10 +51,10 @@ export function OverviewMap({ shown, span, frame, fitted, cursor, selected, onCu
   const theme = useTheme(scroller, readTheme);
   const [top, setTop] = useState(0);
   const [said, setSaid] = useState('');
-  const { rows, labels, levels, data } = shown;
+  const { rows, labels, classes, levels, data } = shown;
   const columns = data.steps.length;
   const rowHeight = fitted ? Math.min(ROW_PX, Math.max(LEAST_PX, size.height / rows.length)) : ROW_PX;
-  const painter = useMemo(() => (theme === null ? null : new OverviewPainter({ rows, labels, levels }, theme)), [rows, labels, levels, theme]);
+  const painter = useMemo(() => (theme === null ? null : new OverviewPainter({ rows, labels, classes, levels }, theme)), [rows, labels, classes, levels, theme]);
 
   const summary = useMemo(() => summarise(shown), [shown]);
 

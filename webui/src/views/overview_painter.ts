@@ -38,6 +38,8 @@ export function readTheme(element: Element): OverviewTheme {
 export interface Picture {
   rows: readonly Row[];
   labels: readonly string[];
+  // Of the modules; empty where they are not known.
+  classes: readonly string[];
   levels: Levels;
 }
 
@@ -71,6 +73,8 @@ const SIGN_PX = 10;
 const LABEL_PX = 12;
 const INDENT_PX = 11;
 const CHARACTER_PX = 6.92;
+// The fewest characters of a class after a label.
+const CLASS_CHARACTERS = 4;
 
 export class OverviewPainter {
   private readonly colours: Uint32Array;
@@ -222,6 +226,13 @@ export class OverviewPainter {
     context.font = `${folded === null ? 400 : 600} 11.5px ${theme.font}`;
     const room = Math.floor((place.frame.left - left - INDENT_PX - 4) / CHARACTER_PX);
     context.fillText(shorten(label, Math.max(3, room)), left + INDENT_PX, y + 0.5);
+    const className = this.picture.classes[row] ?? '';
+    const roomForClass = room - label.length - 1;
+    if (className === '' || roomForClass < Math.min(CLASS_CHARACTERS, className.length)) return;
+    const text = className.length <= roomForClass ? className : `${className.slice(0, roomForClass - 1)}…`;
+    context.font = `400 11.5px ${theme.font}`;
+    context.fillStyle = theme.muted;
+    context.fillText(text, left + INDENT_PX + (label.length + 1) * CHARACTER_PX, y + 0.5);
   }
 }
 

@@ -32,7 +32,8 @@ import { OverviewTable } from './overview_table';
 import { LossTrack, TimeTrack } from './overview_tracks';
 import './overview_panel.css';
 
-const LABELS = { share: 0.26, least: 96, most: 210 };
+// Values and the ends of scales are side by side in the labels' column.
+const LABELS = { share: 0.28, least: 132, most: 240 };
 const RIGHT_PX = 12;
 
 // Why there is nothing to show.
@@ -109,7 +110,7 @@ export function OverviewPanel() {
   return <Overview shown={shown} tree={tree} measure={measure} />;
 }
 
-// Whether ops were timed: those of recorded runs and of older agents are not.
+// Whether ops were timed: those of older recordings and agents are not.
 function useTimed({ data }: Shown): boolean {
   return useMemo(() => data.measure === 'time' && data.values.values.some((value) => !Number.isNaN(value)), [data]);
 }

@@ -7,7 +7,8 @@ import { COMBINATIONS } from '../overview/measures';
 import type { Levels } from '../overview/pixels';
 import type { ModuleTree, Row } from '../overview/rows';
 import type { OverviewData } from '../state/overview_data';
-import { useOverview } from '../state/overview_store';
+import { classOfModule, useOverview } from '../state/overview_store';
+import { useScopes } from '../state/scopes';
 import * as words from '../words/overview';
 
 // As many rows are shown at first.
@@ -26,6 +27,8 @@ export interface Shown {
   rows: readonly Row[];
   // By row: its label, as it is drawn.
   labels: readonly string[];
+  // By row: the class of its module, or an empty text.
+  classes: readonly string[];
   columns: Columns;
   levels: Levels;
   range: Range;
@@ -58,11 +61,13 @@ export function useShown(data: OverviewData | null, tree: ModuleTree): Shown | n
   const rows = useMemo(() => tree.rows(open), [tree, open]);
   const rangeOfAll = useMemo(() => (data === null ? null : rangeOf(data.measure, data.values.values)), [data]);
   const columns = useMemo(() => (data === null ? null : { values: byModule(data.values), bad: byModule(data.bad) }), [data]);
+  const index = useScopes((state) => state.index);
+  const classes = useMemo(() => rows.map(({ path, label }) => (label === '' ? '' : visible(classOfModule(index, path)))), [rows, index]);
   return useMemo(() => {
     if (data === null || rangeOfAll === null || columns === null) return null;
     const steps = data.steps.length;
     const levels = new Uint8Array(rows.length * steps);
-    const shown = { data, rows, labels: rows.map(labelOf), columns, levels: { rows: rows.length, columns: steps, levels }, range: rangeOfAll };
+    const shown = { data, rows, labels: rows.map(labelOf), classes, columns, levels: { rows: rows.length, columns: steps, levels }, range: rangeOfAll };
     const values = rows.map((row) => valuesOf(shown, row));
     // A group takes many times as long as each of its modules.
     if (data.measure === 'time') shown.range = rangeOf(data.measure, joined(values));
@@ -70,7 +75,7 @@ export function useShown(data: OverviewData | null, tree: ModuleTree): Shown | n
       writeLevels(values[row] as Float32Array, badOf(shown, each), shown.range, levels.subarray(row * steps, (row + 1) * steps));
     });
     return shown;
-  }, [data, rows, rangeOfAll, columns]);
+  }, [data, rows, rangeOfAll, columns, classes]);
 }
 
 export function rowName({ path, label, key }: Row): string {

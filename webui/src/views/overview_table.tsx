@@ -10,6 +10,7 @@ import { badOf, rowName, valuesOf, type Shown } from './overview_shown';
 
 interface Line {
   row: Row;
+  className: string;
   last: number;
   range: [number, number] | null;
   // The number of steps with what is not finite.
@@ -17,10 +18,10 @@ interface Line {
 }
 
 function linesOf(shown: Shown): Line[] {
-  return shown.rows.map((row) => {
+  return shown.rows.map((row, i) => {
     const values = valuesOf(shown, row);
     const bad = badOf(shown, row).filter((count) => count > 0).length;
-    return { row, last: values.at(-1) ?? NaN, range: extent(values), bad };
+    return { row, className: shown.classes[i] ?? '', last: values.at(-1) ?? NaN, range: extent(values), bad };
   });
 }
 
@@ -41,7 +42,7 @@ export function OverviewTable({ shown, onChoose }: { shown: Shown; onChoose: (ro
           </tr>
         </thead>
         <tbody>
-          {lines.map(({ row, last, range, bad }) => (
+          {lines.map(({ row, className, last, range, bad }) => (
             <tr key={row.key}>
               <td>
                 <button
@@ -54,6 +55,7 @@ export function OverviewTable({ shown, onChoose }: { shown: Shown; onChoose: (ro
                 >
                   {rowName(row)}
                 </button>
+                {className !== '' && <span className="muted"> {className}</span>}
               </td>
               <td className="number mono">{text(last)}</td>
               <td className="number mono">{text(range?.[0])}</td>

@@ -64,7 +64,7 @@ interface Props {
 }
 
 // The height is the largest one.
-const BOX = { width: 214, height: 130, gap: 14 };
+const BOX = { width: 214, height: 146, gap: 14 };
 const HEAD_PX = 32;
 
 export function OverviewTip({ shown, span, time, logarithmic, size }: Props) {
@@ -72,6 +72,7 @@ export function OverviewTip({ shown, span, time, logarithmic, size }: Props) {
   const hits = useHitColumns(shown.data.steps);
   if (cell === null) return null;
   const row = shown.rows[cell.row];
+  const className = shown.classes[cell.row] ?? '';
   const step = shown.data.steps[cell.column];
   if (row === undefined && step === undefined) return null;
   const facts: string[] = [];
@@ -88,6 +89,7 @@ export function OverviewTip({ shown, span, time, logarithmic, size }: Props) {
   return (
     <div className="overview-tip" style={{ left: Math.max(2, left), ...place }} aria-hidden>
       {row !== undefined && <b className="mono">{rowName(row)}</b>}
+      {className !== '' && <span>{className}</span>}
       {row !== undefined && step !== undefined && <span className="overview-tip-value">{cellText(shown, row, cell.column)}</span>}
       {step !== undefined && row === undefined && time && (
         <span className="overview-tip-value">{words.tookTime(words.milliseconds(step.duration_ms), words.milliseconds(step.measuring_ms))}</span>

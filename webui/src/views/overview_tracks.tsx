@@ -6,6 +6,7 @@ import { formatNumber } from '../base/format';
 import { linearScale } from '../base/ticks';
 import { barPath, extent, linearPlace, linePath } from '../overview/curves';
 import { columnAt, panSpan, pixelsPerColumn, placeOf, spanBetween, zoomSpan, type Frame, type Span } from '../overview/span';
+import { stepTicks } from '../overview/step_ticks';
 import { columnOf, timeLimit } from '../overview/steps';
 import { isRun } from '../base/run_id';
 import { useJob } from '../state/job_store';
@@ -27,7 +28,6 @@ interface Props {
 
 const LOSS_PX = 44;
 const AXIS_PX = 15;
-const TICK_PX = 90;
 const DRAG_PX = 4;
 const WHEEL_ZOOM = 1.0015;
 
@@ -58,20 +58,14 @@ export function useHitColumns(steps: readonly OverviewStep[]): ReadonlyMap<numbe
 }
 
 function Axis({ steps, span, frame, y }: Props & { y: number }) {
-  const first = steps[Math.max(0, Math.floor(span.from))]?.step ?? 0;
-  const last = steps[Math.min(steps.length, Math.ceil(span.to)) - 1]?.step ?? first;
-  const { ticks } = linearScale(first, Math.max(first + 1, last), Math.max(2, Math.floor(frame.width / TICK_PX)));
-  return ticks.filter((tick) => Number.isInteger(tick) && tick >= first && tick <= last).map((tick) => {
-    const x = placeOf(columnOf(steps, tick) + 0.5, span, frame);
-    return x < frame.left || x > frame.left + frame.width ? null : (
-      <g key={tick}>
-        <line className="overview-tick" x1={x} x2={x} y1={y} y2={y + 3} />
-        <text className="plot-tick" x={Math.min(x, frame.left + frame.width - 12)} y={y + 13} textAnchor="middle">
-          {tick}
-        </text>
-      </g>
-    );
-  });
+  return stepTicks(steps, span, frame).map(({ step, x, label_x }) => (
+    <g key={step}>
+      <line className="overview-tick" x1={x} x2={x} y1={y} y2={y + 3} />
+      <text className="plot-tick" x={label_x} y={y + 13} textAnchor="middle">
+        {step}
+      </text>
+    </g>
+  ));
 }
 
 export const LossTrack = memo(function LossTrack({ steps, span, frame, onSpan }: Props & { onSpan: (change: (span: Span) => Span) => void }) {
@@ -137,9 +131,11 @@ export const LossTrack = memo(function LossTrack({ steps, span, frame, onSpan }:
             <text className="plot-tick" x={frame.left - 5} y={12} textAnchor="end">
               {formatNumber(range[1], 3)}
             </text>
-            <text className="plot-tick" x={frame.left - 5} y={bottom} textAnchor="end">
-              {formatNumber(range[0], 3)}
-            </text>
+            {range[0] < range[1] && (
+              <text className="plot-tick" x={frame.left - 5} y={bottom} textAnchor="end">
+                {formatNumber(range[0], 3)}
+              </text>
+            )}
           </>
         )}
         <Curves span={span} frame={frame} top={4} height={bottom - 4}>

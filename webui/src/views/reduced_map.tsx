@@ -23,7 +23,7 @@ interface Props {
 }
 
 // The elements of a block, counted in rows and columns of the slice, and what they are like.
-function blockText(map: TensorMap, at: number): string {
+function blockText(map: TensorMap, at: number, ulps: boolean): string {
   const across = map.blocks[1];
   const range = (block: number, size: number, count: number) => {
     const first = block * size;
@@ -33,16 +33,24 @@ function blockText(map: TensorMap, at: number): string {
   const rows = range(Math.floor(at / across), map.block[0], map.grid[0]);
   const columns = range(at % across, map.block[1], map.grid[1]);
   const [min, max, mean] = [map.min[at], map.max[at], map.mean[at]].map((value) => formatNumber(value));
+  if (ulps) return words.ulpBlock(rows, columns, min ?? '', max ?? '', mean ?? '');
   return words.block(rows, columns, min ?? '', max ?? '', mean ?? '', map.non_finite[at] ?? 0);
 }
 
+// Distances in units in the last place range from 1 to billions, so their colours grow with the logarithm.
+const logarithmic = (distances: Float32Array) => distances.map((ulps) => Math.log2(1 + ulps));
+
 export function ReducedMap({ query, title, of = 'left', against }: Props) {
   const map = useTensorMap(query, of, against ?? null);
+  const ulps = of === 'ulps';
   const [active, setActive] = useState(0);
   const [hovered, setHovered] = useState<number | null>(null);
   const grid = useMemo(
-    () => (map.data === undefined ? null : gridOf(computedElements(map.data.extreme), map.data.blocks)),
-    [map.data],
+    () =>
+      map.data === undefined
+        ? null
+        : gridOf(computedElements(ulps ? logarithmic(map.data.extreme) : map.data.extreme), map.data.blocks),
+    [map.data, ulps],
   );
   if (map.error !== null) return <Notice title={words.noMap}>{describe(map.error)}</Notice>;
   if (map.data === undefined || grid === null) return <Notice title={words.loadingMap} busy />;
@@ -62,7 +70,7 @@ export function ReducedMap({ query, title, of = 'left', against }: Props) {
         />
       </Suspense>
       <footer className="values-foot">
-        <span className="mono ellipsis">{blockText(map.data, hovered ?? at)}</span>
+        <span className="mono ellipsis">{blockText(map.data, hovered ?? at, ulps)}</span>
       </footer>
     </div>
   );

@@ -5,7 +5,7 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { Problem } from '../api/problem';
 import type { ComparedPair, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
-import { formatCount } from '../base/format';
+import { formatCount, sentence } from '../base/format';
 import { elementsIn, FIRST_ELEMENTS, sliceAround, type AxisRange } from '../base/slice';
 import { isRun, runName } from '../base/run_id';
 import { describe } from '../state/describe';
@@ -25,6 +25,7 @@ import * as words from '../words/tensor_views';
 import { AgainstChoice } from './against_choice';
 import { CompareFigures, indexInTensor } from './compare_figures';
 import { ComparedHistograms } from './compared_histograms';
+import { FirstDifferences } from './first_differences';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
 import { PeerOffer, usePeers } from './peer_offer';
@@ -32,6 +33,7 @@ import { againstOf, formatAgainst, isComplete, otherQuery, useSavedSteps, type A
 import { ReducedMap } from './reduced_map';
 import { StatisticsCompare } from './statistics_compare';
 import { axesOf } from './tensor_values';
+import { UlpMap } from './ulp_map';
 import './tensor_compare.css';
 
 const HeatMap = lazy(async () => ({ default: (await import('../widgets/heat_map')).HeatMap }));
@@ -150,7 +152,11 @@ interface Props {
   query: ValueQuery;
 }
 
-type Way = 'values' | 'heat' | 'histograms';
+const WAYS = ['values', 'elements', 'heat', 'ulps', 'histograms'] as const;
+type Way = (typeof WAYS)[number];
+
+// Views of the figures that the server computes, which need no values.
+const COMPUTED: ReadonlySet<Way> = new Set(['elements', 'ulps', 'histograms']);
 
 export function TensorCompare({ tensor, query: shown }: Props) {
   const { route } = useJobContext();
@@ -201,12 +207,14 @@ export function TensorCompare({ tensor, query: shown }: Props) {
     if (missing) return null;
     if (problem !== null) return <Notice title={words.nothingToCompare}>{describe(problem)}</Notice>;
     const sides = comparison.data;
-    if (way === 'histograms' || reduced) {
+    if (COMPUTED.has(way) || reduced) {
       if (sides === undefined) return <Notice title={words.loadingBoth} busy />;
       const titles = [sideTitle(other, sides.right.step), sideTitle(query, sides.left.step)] as const;
       if (way === 'histograms' && sides.histograms !== null) {
         return <ComparedHistograms histograms={sides.histograms} titles={titles} log={log} />;
       }
+      if (way === 'elements') return <FirstDifferences comparison={sides} shape={tensor.shape} titles={titles} onGo={go} />;
+      if (way === 'ulps') return <UlpMap comparison={sides} query={{ ...query, enabled }} against={formatAgainst(against)} />;
       if (way === 'values') return <Notice title={words.tooManyValues} />;
       return <ReducedMaps query={{ ...query, enabled }} against={formatAgainst(against)} titles={titles} />;
     }
@@ -228,6 +236,7 @@ export function TensorCompare({ tensor, query: shown }: Props) {
   };
   const go = ({ index }: ComparedPair) => {
     if (!reduced) {
+      if (way !== 'heat') setWay('values');
       setActive(cellOfIndex(query.transposed ? index.toReversed() : index, left.data?.shape ?? []));
       return;
     }
@@ -237,7 +246,7 @@ export function TensorCompare({ tensor, query: shown }: Props) {
     patchRoute({ slice: sliceAround(place, tensor.shape) });
   };
   return (
-    <div className="compare">
+    <div className={`compare${missing || gone || !complete ? '' : ' compare-full'}`}>
       <div className="compare-bar">
         <AgainstChoice
           against={against}
@@ -256,7 +265,7 @@ export function TensorCompare({ tensor, query: shown }: Props) {
           value={way}
           onChange={(event) => setWay(event.target.value as Way)}
         >
-          {(['values', 'heat', 'histograms'] as const).map((each) => (
+          {WAYS.map((each) => (
             <option key={each} value={each}>
               {words.ways[each]}
             </option>
@@ -288,7 +297,7 @@ export function TensorCompare({ tensor, query: shown }: Props) {
           what="previous"
           node={tensor.node}
           keeper={keeper}
-          otherwise={problem === null ? '' : describe(problem)}
+          otherwise={problem === null ? '' : sentence(describe(problem))}
         />
       )}
       {elsewhere && (

@@ -158,6 +158,42 @@ it('shows a tensor of any size reduced, and its histograms', async () => {
   expect(screen.getByRole('region', { name: 'Histogram of the difference' })).not.toBeNull();
 });
 
+it('lists the first elements that are not close, and leads to each', async () => {
+  const elements = [{ index: [3], left: 1, right: 1.03 }, { index: [4], left: 'NaN' as const, right: 0 }];
+  answerLarge({ slice: '[5, :]', not_close: elements, not_close_count: 7 });
+  show('previous', { ...QUERY, slice: '[5, :]' }, { ...TENSOR, shape: [9, 12] });
+  fireEvent.change(screen.getByLabelText('Show'), { target: { value: 'elements' } });
+  const table = within(await screen.findByRole('table', { name: 'first differences' }));
+  expect(table.getByText('The first 2 of 7 elements outside the tolerance')).not.toBeNull();
+  const cells = (row: RegExp) => within(table.getByRole('row', { name: row })).getAllByRole('cell').map((cell) => cell.textContent);
+  expect(cells(/^\[5, 3\]/)).toEqual(['1.03', '1', '-0.03']);
+  expect(cells(/^\[5, 4\]/)).toEqual(['0', 'NaN', '–']);
+  expect(table.getAllByRole('columnheader').map((head) => head.textContent)).toEqual(['Element', 'step 6', 'step 7', 'difference']);
+  // The values are shown with the element as the active one.
+  fireEvent.click(table.getByRole('button', { name: '[5, 4]' }));
+  expect((screen.getByLabelText('Show') as HTMLSelectElement).value).toBe('values');
+  expect(asked.some((url) => url.includes('/tensor/compare') && url.includes('list=100'))).toBe(true);
+});
+
+it('maps the distances in units in the last place', async () => {
+  answerLarge();
+  show('previous', { ...QUERY, slice: '[:1000, :1000]' }, LARGE);
+  fireEvent.change(screen.getByLabelText('Show'), { target: { value: 'ulps' } });
+  const map = within(await screen.findByRole('region', { name: 'ULP map' }));
+  // 12 of 72 are at 8 to 15 ulp, and none is at more than 12.
+  expect(map.getByText('60 of 72 equal; half within 0 ulp, 99 % within 12 ulp')).not.toBeNull();
+  expect(await map.findByText(/^\[0–8999, 0–4095\]: -3 … 2 ulp, mean 0\.5$/)).not.toBeNull();
+  expect(asked.some((url) => url.includes('/tensor/map') && url.includes('of=ulps') && url.includes('with=previous'))).toBe(true);
+});
+
+it('has no distances in units in the last place between different types', async () => {
+  answerLarge({ max_ulps: null, max_ulps_at: null, ulp_counts: null });
+  show('previous');
+  fireEvent.change(screen.getByLabelText('Show'), { target: { value: 'ulps' } });
+  expect(await screen.findByText('No distances in ULP')).not.toBeNull();
+  expect(asked.some((url) => url.includes('/tensor/map'))).toBe(false);
+});
+
 it('offers the same op in other layers, and tensors by parts of their names', async () => {
   answerLarge();
   const nodes = ['m/h/0/mul', 'm/h/1/mul', 'm/h/2/mul', 'm/out'].map((name) => ({ name }));

@@ -4,6 +4,7 @@ import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
 import type { Statistics, TensorSummary } from '../api/types';
+import { sentence } from '../base/format';
 import { isRun } from '../base/run_id';
 import { elementsIn, FIRST_ELEMENTS } from '../base/slice';
 import { describe } from '../state/describe';
@@ -77,7 +78,7 @@ export function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
   };
   return (
     <Notice title={words.noValue} tone={UNAVAILABLE.has(code) ? 'plain' : 'error'}>
-      <p>{caught ? words.willBeCaptured : describe(error)}</p>
+      <p>{caught ? words.willBeCaptured : sentence(describe(error))}</p>
       <span className="values-ways">
         {code === 'value_gone' && !caught && (
           <>

@@ -41,13 +41,19 @@ const MEASURES = [{ name: 'abs_max', title: 'largest absolute value' }];
 
 let posted: unknown[] = [];
 let refusal: Response | null = null;
+// In milliseconds.
+let stepTimes: number[] = [];
+
+const stepOf = (duration_ms: number, i: number) => ({ step: i + 1, mode: 'train', time: 0, duration_ms, measuring_ms: 1, has_loss: false, loss: null });
 
 beforeEach(() => {
   posted = [];
   refusal = null;
+  stepTimes = [];
   vi.stubGlobal('fetch', async (address: string, options: RequestInit) => {
     if (address.endsWith('/conditions')) return Response.json({ conditions: CONDITIONS, measures: MEASURES });
     if (address.endsWith('/preview')) return Response.json({ node_count: 132, tensors: 140, bytes: 12 << 20, seconds_per_step: 0.0022, examples: [] });
+    if (address.includes('/overview?')) return Response.json({ rank: 0, ranks: [0], modules: [], steps: stepTimes.map(stepOf) });
     posted.push({ method: options.method, ...JSON.parse(String(options.body)) });
     return refusal ?? Response.json(sampleWatchpoint(), { status: 201 });
   });
@@ -194,6 +200,16 @@ it('says how many nodes are meant', async () => {
   await waitFor(() =>
     expect(screen.getByRole('status', { name: 'Matching nodes' }).textContent).toBe(
       '132 nodes, 12 MiB per step, about +2.2 ms per step',
+    ),
+  );
+});
+
+it('compares the cost with the time of a step, however long the job was stopped within one', async () => {
+  stepTimes = [23, 21, 45_000];
+  show('backward');
+  await waitFor(() =>
+    expect(screen.getByRole('status', { name: 'Matching nodes' }).textContent).toBe(
+      '132 nodes, 12 MiB per step, about +2.2 ms per step (+10 %)',
     ),
   );
 });

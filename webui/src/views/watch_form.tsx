@@ -5,7 +5,7 @@ import { Eye } from 'lucide-react';
 import { useDeferredValue, useEffect, useId, useState } from 'react';
 import { type Problem } from '../api/problem';
 import type { Category, Condition, PauseMode, Rank, SelectionPreview, Watchpoint, WatchpointSelection, WatchpointSpec } from '../api/types';
-import { formatBytes, formatSeconds } from '../base/format';
+import { formatBytes, formatNumber, formatSeconds } from '../base/format';
 import type { WatchSelection } from '../index/coverage';
 import { useAuth } from '../state/auth';
 import { canBeChecked } from '../state/backends';
@@ -13,7 +13,8 @@ import { targetText } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { reasonAgainst } from '../state/permissions';
-import { useConditions, useNodePreview } from '../state/queries';
+import { useConditions, useNodePreview, useStepSeconds } from '../state/queries';
+import { useSelectedRank } from '../state/router';
 import { useScopes } from '../state/scopes';
 import { previewSelection } from '../state/selection_preview';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
@@ -85,13 +86,14 @@ function firstKind({ target, from }: WatchFormState): TargetKind {
   return target === null ? 'everything' : 'selection';
 }
 
-// "37 nodes, 12 MB per step, about +0.4 ms per step": what the selection covers, and what checking
-// it is expected to take.
-function sizeText({ node_count: count, bytes, seconds_per_step: seconds }: SelectionPreview, condition: Condition): string {
+// "37 nodes, 12 MB per step, about +0.4 ms per step (+1.2 %)": what the selection covers, and what checking
+// it is expected to take. `step`: the seconds that a step of the job takes, or null.
+function sizeText({ node_count: count, bytes, seconds_per_step: seconds }: SelectionPreview, condition: Condition, step: number | null): string {
   if (count === 0) return words.noneYet[condition.target];
   if (condition.target === 'training') return counts.nodes(count);
   const read = condition.target === 'op' || bytes === 0 ? [] : [words.bytesPerStep(formatBytes(bytes))];
-  return [counts.nodes(count), ...read, words.timePerStep(formatSeconds(seconds))].join(', ');
+  const share = step === null ? null : formatNumber((100 * seconds) / step, 2);
+  return [counts.nodes(count), ...read, words.timePerStep(formatSeconds(seconds), share)].join(', ');
 }
 
 // What the current selection matches.
@@ -99,8 +101,9 @@ function Preview({ selection, condition }: { selection: WatchpointSelection | nu
   const { id } = useJobContext();
   const settled = useDeferredValue(selection);
   const preview = useNodePreview(id, settled);
+  const step = useStepSeconds(id, useSelectedRank());
   if (selection === null) return null;
-  const text = preview.error !== null ? describe(preview.error) : preview.data === undefined ? '' : sizeText(preview.data, condition);
+  const text = preview.error !== null ? describe(preview.error) : preview.data === undefined ? '' : sizeText(preview.data, condition, step);
   return (
     <p className={`form-preview${preview.error === null ? '' : ' form-problem'}`} role="status" aria-label={words.matchingNodes}>
       {text !== '' && <Eye aria-hidden size={13} />}

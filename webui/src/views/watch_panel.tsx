@@ -2,11 +2,12 @@
 
 import { Copy, Eye, Pencil, Plus, Sparkles, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react';
-import type { Watchpoint } from '../api/types';
+import type { Job, Watchpoint } from '../api/types';
 import { compactCount } from '../base/format';
 import { targetOf, targetText, useConditionText } from '../state/condition_text';
 import { countByWatchpoint } from '../state/hit_index';
 import { isOver } from '../state/job';
+import { isPausedAtException } from '../state/words';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
 import { addRecommended, removeWatchpoint, switchWatchpoint, watchForOverflow, watchTraining } from '../state/watchpoints';
@@ -147,6 +148,11 @@ function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean })
   );
 }
 
+// Whether the job's only process has stopped at an exception: a watchpoint would have nothing to watch.
+function onlyEnds(job: Job | null): boolean {
+  return job !== null && job.world_size === 1 && isPausedAtException(job);
+}
+
 export function WatchPanel() {
   const { route } = useJobContext();
   const watchpoints = useJob((state) => state.model.watchpoints);
@@ -156,7 +162,7 @@ export function WatchPanel() {
   const hits = useDeferredValue(useJob((state) => state.model.hits));
   const counts = useMemo(() => countByWatchpoint(hits), [hits]);
   const known = useJob((state) => state.model.known);
-  const ended = useJob(({ model }) => isOver(model.info));
+  const ended = useJob(({ model }) => isOver(model.info) || onlyEnds(model.info));
   const offered = useJob(({ model }) => model.info?.recommended_offered === true) && !ended;
   const form = useUi((state) => state.watch_form);
   const unavailable = useReasonAgainstWatching();

@@ -7,4 +7,4 @@ export const noAdvice = 'No advice for this condition';
 export const likelyCauses = 'Likely causes';
 export const lookNext = 'What to look at next';
 export const sentBy = (rank: number, collective: string) => `From rank ${rank}, through ${collective}:`;
-export const hitAt = (condition: string, step: number) => `${condition} in step ${step}`;
+export const hitAt = (condition: string, step: number) => `${condition} in step ${step}:`;

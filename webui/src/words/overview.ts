@@ -47,7 +47,8 @@ export const notFinite = 'NaN or infinity';
 export const measuringTime = (share: number) => `measured in ${formatNumber(share * 100, 2)} % of the time`;
 export const everyStep = (stride: number) =>
   `every ${stride === 2 ? '2nd' : stride === 3 ? '3rd' : `${formatCount(stride)}th`} step`;
-export const stepsShown = (first: number, last: number) => `steps ${formatCount(first)} to ${formatCount(last)}`;
+export const stepsShown = (first: number, last: number) =>
+  first === last ? `step ${formatCount(first)}` : `steps ${formatCount(first)} to ${formatCount(last)}`;
 
 // Why there is nothing.
 export const noOverview = 'No overview';

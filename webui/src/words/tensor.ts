@@ -32,11 +32,11 @@ export const viewCommands: Record<keyof typeof views, string> = {
 };
 export const loadingValues = 'Loading values';
 export const noValue = 'No value available';
-export const willBeCaptured = 'The value will be captured the next time the node runs. Step or continue.';
+export const willBeCaptured = 'The value will be captured when the op runs next. Step or continue.';
 export const captureNotSet = 'Could not request the value';
 export const stepToCapture = 'Run one step to see it';
-export const captureNext = 'Capture next run';
-export const captureNextHint = 'Capture the value the next time the node runs';
+export const captureNext = 'Capture when it runs next';
+export const captureNextHint = 'Keeps the value when the op runs next, at whichever step the job stops after it';
 export const failedOp = 'The op failed';
 export const failedOpText = 'It has no output. Its inputs have the values that it failed with.';
 export const noValues = 'No values';

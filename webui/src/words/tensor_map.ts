@@ -8,3 +8,6 @@ export const mapSummary = (title: string, grid: readonly [number, number], block
   `${title}: ${grid.join(' by ')} values in blocks of ${block.join(' by ')}`;
 export const block = (rows: string, columns: string, min: string, max: string, mean: string, special: number) =>
   `[${rows}, ${columns}]: ${min} … ${max}, mean ${mean}${special > 0 ? `, ${special.toLocaleString('en')} not finite` : ''}`;
+// Of a map of distances in units in the last place.
+export const ulpBlock = (rows: string, columns: string, min: string, max: string, mean: string) =>
+  `[${rows}, ${columns}]: ${min} … ${max} ulp, mean ${mean}`;

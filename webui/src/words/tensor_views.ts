@@ -83,10 +83,29 @@ export const nothingToCompare = 'Nothing to compare with';
 export const loadingBoth = 'Loading both tensors';
 export const shapesDiffer = 'Shapes differ';
 export const shown = 'Show';
-export const ways = { values: 'values', heat: 'heat maps', histograms: 'histograms' };
+export const ways = {
+  values: 'values',
+  elements: 'first differences',
+  heat: 'heat maps',
+  ulps: 'ULP map',
+  histograms: 'histograms',
+};
+// The list of the first elements that are not close.
+export const noDifferences = 'All elements are close';
+export const differencesListed = (listed: number, some: string, all: string) =>
+  some === all
+    ? `${listed === 1 ? 'The only element' : `All ${all} elements`} outside the tolerance`
+    : `The first ${some} of ${all} elements outside the tolerance`;
+export const element = 'Element';
+export const goToElement = 'Go to this element';
+// Distances in units in the last place.
+export const noUlps = 'No distances in ULP';
+export const whyNoUlps = 'They need floating-point values of the same type on both sides.';
+export const ulpSpread = (equal: string, all: string, half: string, most: string) =>
+  `${equal} of ${all} equal; half within ${half} ulp, 99 % within ${most} ulp`;
 export const wholeTensor = 'whole tensor';
 export const wholeHint = (elements: string) => `Compares all ${elements} elements instead of the slice`;
-export const tooManyValues = 'The values of so many elements are shown as heat maps and histograms.';
+export const tooManyValues = 'There are too many elements to show all values. Choose another view.';
 export const bothHistograms = 'Histograms of both sides';
 export const differenceHistogram = 'Histogram of the difference';
 export const noFinite = 'No finite values';

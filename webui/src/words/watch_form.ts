@@ -37,10 +37,10 @@ export const noneYet: Record<Condition['target'], string> = {
   op: 'No ops yet; it stops when one is made.',
   training: 'The job itself tests this condition.',
 };
-// The size and cost of what is selected: "37 nodes, 12 MB per step, about +0.4 ms per step".
+// The size and cost of what is selected: "37 nodes, 12 MB per step, about +0.4 ms per step (+1.2 %)".
 export const bytesPerStep = (bytes: string) => `${bytes} per step`;
-export const timePerStep = (time: string) => `about +${time} per step`;
-export const shareOfStep = (share: string) => `about +${share} % per step`;
+export const timePerStep = (time: string, share: string | null) =>
+  `about +${time} per step${share === null ? '' : ` (+${share} %)`}`;
 export const more = 'More…';
 export type NarrowingField = 'op_types' | 'sources' | 'dtypes' | 'ranks' | 'regexes' | 'exclude';
 export const narrowingNames: Record<NarrowingField, string> = {

@@ -21,7 +21,7 @@ def connect(url: str | None = None, token: str | None = None, *, data_dir: str |
 
     Args:
         url: The server's address, such as http://127.0.0.1:8080. Default: the server of
-            `graphdbg start`, or else the newest one of `graphdbg run`.
+            `graphdbg start` on the default data directory, or else the newest one of this user.
         token: The token to use. Default: the one in the server's data directory.
         data_dir: The server's data directory. Default: that of `graphdbg start`.
 

@@ -76,7 +76,7 @@ class ConflictError(ApiError):
 
 
 class InvalidRequestError(ApiError):
-    """An argument is invalid; `field` names it (400, 413, 422)."""
+    """An argument is invalid; `field` names it (400, 413, 416, 422)."""
 
 
 class ValueGoneError(ApiError):
@@ -90,6 +90,7 @@ _BY_STATUS: dict[int, type[ApiError]] = {
     404: NotFoundError,
     409: ConflictError,
     413: InvalidRequestError,
+    416: InvalidRequestError,
     422: InvalidRequestError,
 }
 

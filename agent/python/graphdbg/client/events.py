@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
 
 _CONNECT_SECONDS = 40.0
+# The server's answer to a close comes after all events that nobody has read.
+_CLOSE_SECONDS = 0.5
 # A snapshot contains up to 1,000 hits.
 _MAX_MESSAGE_BYTES = 64 << 20
 
@@ -84,6 +86,7 @@ class EventStream:
                     proxy=None,
                     compression=None,
                     open_timeout=_CONNECT_SECONDS,
+                    close_timeout=_CLOSE_SECONDS,
                     max_size=_MAX_MESSAGE_BYTES,
                 )
             )

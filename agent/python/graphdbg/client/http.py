@@ -45,11 +45,21 @@ class HttpClient:
 
     def download(self, path: str, **query: object) -> bytes:
         """Returns the body of a response that is a file."""
-        return self.fetch(path, None, **query)[0]
+        return self.fetch(path, None, None, **query)[0]
 
-    def fetch(self, path: str, accept: str | None = None, **query: object) -> tuple[bytes, Mapping[str, str]]:
-        """Returns the body and the headers of a response. `accept` is the type that is asked for."""
-        return self._send("GET", _with_query(path, query), None, accept)
+    def fetch(
+        self, path: str, accept: str | None = None, byte_range: str | None = None, **query: object
+    ) -> tuple[bytes, Mapping[str, str]]:
+        """Returns the body and the headers of a response.
+
+        Args:
+            path: The route.
+            accept: The type that is asked for.
+            byte_range: Which bytes of the body, such as "0-15". Default: all.
+            query: The route's parameters; those that are None are left out.
+        """
+        headers = {"Accept": accept, "Range": f"bytes={byte_range}" if byte_range else None}
+        return self._send("GET", _with_query(path, query), None, headers)
 
     def post(self, path: str, body: Json) -> Json:
         return self._call("POST", path, body)
@@ -63,16 +73,18 @@ class HttpClient:
     def delete(self, path: str) -> Json:
         return self._call("DELETE", path, None)
 
-    def page(self, path: str = "/", holder: Json | None = None) -> Json:
+    def page(self, path: str = "/", holder: Json | None = None, embed: bool = False) -> Json:
         """A new address of the page: `url` and `expires_at`.
 
         Args:
             path: A place on the page, such as /jobs/train.
             holder: The `name` and `role` of the person who will open the page. Default: those of this client.
+            embed: Views of VS Code may show the page in a frame.
         """
-        login = self.post("/login/codes", holder or {})
+        login = self.post("/login/codes", (holder or {}) | ({"embed": True} if embed else {}))
         place = "" if path == "/" else f"{path}?"
-        return {"url": f"{self.address}/#{place}code={login['code']}", "expires_at": login["expires_at"]}
+        page = f"{self.address}{login.get('path', '/')}"
+        return {"url": f"{page}#{place}code={login['code']}", "expires_at": login["expires_at"]}
 
     def advice(self, hit: Json) -> Json:
         """Likely causes of a hit, and what to look at next: lists of sentences."""
@@ -104,27 +116,28 @@ class HttpClient:
         return json.loads(text) if text else {}
 
     def _send(
-        self, method: str, path: str, body: Json | None, accept: str | None = None
+        self, method: str, path: str, body: Json | None, headers: Mapping[str, str | None] | None = None
     ) -> tuple[bytes, Mapping[str, str]]:
         request = urllib.request.Request(f"{self.address}/api/v1{path}", method=method)
         request.add_header("User-Agent", "graphdbg")
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
-        if accept is not None:
-            request.add_header("Accept", accept)
+        for name, value in (headers or {}).items():
+            if value is not None:
+                request.add_header(name, value)
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
             with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
                 content: bytes = response.read()
-                headers: Mapping[str, str] = response.headers
+                answered: Mapping[str, str] = response.headers
         except urllib.error.HTTPError as error:
             raise api_error(error.code, _problem(error.read())) from None
         except (urllib.error.URLError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise UnreachableError(f"no graphdbg server at {self.address}: {reason}") from None
-        return content, headers
+        return content, answered
 
 
 def _with_query(path: str, query: dict[str, object]) -> str:

@@ -90,9 +90,13 @@ class Job:
         self.info = JobInfo.from_json(self._http.get(self._path))
         return self.info
 
-    def page(self) -> str:
-        """A new address of the job's page. It works once and for 60 seconds."""
-        return str(self._http.page(self._path)["url"])
+    def page(self, embed: bool = False) -> str:
+        """A new address of the job's page. It works once and for 60 seconds.
+
+        Args:
+            embed: Views of VS Code may show the page in a frame.
+        """
+        return str(self._http.page(self._path, embed=embed)["url"])
 
     def forget(self) -> None:
         """Removes the job, which must have ended, from the server."""
@@ -114,9 +118,33 @@ class Job:
         """Continues for `n` steps. Use `wait_for_stop` afterwards, as with all of these."""
         self._control("step", rank, steps=n)
 
-    def next_node(self, rank: int | None = None) -> None:
-        """Continues to the next node that executes."""
-        self._control("next_node", rank)
+    def next_node(
+        self,
+        rank: int | None = None,
+        *,
+        within: str | None = None,
+        outside: str | None = None,
+        other_line: bool = False,
+    ) -> None:
+        """Continues to the next node that executes, or over some nodes to the next one after them.
+
+        With any of the keywords it stops at the end of the step if no node of it is left to stop at.
+
+        Args:
+            rank: Only this rank. Default: the only one; a job of several ranks needs it.
+            within: Passes over nodes of scopes inside this scope ("" is the top), as `next` steps over calls.
+            outside: Passes over this scope's nodes and those inside it, as `finish` leaves a function.
+            other_line: Passes over nodes with the source line of the node at which the rank stands.
+
+        Raises:
+            NotFoundError: There is no such scope (code `unknown_scope`).
+            ApiError: The job's agent passes over no nodes (code `unsupported_command`).
+        """
+        fields: dict[str, Any] = {"within": within, "outside": outside}
+        fields = {name: value for name, value in fields.items() if value is not None}
+        if other_line:
+            fields["other_line"] = True
+        self._control("next_node", rank, **fields)
 
     def run_to(self, node: str, rank: int | None = None, pending: bool = False) -> None:
         """Continues until a node has executed.
@@ -492,24 +520,44 @@ class Job:
         shape = headers["X-Graphdbg-Shape"]
         return array_of(values, headers["X-Graphdbg-Dtype"], tuple(int(size) for size in shape.split(",") if size))
 
+    def read_bytes(
+        self, name: str, offset: int, count: int, *, step: int | str | None = None, rank: int | None = None
+    ) -> bytes:
+        """Some bytes of a tensor of any size: little-endian values in row-major order.
+
+        Only the elements that have some of the bytes are fetched.
+
+        Args:
+            name, step, rank: As for `tensor`.
+            offset: The first byte.
+            count: The number of bytes, at most 256 MiB.
+
+        Returns:
+            These bytes; fewer if the tensor ends before.
+        """
+        if offset < 0 or count < 0:
+            raise ValueError(f"cannot read {count} bytes at {offset}")
+        if count == 0:
+            return b""
+        try:
+            values, _ = self._http.fetch(
+                f"{self._path}/tensor",
+                accept="application/octet-stream",
+                byte_range=f"{offset}-{offset + count - 1}",
+                name=full_name(name),
+                step=step,
+                rank=rank,
+            )
+        except InvalidRequestError as error:
+            if error.code == "no_such_range":
+                return b""
+            raise
+        return values
+
     def tensor_statistics(self, name: str, *, step: int | str | None = None, rank: int | None = None) -> Statistics:
         """The statistics of a whole tensor; the arguments are those of `tensor`."""
         answer = self._http.get(f"{self._path}/tensor/statistics", name=full_name(name), step=step, rank=rank)
         return Statistics.from_json(answer["statistics"])
-
-    def tensor_bytes(
-        self, name: str, start: int, count: int, *, step: int | str | None = None, rank: int | None = None
-    ) -> bytes:
-        """A range of the little-endian bytes of a tensor in row-major order; shorter at its end.
-
-        Args:
-            name, step, rank: As for `tensor`. The tensor may have at most 256 MiB.
-            start, count: The first byte, and the number of bytes.
-        """
-        values, _ = self._http.fetch(
-            f"{self._path}/tensor", "application/octet-stream", name=full_name(name), step=step, rank=rank
-        )
-        return values[start : start + count]
 
     def histogram(
         self,

@@ -1,7 +1,8 @@
-"""Finds servers that run on this machine by their data directories."""
+"""Finds servers that run on this machine."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -30,11 +31,18 @@ def run_directories() -> list[Path]:
 def _is_ours(path: Path) -> bool:
     """Whether the path is a directory of this user, and no link, with the mark of `graphdbg run`."""
     try:
-        info, lock = path.lstat(), (path / RUN_LOCK).lstat()
+        return _is_private(path) and stat.S_ISREG((path / RUN_LOCK).lstat().st_mode)
     except OSError:
         return False
-    is_private = stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid() and not info.st_mode & 0o077
-    return is_private and stat.S_ISREG(lock.st_mode)
+
+
+def _is_private(path: Path) -> bool:
+    """Whether the path is a directory of this user alone, and no link."""
+    try:
+        info = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid() and not info.st_mode & 0o077
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +73,25 @@ def server_of(data_dir: Path) -> RunningServer | None:
 
 
 def running_servers() -> list[RunningServer]:
-    """The server of the default data directory, and those of `graphdbg run`."""
-    directories = [default_data_dir(), *run_directories()]
-    return [server for server in map(server_of, directories) if server is not None]
+    """All servers of this user: that of the default data directory first, and each once."""
+    directories = [default_data_dir(), *run_directories(), *_listed_directories()]
+    servers = [server for server in map(server_of, directories) if server is not None]
+    return list({server.pid: server for server in reversed(servers)}.values())[::-1]
+
+
+def runtime_dir() -> Path:
+    """Where servers list themselves while they run."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(runtime) / "graphdbg" if runtime else Path(tempfile.gettempdir()) / f".graphdbg-{os.getuid()}"
+
+
+def _listed_directories() -> list[Path]:
+    """The data directories of the servers that list themselves, also of some that have been killed."""
+    directory = runtime_dir()
+    if not _is_private(directory):
+        return []
+    listed = []
+    for file in sorted(directory.glob("*.json")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            listed.append(Path(json.loads(file.read_text())["data_dir"]))
+    return listed

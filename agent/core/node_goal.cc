@@ -1,0 +1,50 @@
+#include "agent/core/node_goal.h"
+
+#include "absl/strings/match.h"
+
+namespace graphdbg::agent {
+namespace {
+
+// The scope that contains a node directly; empty at the top.
+absl::string_view ScopeOf(absl::string_view name) {
+  const size_t slash = name.rfind('/');
+  return slash == absl::string_view::npos ? "" : name.substr(0, slash);
+}
+
+// Whether the scope lies inside another one.
+bool IsInside(absl::string_view scope, absl::string_view other) {
+  if (other.empty()) return !scope.empty();
+  return scope.size() > other.size() && scope[other.size()] == '/' &&
+         absl::StartsWith(scope, other);
+}
+
+}  // namespace
+
+NodeGoal::NodeGoal(const v1::Command::NextNode& command, uint32_t from,
+                   const NodeTable& nodes) {
+  const bool in_scope =
+      command.scope_case() != v1::Command::NextNode::SCOPE_NOT_SET;
+  if (!in_scope && !command.other_line()) return;
+  nodes_ = &nodes;
+  if (command.has_within()) within_ = command.within();
+  if (command.has_outside()) outside_ = command.outside();
+  if (!command.other_line() || from == 0) return;
+  const NodeTable::Info info = nodes.InfoOf(from);
+  file_ = info.file;
+  line_ = info.line;
+}
+
+bool NodeGoal::Includes(uint32_t node) const {
+  if (!passes_over()) return true;
+  const NodeTable::Info info = nodes_->InfoOf(node);
+  if (IsPassedScope(ScopeOf(info.name))) return false;
+  return line_ == 0 || info.line != line_ || info.file != file_;
+}
+
+bool NodeGoal::IsPassedScope(absl::string_view scope) const {
+  if (within_) return IsInside(scope, *within_);
+  if (outside_) return scope == *outside_ || IsInside(scope, *outside_);
+  return false;
+}
+
+}  // namespace graphdbg::agent

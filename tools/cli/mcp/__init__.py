@@ -1,0 +1,1 @@
+"""The debugger's verbs as tools of the Model Context Protocol, for coding agents."""
