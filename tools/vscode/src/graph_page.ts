@@ -28,6 +28,9 @@ export function graphDocument(address: string, nonce: string): string {
 <meta http-equiv="Content-Security-Policy" content="${escapeAttribute(policy)}">
 <style nonce="${nonce}">
 html, body, iframe { width: 100%; height: 100%; margin: 0; padding: 0; border: 0; display: block; overflow: hidden; }
+/* The page follows the colours of the editor. */
+body.vscode-light, body.vscode-high-contrast-light { color-scheme: light; }
+body.vscode-dark, body.vscode-high-contrast { color-scheme: dark; }
 </style>
 </head>
 <body>

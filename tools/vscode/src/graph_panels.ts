@@ -49,8 +49,7 @@ export class GraphPanels implements vscode.Disposable {
     this.panels.set(session.id, panel);
     panel.onDidDispose(() => this.panels.delete(session.id));
     panel.webview.onDidReceiveMessage((message: unknown) => {
-      // The page also selects nodes by itself where the job stops; VS Code shows those.
-      if (panel.active && isSelection(message)) void openSource(session, message);
+      if (isSelection(message)) void openSource(session, message);
     });
     panel.webview.html = graphDocument(address, randomBytes(16).toString('hex'));
   }

@@ -21,7 +21,8 @@ interface Message {
 }
 
 const HEADER_END = '\r\n\r\n';
-const TIMEOUT_MS = 120_000;
+// The job imports PyTorch and trains 80 steps, on a machine that may be busy.
+const TIMEOUT_MS = 300_000;
 
 export class AdapterSession {
   readonly id = 'session';
@@ -74,7 +75,7 @@ export class AdapterSession {
       for (;;) {
         const found = this.events.find(({ event }) => event === name);
         if (found !== undefined) return found.body ?? {};
-        if (this.ended) throw new Error(`no event ${name}: ${JSON.stringify(this.events)}`);
+        if (this.ended) throw new Error(`no event ${name}: ${JSON.stringify(this.events.slice(-5))}`);
         await new Promise<void>((resolve) => this.waiting.add(resolve));
       }
     } finally {

@@ -108,7 +108,6 @@ export class StatusBarItem {
 }
 
 export class WebviewPanel {
-  active = false;
   revealed = 0;
   private onDispose: () => void = () => {};
   readonly webview = {

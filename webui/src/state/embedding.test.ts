@@ -7,7 +7,10 @@ import { NO_GRAPH, useScopes } from './scopes';
 
 const index = sampleIndex([{ name: 'forward/fc/addmm', source: ['/work/train.py', 31] }, { name: 'forward/log' }]);
 
+const hasFocus = vi.spyOn(document, 'hasFocus');
+
 beforeEach(() => {
+  hasFocus.mockReturnValue(true);
   useScopes.setState({ ...NO_GRAPH, job: 'j', graph: null, index });
   navigate({ view: 'job', route: jobRoute('j') });
 });
@@ -34,6 +37,14 @@ it('reports a node that is selected, with its source, once', () => {
   stop();
   patchRoute({ node: 'forward/fc/addmm' });
   expect(posted).toHaveLength(3);
+});
+
+it('posts nothing while the user works in the embedder', () => {
+  const { posted, window } = embedder();
+  reportSelections(window);
+  hasFocus.mockReturnValue(false);
+  patchRoute({ node: 'forward/log' });
+  expect(posted).toEqual([]);
 });
 
 it('posts nothing to itself', () => {

@@ -15,12 +15,13 @@ function sourceOf(index: GraphIndex | null, node: string) {
 }
 
 // Posts `{node, source}` to `embedder` for each node that is selected from now on, until the returned
-// function is called. Posts nothing if the page is not embedded.
+// function is called. Posts nothing if the page is not embedded, and nothing while the user works in
+// the embedder: the page then follows the job by itself.
 export function reportSelections(embedder: Window = window.parent): () => void {
   if (embedder === window) return () => {};
   return useRouter.subscribe(({ route }, before) => {
     const node = nodeOfRoute(route);
-    if (node === null || node === nodeOfRoute(before.route)) return;
+    if (node === null || node === nodeOfRoute(before.route) || !document.hasFocus()) return;
     embedder.postMessage({ node, source: sourceOf(useScopes.getState().index, node) }, '*');
   });
 }
