@@ -127,7 +127,7 @@ TEST_F(AgentTest, AllOfAStepIsKeptUntilItEnds) {
   agent_->StepEnd();
   const v1::TensorData gone = server_->Tensor("a");
   EXPECT_EQ(gone.error().reason(), "value_gone");
-  EXPECT_THAT(gone.error().message(), HasSubstr("next step"));
+  EXPECT_THAT(gone.error().message(), HasSubstr("run one more step"));
   // Not earlier, because the agent's thread releases the value after it has
   // answered the last request.
   EXPECT_EQ(host_.retained(), 0);
