@@ -170,6 +170,18 @@ def test_frames_are_the_node_its_scopes_and_the_callers() -> None:
     assert frames[0].scope == "forward/body/0/fc"
 
 
+def test_a_list_of_modules_has_no_line() -> None:
+    stack = [frame("Linear.forward", 134, user=False), frame("Attention.forward", 11), frame("Net.forward", 22)]
+    frames = frames_of(detail("forward/blocks/0/q/addmm", stack))
+    assert [(each.name, each.line) for each in frames] == [
+        ("forward/blocks/0/q/addmm", 11),
+        ("forward/blocks/0/q", 134),
+        ("forward/blocks/0", 11),
+        ("forward/blocks", 0),
+        ("forward", 22),
+    ]
+
+
 def test_a_wrapper_around_the_model_is_no_scope() -> None:
     stack = [
         frame("Net.forward", 32),

@@ -61,7 +61,8 @@ def frames_of(node: NodeDetail) -> list[Frame]:
     callers = _callers(node)
     # The model itself is the scope "forward": of "forward/a/b/relu" the scopes are forward/a/b, forward/a, forward.
     lines: list[Source | None] = [None] * len(scopes)
-    for scope_index, call in zip(range(len(scopes) - 1, -1, -1), reversed(calls), strict=False):
+    called = _called(scopes, len(calls))
+    for scope_index, call in zip(reversed(called), reversed(calls), strict=False):
         lines[scope_index] = call
     own = node.source or (node.stack[0] if node.stack else None)
     frames = [_frame(0, node.name, "node", scopes[0] if scopes else "", own)]
@@ -79,6 +80,16 @@ def _scopes_outwards(name: str) -> list[str]:
         scopes.append(scope)
         scope = scope_of(scope)
     return scopes
+
+
+def _called(scopes: list[str], count: int) -> list[int]:
+    """The scopes whose `forward` was called, if fewer calls were captured than there are scopes.
+
+    A list of modules is a scope without a `forward`: the outer ones of those with a numbered child are taken for lists.
+    """
+    missing = max(0, len(scopes) - count)
+    numbered = [index for index in range(len(scopes) - 1, 0, -1) if scopes[index - 1].rpartition("/")[2].isdigit()]
+    return [index for index in range(len(scopes)) if index not in numbered[:missing]]
 
 
 def _callers(node: NodeDetail) -> Sequence[Source]:
