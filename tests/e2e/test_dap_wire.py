@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import socket
@@ -333,6 +334,17 @@ def test_a_port_is_open_on_this_machine_only(port):
     listening = subprocess.run(["cat", "/proc/net/tcp"], capture_output=True, text=True, check=True).stdout
     rows = [row.split()[1] for row in listening.splitlines() if f":{server.announced['port']:04X}" in row.split()[1]]
     assert rows and all(row.startswith("0100007F:") for row in rows)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_other_users_are_refused_at_a_port(port):
+    server = port()
+    number = server.announced["port"]
+    script = f"import socket; print(socket.create_connection(('127.0.0.1', {number})).recv(1))"
+    other = ["setpriv", "--reuid=65534", "--clear-groups", "/usr/bin/python3", "-c", script]
+    done = subprocess.run(other, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "b''\n", done.stderr
+    server.connect().initialize()
 
 
 @pytest.mark.parametrize("options", [["--token", "secret"], ["--token"]])

@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         const="",
         metavar="TEXT",
         help="with --port: `launch` and `attach` must contain this text as `token`; without TEXT a random one is made, "
-        "and printed beside the port. Otherwise every user of this machine can connect and run programs as you",
+        "and printed beside the port. Without it, only your own processes can connect",
     )
     parser.set_defaults(run=run, parser=parser)
 

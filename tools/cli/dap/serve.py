@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from .adapter import Adapter
 from .connection import Connection
+from .peers import peer_uid
 from .wire import MalformedMessageError
 
 
@@ -34,13 +35,17 @@ def serve_port(port: int, token: str | None) -> int:
 
     Args:
         port: 0 picks a free one. The first line of the output names it, and the token.
-        token: What `launch` and `attach` must contain as `token`, if anything.
+        token: What `launch` and `attach` must contain as `token`. None: connections of other users are refused.
     """
     with socket.create_server(("127.0.0.1", port)) as listener:
         named = {"port": listener.getsockname()[1]} | ({"token": token} if token else {})
         print(json.dumps(named), flush=True)
         while True:
             accepted, _ = listener.accept()
+            if token is None and peer_uid(accepted) != os.geteuid():
+                print("graphdbg: dap: a connection of another user was refused; --token lets it in", file=sys.stderr)
+                accepted.close()
+                continue
             threading.Thread(target=_serve_socket, args=(accepted, token), daemon=True).start()
 
 
