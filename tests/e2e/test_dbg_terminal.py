@@ -103,9 +103,9 @@ def test_completion_history_and_the_jobs_output(terminal, tmp_path: Path) -> Non
     first.enter("26")
     first.expect(r"Breakpoint 1: digits_cnn\.py:26")
     first.expect(PROMPT)
-    first.complete("watch gradient_van", "ishing")
+    first.complete("watch gradient_alw", "ays_zero")
     first.enter("")
-    first.expect("Watchpoint 2: gradient_vanishing")
+    first.expect("Watchpoint 2: gradient_always_zero")
     first.expect(PROMPT)
     first.complete("info ra", "nks")
     first.enter("")
@@ -116,14 +116,15 @@ def test_completion_history_and_the_jobs_output(terminal, tmp_path: Path) -> Non
     first.enter("y")
     assert first.end() == 0
     history = tmp_path / ".local" / "state" / "graphdbg" / "history"
-    assert "+step" in history.read_text()
+    lines = history.read_text().splitlines()
+    assert "+step" in lines and lines[-1] == "+quit"
     assert history.stat().st_mode & 0o077 == 0
 
     again = terminal("--", *DIGITS)
     again.expect("waits before the first step")
     again.expect(PROMPT)
     # The lines of the last session, the newest first.
-    again.type(UP * 4)
+    again.type(UP * 6)
     again.expect("step")
     again.type("\r")
     again.expect("at the end of step 1")

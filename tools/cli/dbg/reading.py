@@ -62,6 +62,8 @@ class TerminalLines:
             complete_while_typing=False,
             enable_history_search=True,
         )
+        # Answers are no commands to be repeated.
+        self._question: PromptSession[str] = PromptSession()
 
     def read(self, prompt: str = PROMPT) -> str | None:
         from prompt_toolkit.patch_stdout import patch_stdout
@@ -69,7 +71,8 @@ class TerminalLines:
         try:
             # The job's output appears above the line that is being typed; raw keeps the colours of our own.
             with patch_stdout(raw=True):
-                return self._session.prompt(prompt)
+                session = self._session if prompt == PROMPT else self._question
+                return session.prompt(prompt)
         except EOFError:
             return None
 
