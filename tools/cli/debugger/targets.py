@@ -32,7 +32,7 @@ def find_job(
     clients = _clients(server, data_dir, token)
     if not clients:
         raise DebuggerError(f"no graphdbg server on this machine; {_START}", UNAVAILABLE)
-    jobs = [(http, job) for http in clients for job in _jobs(http)]
+    jobs = [(http, job) for http in clients for job in _jobs(http, is_named=server is not None)]
     found = [(http, job) for http, job in jobs if job["id"] == name] if name else _running(jobs) or jobs
     if name and not found:
         found = [(http, job) for http, job in jobs if job["name"] == name]
@@ -77,11 +77,13 @@ def _clients(server: str | None, data_dir: Path | None, token: str | None) -> li
     return [HttpClient.from_data_dir(server, data_dir or own)]
 
 
-def _jobs(http: HttpClient) -> list[Json]:
+def _jobs(http: HttpClient, is_named: bool) -> list[Json]:
     try:
         jobs: list[Json] = http.get("/jobs")["jobs"]
     except UnreachableError:
-        # It has just ended, or there is none at the address that the user has named.
+        if is_named:
+            raise DebuggerError(f"no graphdbg server at {http.address}", UNAVAILABLE) from None
+        # It has just ended.
         return []
     return jobs
 
