@@ -124,6 +124,7 @@ test("a job is removed only after a confirmation", async ({ page, server }) => {
   await page.keyboard.press("Enter");
   await expect(dialog).toBeHidden();
   await page.keyboard.press("Shift+F5");
+  await expect(dialog).toBeVisible();
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await expect(state(page)).toHaveText(/terminated/i, STOP);
