@@ -192,11 +192,18 @@ def test_reading(original, tmp_path, command):
     scratch.mkdir()
     # `open` does not end by itself, so the time of `recheck` takes its place.
     timed = ("recheck", url, "abs_max_gt:1e30") if command == "open" else (command, *arguments)
-    seconds = duration(*timed, XDG_CACHE_HOME=str(tmp_path / "cache"), TMPDIR=str(scratch))
+    seconds = duration(
+        *timed, XDG_CACHE_HOME=str(tmp_path / "cache"), TMPDIR=str(scratch), XDG_RUNTIME_DIR=str(tmp_path)
+    )
     interrupted = 0
     for number, moment in enumerate(moments(seconds)[1::2]):
         cache = tmp_path / f"cache{number}"
-        variables = {"XDG_CACHE_HOME": str(cache), "TMPDIR": str(scratch)}
+        variables = {
+            "XDG_CACHE_HOME": str(cache),
+            "TMPDIR": str(scratch),
+            # Servers list themselves there.
+            "XDG_RUNTIME_DIR": str(tmp_path),
+        }
         interrupted += interrupt(moment, command, *arguments, **variables)
         assert list(cache.rglob("*.part*")) == []
         # Every copy in the cache is complete.

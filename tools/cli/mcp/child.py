@@ -24,9 +24,9 @@ from ..debug_run import RunOptions, debug
 from ..errors import CliError
 from ..main import main as graphdbg
 from ..terminal import visible
+from .child_files import ADDRESS, MESSAGES, RESULT, SPEC
 from .descendants import adopt_orphans, kill_descendants
 
-SPEC, ADDRESS, RESULT, MESSAGES = "spec.json", "address", "result.json", "messages"
 # How long a program may take to end by itself, and launchers to end what they have started. Then all are killed.
 _END_SECONDS = 20.0
 _POLL_SECONDS = 0.1

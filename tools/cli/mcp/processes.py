@@ -16,7 +16,7 @@ from pathlib import Path
 from graphdbg.client import GraphdbgError
 
 from ..client import Json
-from .child import ADDRESS, MESSAGES, RESULT, SPEC
+from .child_files import ADDRESS, MESSAGES, RESULT, SPEC
 
 _OUTPUT = "output"
 # Without the working directory among the places of modules, where the program's files are.
