@@ -43,7 +43,10 @@ def wait_until(what: str, condition: Callable[[], Any], seconds: float = 60) -> 
 def environment(temporary: Path, **extra: str) -> dict[str, str]:
     """This process's environment without graphdbg's variables, plus the given ones."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG_", "MS_DEBUGGER"))}
-    return kept | {"TMPDIR": str(temporary)} | extra
+    # Where servers list themselves, until the next one sees that they are gone.
+    runtime = temporary.with_name("runtime")
+    runtime.mkdir(exist_ok=True)
+    return kept | {"TMPDIR": str(temporary), "XDG_RUNTIME_DIR": str(runtime)} | extra
 
 
 def losses(output: str) -> list[str]:
