@@ -54,10 +54,10 @@ test('each session has one panel, and a code is asked for once', async () => {
 
 test('a click on a node opens its source', async () => {
   const panel = await shown();
-  panel.webview.post({ node: 'forward/log', source: { file: '/work/train.py', line: 31 } });
+  panel.webview.post({ node: 'forward/log', source: { file: '/home/me/train.py', line: 31 } });
   panel.webview.post({ node: 'forward/log', source: { file: 'model.py', line: 7 } });
   panel.webview.post({ node: 'forward', source: null });
-  assert.deepEqual(state.shown, ['/work/train.py:31', '/work/model.py:7']);
+  assert.deepEqual(state.shown, ['/home/me/train.py:31', '/home/me/model.py:7']);
 });
 
 test('what is not a selection is ignored', async () => {

@@ -30,9 +30,9 @@ test('a Python debugger keeps its own hovers and inline values', () => {
 
 test('the file of the editor\'s menu is debugged', async () => {
   activate({ subscriptions: [] } as never);
-  await state.commands.get('graphdbg.debugFile')?.(Uri.file('/work/train.py') as never);
+  await state.commands.get('graphdbg.debugFile')?.(Uri.file('/home/me/train.py') as never);
   assert.deepEqual(state.started, [
-    { name: 'Training: current file', type: 'graphdbg', request: 'launch', program: '/work/train.py', breakOn: ['nan', 'inf'] },
+    { name: 'Training: current file', type: 'graphdbg', request: 'launch', program: '/home/me/train.py', breakOn: ['nan', 'inf'] },
   ]);
 });
 
@@ -72,13 +72,13 @@ test('values are at the ends of the lines that the adapter names', async () => {
   ];
   makeActive({ ...OURS, customRequest: async (...request: unknown[]) => (asked.push(request), { lines }) });
   const document = {
-    uri: Uri.file('/work/train.py'),
+    uri: Uri.file('/home/me/train.py'),
     lineCount: 3,
     lineAt: (line: number) => ({ range: new Range(line, 0, line, 10) }),
   };
   const found = await new InlineValues().provideInlineValues(document as never, new Range(0, 0, 2, 0) as never, { frameId: 4 } as never);
   assert.deepEqual(found, [new InlineValueText(new Range(1, 0, 1, 10), 'abs_max 3')]);
   assert.deepEqual(asked, [
-    ['graphdbg/lineValues', { source: { path: '/work/train.py' }, startLine: 1, endLine: 3, frameId: 4 }],
+    ['graphdbg/lineValues', { source: { path: '/home/me/train.py' }, startLine: 1, endLine: 3, frameId: 4 }],
   ]);
 });
