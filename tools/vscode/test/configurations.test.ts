@@ -5,7 +5,7 @@ import { ConfigurationProvider } from '../src/configurations';
 import { reset, state, Uri, window } from './vscode';
 
 const NOTHING = {} as vscode.DebugConfiguration;
-const FOLDER = { uri: Uri.file('/work') } as unknown as vscode.WorkspaceFolder;
+const FOLDER = { uri: Uri.file('/home/me') } as unknown as vscode.WorkspaceFolder;
 
 const resolve = (configuration: vscode.DebugConfiguration, folder?: vscode.WorkspaceFolder) =>
   new ConfigurationProvider().resolveDebugConfiguration(folder, configuration);
@@ -19,7 +19,7 @@ test('F5 without launch.json debugs the Python file of the editor', async () => 
   const found = await resolve(NOTHING, FOLDER);
   assert.equal(found?.['program'], '${file}');
   assert.deepEqual(found?.['breakOn'], ['nan', 'inf']);
-  assert.equal(found?.['cwd'], '/work');
+  assert.equal(found?.['cwd'], '/home/me');
 });
 
 test('F5 in another file starts nothing and says what to do', async () => {

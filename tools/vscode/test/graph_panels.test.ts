@@ -13,7 +13,7 @@ function session(answer: () => unknown = () => ({ url: ADDRESS })): vscode.Debug
     asked.push([command, body]);
     return answer();
   };
-  return { id: 's', type: 'graphdbg', name: 'train', configuration: { cwd: '/work' }, customRequest, asked } as never;
+  return { id: 's', type: 'graphdbg', name: 'train', configuration: { cwd: '/home/me' }, customRequest, asked } as never;
 }
 
 const only = <T>(list: T[]): T => {

@@ -59,9 +59,9 @@ test('a file that cannot be executed is no program', async () => {
 
 test('the adapter runs in the folder of the workspace', async () => {
   const file = program('bin');
-  const session = { workspaceFolder: { uri: Uri.file('/work') } };
+  const session = { workspaceFolder: { uri: Uri.file('/home/me') } };
   const found = (await new AdapterFactory().createDebugAdapterDescriptor(session as never)) as unknown as DebugAdapterExecutable;
-  assert.deepEqual([found.command, found.args, found.options], [file, ['dap'], { cwd: '/work' }]);
+  assert.deepEqual([found.command, found.args, found.options], [file, ['dap'], { cwd: '/home/me' }]);
 });
 
 test('without a program, the user is told, and no adapter starts', async () => {
