@@ -11,7 +11,7 @@
 namespace graphdbg::recording {
 namespace {
 
-// Of one file.
+// Per file.
 constexpr size_t kMaxWaitingBytes = size_t{16} << 20;
 // The graph is written in pieces of about this size.
 constexpr size_t kWriteBytes = size_t{1} << 20;

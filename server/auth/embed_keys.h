@@ -13,7 +13,7 @@
 
 namespace graphdbg::auth {
 
-// As long as a session, so that the frame can be loaded again.
+// As long as a session lives, so that the frame can be reloaded.
 inline constexpr std::chrono::hours kEmbedKeyLifetime{12};
 
 // Thread-safe. Keys are stored as hashes. A key gives no access: the page that

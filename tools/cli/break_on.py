@@ -119,16 +119,27 @@ def parse_condition(item: str, rows: Mapping[str, Json]) -> Json:
         )
     parameters = {param["name"]: param for param in rows[name]["params"]}
     settings = [setting for setting in rest.split(":") if setting]
-    return {"id": name, "params": dict(_setting(setting, name, parameters) for setting in settings)}
+    try:
+        return {"id": name, "params": dict(parse_setting(setting, name, parameters) for setting in settings)}
+    except ValueError as error:
+        raise _usage_error(str(error)) from None
 
 
-def _setting(text: str, condition: str, parameters: Mapping[str, Json]) -> tuple[str, float | bool | str]:
+def parse_setting(text: str, condition: str, parameters: Mapping[str, Json]) -> tuple[str, float | bool | str]:
+    """A parameter of a condition, written NAME=VALUE, or VALUE if there is only one.
+
+    Args:
+        parameters: Those that the condition has, by name, as the HTTP API describes them.
+
+    Raises:
+        ValueError: It is not written like this, or the value is no number.
+    """
     name, separator, value = text.partition("=")
     if not separator:
         # The axis is never what a condition is about.
         own = [name for name in parameters if name != "axis"]
         if len(own) != 1:
-            raise _usage_error(f"'{condition}' takes {', '.join(parameters) or 'no parameters'}: write NAME=VALUE")
+            raise ValueError(f"'{condition}' takes {', '.join(parameters) or 'no parameters'}: write NAME=VALUE")
         name, value = own[0], text
     if name in parameters and parameters[name]["type"] == "choice":
         return name, value
@@ -137,4 +148,4 @@ def _setting(text: str, condition: str, parameters: Mapping[str, Json]) -> tuple
     try:
         return name, float(value)
     except ValueError:
-        raise _usage_error(f"{name} of '{condition}' must be a number, not '{value}'") from None
+        raise ValueError(f"{name} of '{condition}' must be a number, not '{value}'") from None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from .errors import DebuggerError
 
 Kind = Literal["line", "node", "condition", "data"]
 
@@ -113,3 +116,14 @@ class Breakpoints(Protocol):
 
     def set_condition(self, id: int, condition: str | None) -> None:
         """Replaces the condition; None: each execution."""
+
+
+def unknown_breakpoint(id: int, known: Iterable[int]) -> DebuggerError:
+    """The error for an id that no breakpoint of the session has."""
+    return DebuggerError(f"there is no breakpoint {id}; there are: {', '.join(map(str, sorted(known))) or 'none'}")
+
+
+def node_of_tensor(tensor: str) -> str:
+    """The node of NODE:SLOT, or of a node's name alone."""
+    node, colon, slot = tensor.rpartition(":")
+    return node if colon and slot.isdigit() else tensor

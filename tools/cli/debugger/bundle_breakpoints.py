@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .breakpoints import Breakpoint, Kind
+from .breakpoints import Breakpoint, Kind, unknown_breakpoint
 from .errors import DebuggerError
 from .selections import nodes_of, selection_of
 from .source_lines import find_line
@@ -109,8 +109,7 @@ class BundleBreakpoints:
 
     def get(self, id: int) -> Breakpoint:
         if id not in self._known:
-            numbers = ", ".join(map(str, sorted(self._known))) or "none"
-            raise DebuggerError(f"there is no breakpoint {id}; there are: {numbers}")
+            raise unknown_breakpoint(id, self._known)
         return self._known[id][0]
 
     def remove(self, id: int) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from graphdbg.client.http import HttpClient, Json
 
+from ..break_on import parse_setting
 from .edit_distance import distance_within
 from .errors import DebuggerError
 
@@ -56,27 +56,12 @@ class Conditions:
             hint = f"did you mean {meant}?" if meant else '"info conditions" lists all'
             raise DebuggerError(f"there is no condition {name}; {hint}")
         given = dict(params or {})
-        for setting in filter(None, match[2].split(":")):
-            key, value = self._setting(name, setting)
-            given[key] = value
-        return {"id": name, "params": given}
-
-    def _setting(self, name: str, text: str) -> tuple[str, Any]:
-        key, separator, value = text.partition("=")
-        params = {each["name"]: each for each in self.rows[name]["params"]}
-        if not separator:
-            own = [each for each in params if each != "axis"]
-            if len(own) != 1:
-                raise DebuggerError(f"{name} takes {', '.join(params) or 'no parameters'}: write {name}:NAME=VALUE")
-            key, value = own[0], text
-        if key in params and params[key]["type"] == "choice":
-            return key, value
-        if value in ("true", "false"):
-            return key, value == "true"
+        parameters = {each["name"]: each for each in self.rows[name]["params"]}
         try:
-            return key, float(value)
-        except ValueError:
-            raise DebuggerError(f"{key} of {name} must be a number, not {value}") from None
+            given |= dict(parse_setting(setting, name, parameters) for setting in match[2].split(":") if setting)
+        except ValueError as error:
+            raise DebuggerError(str(error)) from None
+        return {"id": name, "params": given}
 
 
 def text_of(condition: Json) -> str:

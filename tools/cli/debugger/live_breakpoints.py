@@ -12,9 +12,8 @@ from graphdbg.client.errors import ApiError, NotFoundError, UnreachableError
 from graphdbg.client.http import Json, quote
 from graphdbg.client.models import Hit
 
-from .breakpoints import Breakpoint
+from .breakpoints import Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
-from .errors import DebuggerError
 from .selections import selection_of
 from .session import sentence_of
 from .source_lines import find_line, function_name, local_text, next_statement
@@ -94,8 +93,7 @@ class LiveBreakpoints:
         return self._add(made, selection, parsed, ignore_count)
 
     def add_data(self, tensor: str, condition: str | None = None) -> Breakpoint:
-        node, colon, slot = tensor.rpartition(":")
-        name = node if colon and slot.isdigit() else tensor
+        name = node_of_tensor(tensor)
         parsed = self.conditions.parse(condition or "change_l2 > 0")
         made = Breakpoint(0, 0, "data", tensor, text_of(parsed), False)
         return self._add(made, self._selection(name, False, entry=False), parsed, 0)
@@ -156,8 +154,7 @@ class LiveBreakpoints:
     def get(self, id: int) -> Breakpoint:
         with self._lock:
             if id not in self._known:
-                numbers = ", ".join(map(str, sorted(self._known))) or "none"
-                raise DebuggerError(f"there is no breakpoint {id}; there are: {numbers}")
+                raise unknown_breakpoint(id, self._known)
             return self._known[id]
 
     def remove(self, id: int) -> None:

@@ -12,7 +12,7 @@ from graphdbg.client.errors import ApiError
 from graphdbg.client.http import Json
 from graphdbg.client.models import Hit
 
-from .breakpoints import Breakpoint
+from .breakpoints import Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EXECUTED, Conditions, text_of
 from .errors import DebuggerError
 from .selections import nodes_of, selection_of
@@ -108,8 +108,7 @@ class RecordedBreakpoints:
         return self._add(made, self._nodes_of(selection), selection, condition, parsed)
 
     def add_data(self, tensor: str, condition: str | None = None) -> Breakpoint:
-        node, colon, slot = tensor.rpartition(":")
-        name = node if colon and slot.isdigit() else tensor
+        name = node_of_tensor(tensor)
         text = condition or "change_l2 > 0"
         selection = self._selection(name, False, entry=False)
         made = self._made("data", tensor, text, 0, False, None)
@@ -198,8 +197,7 @@ class RecordedBreakpoints:
 
     def _entry(self, id: int) -> _Entry:
         if id not in self._entries:
-            numbers = ", ".join(map(str, sorted(self._entries))) or "none"
-            raise DebuggerError(f"there is no breakpoint {id}; there are: {numbers}")
+            raise unknown_breakpoint(id, self._entries)
         return self._entries[id]
 
     # ---- hits

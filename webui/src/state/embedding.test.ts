@@ -5,7 +5,7 @@ import { jobRoute } from './route';
 import { navigate, patchRoute } from './router';
 import { NO_GRAPH, useScopes } from './scopes';
 
-const index = sampleIndex([{ name: 'forward/fc/addmm', source: ['/work/train.py', 31] }, { name: 'forward/log' }]);
+const index = sampleIndex([{ name: 'forward/fc/addmm', source: ['/home/me/train.py', 31] }, { name: 'forward/log' }]);
 
 const hasFocus = vi.spyOn(document, 'hasFocus');
 
@@ -30,7 +30,7 @@ it('reports a node that is selected, with its source, once', () => {
   patchRoute({ node: 'forward/log' });
   patchRoute({ node: 'forward/fc' });
   expect(posted).toEqual([
-    { node: 'forward/fc/addmm', source: { file: '/work/train.py', line: 31 } },
+    { node: 'forward/fc/addmm', source: { file: '/home/me/train.py', line: 31 } },
     { node: 'forward/log', source: null },
     { node: 'forward/fc', source: null },
   ]);
