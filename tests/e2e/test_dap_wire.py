@@ -9,8 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from conftest import GRAPHDBG, clean_environment, wait_until
