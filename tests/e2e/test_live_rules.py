@@ -16,7 +16,7 @@ import graphdbg
 import pytest
 from conftest import GRAPHDBG, Finished, Server, clean_environment, wait_until
 from graphdbg.cli.replay.bundle_file import BundleFile
-from graphdbg.client import ApiError, InvalidRequestError, Job
+from graphdbg.client import ApiError, InvalidRequestError, Job, LiveRule
 from test_live_recording import SCRIPT as TRAINS
 from test_live_recording import started
 
@@ -75,7 +75,7 @@ def hook() -> Iterator[tuple[str, list[Any]]]:
 def write_config(tmp_path: Path, rules: list[dict[str, Any]]) -> str:
     file = tmp_path / "job.json"
     # Every step, whatever it costs.
-    file.write_text(json.dumps({"rules": rules, "record": {"overhead": 1}}))
+    file.write_text(json.dumps({"rules": rules, "record": {"overhead": 0}}))
     return str(file)
 
 
@@ -203,6 +203,19 @@ def job(server: Server, tmp_path: Path, start_job: Any) -> Job:
     return started_with_every_step(server, tmp_path, start_job)
 
 
+def add_later(job: Job, *actions: Any) -> tuple[LiveRule, int]:
+    """Adds a rule, and returns it and the step of its finding.
+
+    The job is paused meanwhile, as actions do not follow a finding in a step that ended before the rule was added.
+    """
+    job.pause()
+    step = job.wait_for_stop(timeout=60).step + 2
+    rule = job.add_rule("later", f"step >= {step}", select=LOSS, actions=list(actions))
+    job.continue_()
+    job.wait_for_resume(timeout=60)
+    return rule, step
+
+
 def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: Path) -> None:
     with pytest.raises(ApiError) as nothing:
         job.add_rule("later", "step > 1")
@@ -222,16 +235,15 @@ def test_rules_are_added_to_a_job_that_runs(server: Server, job: Job, tmp_path: 
         with pytest.raises(InvalidRequestError) as wrong:
             job.add_rule(name, when)
         assert wrong.value.field == f"rules[0].{field}"
-    later = job.refresh().step + 50
-    rule = job.add_rule("later", f"step > {later}", select=LOSS, actions=["pause"])
+    rule, later = add_later(job, "pause")
     assert (rule.name, rule.actions, rule.state) == ("later", ("pause",), "running")
     with pytest.raises(ApiError) as twice:
         job.add_rule("later", "step > 1")
     assert twice.value.code == "rule_exists"
     server.wait_for_state("train", "paused", pause_reason="user")
     (finding,) = job.findings()
-    assert (finding.rule, finding.step, finding.tensor) == ("later", later + 1, "forward/mse_loss:0")
-    assert finding.values["step"] == later + 1
+    assert (finding.rule, finding.step, finding.tensor) == ("later", later, "forward/mse_loss:0")
+    assert finding.values["step"] == later
     (rule,) = job.rules()
     assert rule.finding_count == 1 and rule.observations > 0
     assert b'graphdbg_findings_total{rule="later"} 1' in server.client.download("/metrics")
@@ -258,9 +270,8 @@ def test_more_is_recorded_for_some_steps_after_a_finding(job: Job, tmp_path: Pat
     # One of the two collections is recorded already, at a lower level.
     job.record(str(tmp_path / "runs"), collections=["losses", "weights"])
     wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
-    later = job.refresh().step + 50
     more = {"record": {"level": "tensors", "collections": ["weights", "inputs"], "steps": 3}}
-    rule = job.add_rule("later", f"step > {later}", select=LOSS, actions=[more])
+    rule, later = add_later(job, more)
     assert rule.actions == (more,)
     directory = job.recording()[0].directory or ""
 
@@ -273,7 +284,7 @@ def test_more_is_recorded_for_some_steps_after_a_finding(job: Job, tmp_path: Pat
     (tmp_path / "end").touch()
     wait_until("the job ends", lambda: job.refresh().state == "finished")
     steps = saved("forward/0/weight:0")
-    assert steps == list(range(steps[0], steps[0] + 3)) and steps[0] > later + 1
+    assert steps == list(range(steps[0], steps[0] + 3)) and steps[0] > later
     # The run is the same, and its other steps are as before.
     run = graphdbg.open_run(directory)
     inputs = run.collections()["inputs"].tensors[0]
@@ -287,7 +298,7 @@ def test_the_op_of_a_finding_is_captured(server: Server, tmp_path: Path, start_j
     job = started_with_every_step(server, tmp_path, start_job, GRAPHDBG_CAPTURE_TO=str(tmp_path / "bundles"))
     job.record(str(tmp_path / "runs"))
     wait_until("steps are recorded", lambda: job.recording()[0].steps >= 1)
-    job.add_rule("later", f"step > {job.refresh().step + 5}", select=LOSS, actions=["capture"])
+    add_later(job, "capture")
     (file,) = wait_until("a bundle", lambda: list(tmp_path.glob("bundles/*.graphdbg")))
     (tmp_path / "end").touch()
     server.wait_for_state("train", "finished")

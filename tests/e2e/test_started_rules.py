@@ -57,7 +57,7 @@ class Started:
             },
         ]
         (directory / "my_rules.py").write_text(MY_RULES)
-        (directory / "rules.json").write_text(json.dumps({"rules": rules, "record": {"overhead": 1}}))
+        (directory / "rules.json").write_text(json.dumps({"rules": rules, "record": {"overhead": 0}}))
         (directory / "runs").mkdir()
 
     def server(self, *options: str) -> Server:
