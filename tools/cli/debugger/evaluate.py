@@ -27,7 +27,7 @@ _FUNCTIONS = {
     **{name: name for name in ("max", "min", "mean", "sum", "std", "var", "any", "all", "argmax", "argmin", "median")},
     "count_nonzero": "count_nonzero",
 }
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -114,7 +114,7 @@ class Evaluator:
         if isinstance(expression, Binary):
             left, right = self._array(expression.left, frame), self._array(expression.right, frame)
             _check_result(numpy, left, right)
-            return _calculated(numpy, lambda: _OPERATORS[expression.operator](left, right))
+            return _calculated(numpy, lambda: OPERATORS[expression.operator](left, right))
         if isinstance(expression, Unary):
             target = self._array(expression.target, frame)
             return _calculated(numpy, lambda: -target)
