@@ -49,10 +49,12 @@ class Interpreter:
         read_more: Reads another line after a prompt, for `commands`; None at the end.
         ask: Asks a question that is answered with yes or no.
         owns_job: The job was started here, and ends with this debugger.
+        script: The file of the program that was started here; "" if it is unknown.
         frame: The number of the current frame.
         displays: Expressions that are shown at each stop, by number.
         commands: Lines that are executed when a breakpoint is hit, by its number.
         has_moved: A move or a pause was ordered here.
+        knows_steps: The user was told that `step` is about training steps.
     """
 
     session: Session
@@ -60,12 +62,14 @@ class Interpreter:
     read_more: Callable[[str], str | None] = lambda prompt: None
     ask: Callable[[str], bool] = lambda question: True
     owns_job: bool = False
+    script: str = ""
     frame: int = 0
     listing: Listing = field(default_factory=Listing)
     settings: Settings = field(default_factory=Settings)
     displays: dict[int, str] = field(default_factory=dict)
     commands: dict[int, list[str]] = field(default_factory=dict)
     has_moved: bool = False
+    knows_steps: bool = False
     # Until that was said.
     _has_unfound: bool = True
     _repeated: str = ""
@@ -253,6 +257,19 @@ class Interpreter:
         frames = self.session.frames()
         self.frame = min(self.frame, len(frames) - 1)
         return frames[self.frame]
+
+    def default_file(self) -> str:
+        """The file that a line number alone is about: that of the frame, of the last list, or the program's.
+
+        Raises:
+            DebuggerError: There is none.
+        """
+        files = self.session.graph_index().files()
+        frame = self.current_frame().file if self.session.stop is not None else ""
+        found = frame or self.listing.file or self.script or (files[0] if len(files) == 1 else "")
+        if not found:
+            raise DebuggerError("which file? write FILE:LINE")
+        return found
 
     def show_display(self, number: int, text: str) -> None:
         """An expression of `display`."""

@@ -27,6 +27,9 @@ def _continue(debugger: Interpreter, text: str) -> None:
 
 def _step(debugger: Interpreter, text: str) -> None:
     steps = arguments.count(text)
+    if debugger.session.stop is not None and debugger.session.stop.node and not debugger.knows_steps:
+        debugger.knows_steps = True
+        debugger.out.line("(a step is a training step; stepi and next go to the next node and line)", "dim")
     debugger.move(lambda: debugger.session.step(steps))
 
 
@@ -178,7 +181,7 @@ VERBS = [
         _GROUP,
         repeats=True,
         completes="line",
-        aliases=("u",),
+        aliases=("u", "advance"),
     ),
     Verb(
         "pause",

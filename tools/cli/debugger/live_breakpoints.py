@@ -11,7 +11,7 @@ from graphdbg.client.errors import ApiError, NotFoundError, UnreachableError
 from graphdbg.client.http import Json, quote
 from graphdbg.client.models import Hit
 
-from .breakpoints import Breakpoint, node_of_tensor, unknown_breakpoint
+from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .log_points import fields_of, message_of, needs_values
 from .selections import selection_of
@@ -92,7 +92,7 @@ class LiveBreakpoints:
 
     def add_data(self, tensor: str, condition: str | None = None) -> Breakpoint:
         name = node_of_tensor(tensor)
-        parsed = self.conditions.parse(condition or "change_l2 > 0")
+        parsed = self.conditions.parse(condition or CHANGED)
         made = Breakpoint(0, 0, "data", tensor, text_of(parsed), False)
         return self._add(made, self._selection(name, False, entry=False), parsed, 0)
 

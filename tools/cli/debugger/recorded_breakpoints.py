@@ -13,7 +13,7 @@ from graphdbg.client.errors import ApiError
 from graphdbg.client.http import Json
 from graphdbg.client.models import Hit
 
-from .breakpoints import Breakpoint, node_of_tensor, unknown_breakpoint
+from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
 from .log_points import fields_of, message_of, needs_values
@@ -111,7 +111,7 @@ class RecordedBreakpoints:
 
     def add_data(self, tensor: str, condition: str | None = None) -> Breakpoint:
         name = node_of_tensor(tensor)
-        text = condition or "change_l2 > 0"
+        text = condition or CHANGED
         selection = self._selection(name, False, entry=False)
         made = self._made("data", tensor, text, 0, False, None)
         return self._add(made, self._nodes_of(selection), selection, text)
