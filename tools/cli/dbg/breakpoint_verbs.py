@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from graphdbg.client.errors import GraphdbgError
 
 from ..debugger import Breakpoint, DebuggerError
 from ..debugger.breakpoints import CHANGED, node_of_tensor
@@ -25,7 +24,9 @@ _GROUP = "Breakpoints"
 # By comparison: the statistic that some element meets it by.
 _EXTREMES = {">": "max", ">=": "max", "<": "min", "<=": "min"}
 # Measures of conditions that are no statistics.
-_WORDS = ("step", "rank")
+_WORDS = ("step", "rank", "sd", "max_min", "inf_count")
+_QUANTILE = re.compile(r"p\d\d")
+_MEASURES = ("change_", "previous_", "zero_", "inactive_")
 
 
 def _break(debugger: Interpreter, text: str, once: bool = False) -> None:
@@ -92,12 +93,18 @@ def _tensor_of(debugger: Interpreter, text: str) -> tuple[str | None, str | None
     """
     try:
         target, tested = _compared(parse(text))
-        measures = {*STATISTICS, *debugger.session.conditions(), *_WORDS}
-        if not isinstance(target, Reference) or target.name in measures:
-            return None, None
-        return Evaluator(debugger.session).tensor_name(target.name, debugger.frame), tested
-    except GraphdbgError:
+    except DebuggerError:
         return None, None
+    measures = {*STATISTICS, *debugger.session.conditions(), *_WORDS}
+    if not isinstance(target, Reference) or _QUANTILE.fullmatch(target.name) or target.name in measures:
+        return None, None
+    try:
+        return Evaluator(debugger.session).tensor_name(target.name, debugger.frame, executed=False), tested
+    except DebuggerError:
+        if tested is None or any(target.name.startswith(word) for word in _MEASURES):
+            # It may be meant for a condition or a measure, whose names the server knows.
+            return None, None
+        raise
 
 
 def _compared(expression: Expression) -> tuple[Expression, str | None]:

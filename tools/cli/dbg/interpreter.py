@@ -75,6 +75,7 @@ class Interpreter:
     _repeated: str = ""
     _awaits: bool = False
     _depth: int = 0
+    _shown: tuple[str, int, int, str] | None = None
 
     def __post_init__(self) -> None:
         self.session.subscribe(self._on_event)
@@ -180,12 +181,16 @@ class Interpreter:
         elif event.kind == "breakpoint-removed":
             self.out.line(f"[breakpoint {event.breakpoint_id} was removed by somebody else]", "dim")
         elif event.kind in ("stopped", "ended") and event.stop is not None and not self._awaits:
+            if _place(event.stop) == self._shown:
+                # Another rank, or a detail of the stop, has been reported after it.
+                return
             self.out.line(f"[{event.stop.description}]", "stop")
 
     # ---- stops
 
     def show_stop(self, stop: Stop) -> None:
         """Shows where the job stands, and does what the user wants to be done at stops."""
+        self._shown = _place(stop)
         self._name_unfound()
         if stop.has_ended:
             self.out.line(f"[{stop.description}]", "stop")
@@ -293,6 +298,10 @@ class Interpreter:
         """Asks, if that is wanted. Raises DebuggerError if the answer is no."""
         if self.settings.confirm and not self.ask(question):
             raise DebuggerError("not confirmed")
+
+
+def _place(stop: Stop) -> tuple[str, int, int, str]:
+    return stop.reason, stop.rank, stop.step, stop.node
 
 
 def split_verb(text: str) -> tuple[str, str]:

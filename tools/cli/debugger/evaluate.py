@@ -155,8 +155,12 @@ class Evaluator:
         name = self.tensor_name(reference.name, frame)
         return self._session.tensor_view(name, reference.step, rank, reference.slice)
 
-    def tensor_name(self, name: str, frame: int = 0) -> str:
-        """The full name, NODE:SLOT, of what an expression calls `name`."""
+    def tensor_name(self, name: str, frame: int = 0, executed: bool = True) -> str:
+        """The full name, NODE:SLOT, of what an expression calls `name`.
+
+        Args:
+            executed: A variable counts only if this step has made its value already.
+        """
         output, input = _OUTPUT.fullmatch(name), _INPUT.fullmatch(name)
         if name == "$" or output:
             return f"{self._current_node(name)}:{output[1] or 0 if output else 0}"
@@ -165,7 +169,7 @@ class Evaluator:
         node, colon, slot = name.rpartition(":")
         if not (colon and slot.isdigit()):
             node, slot = name, "0"
-            tensor = self._variable(name, frame)
+            tensor = self._variable(name, frame, executed)
             if tensor is not None:
                 return tensor
         return f"{self.look_up(node, frame)}:{slot}"
@@ -191,11 +195,11 @@ class Evaluator:
         names = (f"{scope}/{name}" if scope else name for scope in scopes)
         return next((full for full in names if index.node_of(full) is not None), None)
 
-    def _variable(self, name: str, frame: int) -> str | None:
+    def _variable(self, name: str, frame: int, executed: bool) -> str | None:
         """The tensor of a variable of the program, unless a node has this name."""
         if not name.isidentifier() or self._session.stop is None or self._node(name, self.scopes(frame)) is not None:
             return None
-        return variable(self._session, frame, name)
+        return variable(self._session, frame, name, executed)
 
     def _frame(self, number: int) -> Frame:
         frames = self._session.frames()

@@ -13,6 +13,7 @@ from graphdbg.client.models import Hit
 
 from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
+from .errors import DebuggerError
 from .log_points import fields_of, message_of, needs_values
 from .selections import selection_of
 from .session import sentence_of
@@ -122,6 +123,8 @@ class LiveBreakpoints:
         place = find_line(self._session.graph_index(), text, file, line)
         if place is not None:
             return place.line
+        if text is not None and line > len(text.splitlines()):
+            raise DebuggerError(f"{file} has {len(text.splitlines())} lines")
         return line if text is None else next_statement(text, line)
 
     def _add(self, made: Breakpoint, selection: Json, condition: Json, ignore_count: int) -> Breakpoint:

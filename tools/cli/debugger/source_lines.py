@@ -100,7 +100,7 @@ def _is_class(statement: ast.stmt, name: str) -> TypeGuard[ast.ClassDef]:
 
 
 def next_statement(text: str, line: int) -> int:
-    """The line itself if a statement is there, else the first line of the next one in the same function.
+    """The line itself if a statement is there, else the first line of the next one: of the same function, if any.
 
     A blank line, a comment, a docstring and the line of `def` have none.
     """
@@ -108,6 +108,8 @@ def next_statement(text: str, line: int) -> int:
     statements = _statements(text if function is None else function)
     if any(each.lineno <= line <= (each.end_lineno or each.lineno) for each in statements):
         return line
+    if function is None:
+        statements = [each for inner in _functions(text) for each in _statements(inner)] + statements
     return min((each.lineno for each in statements if each.lineno > line), default=line)
 
 

@@ -1,17 +1,32 @@
 """Which tensor a variable of the program is, found in the source: the result of the ops that its assignment has run.
 
-Nothing of the program is executed. A variable whose assignment cannot be followed is not found, rather than guessed.
+A variable whose assignment cannot be followed is not found, rather than guessed.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
-import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .assignments import (
+    Assignment,
+    Function,
+    Part,
+    argument,
+    arguments,
+    assignments,
+    called_name,
+    class_around,
+    function_of,
+    instances,
+    loops,
+    method_of,
+    own_path,
+    returned,
+)
 from .errors import DebuggerError
 from .frames import Frame, frames_of
 from .source_lines import function_at, local_text, parsed
@@ -19,311 +34,268 @@ from .source_lines import function_at, local_text, parsed
 if TYPE_CHECKING:
     from .session import Session
 
+_MODEL = "forward"
 _MOST_CALLS = 8
-_OWN = "self"
-
-
-@dataclass(frozen=True)
-class _Assignment:
-    """`name = value`, or one of several targets that a value is unpacked to.
-
-    Attributes:
-        position, count: Of an unpacked value: which target this is, and the number of them.
-        is_repeated: Whether it is in a loop.
-    """
-
-    name: str
-    value: ast.expr
-    position: int | None = None
-    count: int = 0
-    is_repeated: bool = False
+_COMPUTED = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute)
 
 
 def variables_of(session: Session, number: int) -> dict[str, str]:
     """The tensors of the variables that have a value in a frame, NODE:SLOT by name, in the order of the source."""
-    finder = _finder(session, _frames(session), number)
-    if finder is None:
-        return {}
-    return {name: found for name in finder.names() if (found := finder.tensor_of(name)) is not None}
+    frames = _frames(session)
+    finder = _finder(session, frames, number, _here(session))
+    names = [] if finder is None else finder.names()
+    return {name: found for name in names if finder is not None and (found := finder.tensor_of(name)) is not None}
 
 
-def variable(session: Session, number: int, name: str) -> str | None:
+def variable(session: Session, number: int, name: str, executed: bool = True) -> str | None:
     """The tensor of one variable, NODE:SLOT: of a frame or one around it; None if no frame has such a variable.
+
+    Args:
+        executed: Only what this step has made so far counts.
 
     Raises:
         DebuggerError: It is one, and which tensor it is cannot be told.
     """
     frames = _frames(session)
     for each in range(number, len(frames)):
-        finder = _finder(session, frames, each)
-        if finder is None or name not in finder.names():
-            continue
-        found = finder.tensor_of(name)
-        if found is None:
-            raise DebuggerError(f"{name}: no op is known to have made its value in this step")
-        return found
+        finder = _finder(session, frames, each, _here(session) if executed else math.inf)
+        if finder is not None and name in finder.names():
+            found = finder.tensor_of(name)
+            if found is None:
+                raise DebuggerError(f"{name}: no op is known to have made its value in this step")
+            return found
     return None
 
 
-def _frames(session: Session) -> list[Frame]:
-    """The frames; at the end of a step those of the functions that call the model."""
+def _frames(session: Session) -> Sequence[Frame]:
+    """The frames; at the end of a step those of the function that computes the loss, or else calls the model."""
     frames, index = session.frames(), session.graph_index()
     if frames[0].file or not index.has_executed:
         return frames
-    forward = (node for node in reversed(index.execution) if index.name(node).startswith("forward/"))
+    forward = (node for node in reversed(index.execution) if index.name(node).startswith(f"{_MODEL}/"))
     last = next(forward, None)
     frames = [] if last is None else frames_of(session.node(index.name(last)))
-    return [each for each in frames if each.kind == "python"] or frames[:1]
+    return [each for each in frames if each.file and each.function.rpartition(".")[2] != _MODEL]
 
 
-def _finder(session: Session, frames: Sequence[Frame], number: int) -> _Finder | None:
+def _here(session: Session) -> float:
+    """The place in the order of execution up to which this step has come. A stop is after a node."""
+    index, stop = session.graph_index(), session.stop
+    node = index.node_of(stop.node) if stop is not None and stop.node else None
+    return math.inf if node is None else index.place.get(node, -1)
+
+
+def _finder(session: Session, frames: Sequence[Frame], number: int, here: float) -> _Finder | None:
     if number >= len(frames) or not frames[number].file:
         return None
-    file = frames[number].file
-    text = session.source_text(file) or local_text(file)
-    return None if text is None else _Finder(session, frames, number, text)
-
-
-class _Finder:
-    """Looks for variables of one frame."""
-
-    def __init__(self, session: Session, frames: Sequence[Frame], number: int, text: str) -> None:
-        self._frames = frames
-        self._number = number
-        self._frame = frame = frames[number]
-        self._text = text
-        self._made = list(_assignments(_body(text, frame.line)))
-        self._index = session.graph_index()
-        self._lines = self._index.lines_of(frame.file)
-        stop = session.stop
-        node = self._index.node_of(stop.node) if stop is not None and stop.node else None
-        # A stop is after a node.
-        self._here = self._index.place.get(node, -1) if node is not None else len(self._index.execution)
-        self._session = session
-
-    def names(self) -> list[str]:
-        """The arguments of the function, and the names that it assigns."""
-        return list(dict.fromkeys([*_arguments(self._text, self._frame.line), *(each.name for each in self._made)]))
-
-    def tensor_of(self, name: str, seen: frozenset[str] = frozenset()) -> str | None:
-        """The tensor of the assignment of a name that was executed last, or of the argument."""
-        found: list[tuple[int, _Assignment]] = []
-        for each in self._made:
-            if each.name != name or self._is_begun(each.value):
-                continue
-            nodes = self._nodes(each.value, seen | {name})
-            if nodes is None and (each.is_repeated or each.value.lineno <= self._frame.line):
-                # It may be newer than the others.
-                return None
-            node = self._last(nodes or ())
-            if node is not None:
-                found.append((node, each))
-        if not found:
-            return self._argument(name)
-        node, assignment = max(found, key=lambda each: self._index.place[each[0]])
-        slot = self._slot(node, assignment)
-        return None if slot is None else f"{self._index.name(node)}:{slot}"
-
-    def _argument(self, name: str) -> str | None:
-        """What the caller has passed for an argument of the function."""
-        arguments = _arguments(self._text, self._frame.line)
-        caller = _finder(self._session, self._frames, self._outer())
-        if name not in arguments or caller is None:
-            return None
-        call = caller.call_of(self._frame.scope)
-        if call is None:
-            return None
-        named = {each.arg: each.value for each in call.keywords}
-        place = arguments.index(name) - (arguments[0] == _OWN)
-        given = named.get(name, call.args[place] if 0 <= place < len(call.args) else None)
-        if isinstance(given, ast.Name):
-            return caller.tensor_of(given.id) or caller.input_of(given.id)
-        node = None if given is None else caller._last(caller._nodes(given, frozenset()) or ())
-        return None if node is None else f"{self._index.name(node)}:0"
-
-    def _outer(self) -> int:
-        """The frame that has called the function of this one. The node's frame is that of its scope."""
-        here = self._frame
-        later = range(self._number + 1, len(self._frames))
-        return next(
-            (each for each in later if self._frames[each].file and self._frames[each].scope != here.scope),
-            next((each for each in later if self._frames[each].kind == "python"), len(self._frames)),
-        )
-
-    def call_of(self, scope: str) -> ast.Call | None:
-        """The call in the line of this frame that has entered a scope; None if there are several that may be it."""
-        body = _body(self._text, self._frame.line)
-        statements = (each for each in body if each.lineno <= self._frame.line <= (each.end_lineno or each.lineno))
-        calls = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Call)]
-        here = [each for each in calls if each.lineno <= self._frame.line <= (each.end_lineno or each.lineno)]
-        label = scope.removeprefix(f"{self._frame.scope}/") if self._frame.scope else ""
-        own = [each for each in here if _own_path(each.func) == label] if label else []
-        plain = [
-            each
-            for each in here
-            if isinstance(each.func, ast.Name)
-            and each.func.id not in vars(builtins)
-            and _function_called(self._text, each.func.id) is None
-        ]
-        found = own or plain
-        return found[0] if len(found) == 1 else None
-
-    def input_of(self, name: str) -> str | None:
-        """The input of the model that has a name."""
-        node = self._index.node_of(f"forward/{name}")
-        return None if node is None else f"forward/{name}:0"
-
-    def _is_begun(self, value: ast.expr) -> bool:
-        """Whether the job stands within an expression whose later ops are not known yet."""
-        is_here = value.lineno <= self._frame.line <= (value.end_lineno or value.lineno)
-        return is_here and not self._session.knows_all and self._here < len(self._index.execution)
-
-    def _slot(self, node: int, assignment: _Assignment) -> int | None:
-        """Which output an assignment takes; None if the op has another number of them than there are targets."""
-        if assignment.position is None:
-            return 0
-        count = len(self._session.node(self._index.name(node)).outputs)
-        return assignment.position if count == assignment.count else None
-
-    def _nodes(self, value: ast.expr, seen: frozenset[str], calls: int = 0) -> Sequence[int] | None:
-        """The nodes of which the last one has made the value of an expression; None if they are not known."""
-        if isinstance(value, ast.Name):
-            tensor = None if value.id in seen or calls else self.tensor_of(value.id, seen)
-            node = None if tensor is None else self._index.node_of(tensor.rpartition(":")[0])
-            return None if node is None else [node]
-        if isinstance(value, ast.Call):
-            found = self._of_call(value, seen, calls)
-            if found is not None:
-                return found
-        if not isinstance(value, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute)):
-            return None
-        lines = range(value.lineno, (value.end_lineno or value.lineno) + 1)
-        return self._forward([node for line in lines for node in self._lines.get(line, ())], self._frame.scope) or None
-
-    def _of_call(self, call: ast.Call, seen: frozenset[str], calls: int) -> Sequence[int] | None:
-        """The nodes of a call of a module, or of a function of the same file."""
-        path = _own_path(call.func)
-        if path:
-            return self._of_module(f"{self._frame.scope}/{path}")
-        name = call.func.id if isinstance(call.func, ast.Name) else ""
-        modules = _loops(_body(self._text, self._frame.line)).get(name)
-        if modules:
-            return self._of_last(f"{self._frame.scope}/{modules}")
-        function = _function_called(self._text, name)
-        if function is None or calls >= _MOST_CALLS:
-            return None
-        returned = [each.value for each in ast.walk(function) if isinstance(each, ast.Return) and each.value]
-        found = [nodes for each in returned if (nodes := self._nodes(each, seen, calls + 1))]
-        return max(found, key=lambda nodes: self._index.place[nodes[-1]], default=None)
-
-    def _of_module(self, name: str) -> Sequence[int] | None:
-        scope = self._index.scope_of(name) if self._frame.scope else None
-        return None if scope is None else self._forward(self._index.execution, name) or None
-
-    def _of_last(self, modules: str) -> Sequence[int] | None:
-        """The nodes of the last module of a list that has been executed."""
-        scope = self._index.scope_of(modules)
-        children = [] if scope is None else [self._index.scope_name(each) for each in self._index.scopes_in(scope)]
-        found = [nodes for each in children if (nodes := self._forward(self._index.execution, each))]
-        done = [nodes for nodes in found if self._last(nodes) is not None]
-        return max(done, key=lambda nodes: self._index.place[nodes[-1]], default=found[0] if found else None)
-
-    def _forward(self, nodes: Iterable[int], scope_name: str) -> list[int]:
-        """The forward ops among nodes, in a scope, in execution order."""
-        index = self._index
-        scope = index.scope_of(scope_name) or 0
-        own = [node for node in nodes if not index.name(node).startswith("backward/") and index.is_inside(node, scope)]
-        return sorted(own, key=index.place.__getitem__)
-
-    def _last(self, nodes: Sequence[int]) -> int | None:
-        """The last of nodes, if it has been executed in this step."""
-        return nodes[-1] if nodes and self._index.place.get(nodes[-1], -1) <= self._here else None
-
-
-def _body(text: str, line: int) -> Sequence[ast.stmt]:
-    """The statements of the function around a line, or of the file."""
-    function = function_at(text, line)
-    return parsed(text) if function is None else function.body
-
-
-def _arguments(text: str, line: int) -> list[str]:
-    """The names of the arguments of the function around a line."""
-    function = function_at(text, line)
-    if function is None:
-        return []
-    given = function.args
-    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
-
-
-def _assignments(body: Sequence[ast.stmt], is_repeated: bool = False) -> Iterator[_Assignment]:
-    """The assignments to names, without those of functions and classes inside."""
-    for statement in body:
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        for each in _assigned(statement):
-            yield dataclasses.replace(each, is_repeated=is_repeated)
-        inner = is_repeated or isinstance(statement, (ast.For, ast.While))
-        for block in ("body", "orelse", "finalbody"):
-            yield from _assignments(getattr(statement, block, []), inner)
-        for handler in getattr(statement, "handlers", []):
-            yield from _assignments(handler.body, inner)
-
-
-def _assigned(statement: ast.stmt) -> Iterator[_Assignment]:
-    if isinstance(statement, ast.Assign):
-        for target in statement.targets:
-            yield from _targets(target, statement.value)
-    elif isinstance(statement, ast.AugAssign):
-        # The op has the line of the whole statement.
-        yield from _targets(statement.target, ast.copy_location(_in_place(statement), statement))
-    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        yield from _targets(statement.target, statement.value)
-
-
-def _loops(body: Sequence[ast.stmt]) -> dict[str, str]:
-    """By the variable of a loop over a module's list, `for block in self.blocks`: the path of the list."""
-    loops = [each for statement in body for each in ast.walk(statement) if isinstance(each, ast.For)]
-    found = {}
-    for each in loops:
-        target, values = each.target, each.iter
-        if isinstance(values, ast.Call) and isinstance(values.func, ast.Name) and values.func.id == "enumerate":
-            values = values.args[0] if values.args else values
-            target = target.elts[-1] if isinstance(target, ast.Tuple) else target
-        path = _own_path(values)
-        if isinstance(target, ast.Name) and path:
-            found[target.id] = path
+    frame = frames[number]
+    text = session.source_text(frame.file) or local_text(frame.file)
+    if text is None:
+        return None
+    # An op of a library's module has the line of the function of the user around it.
+    same = (each for each in frames[number:] if each.kind == "scope" and not each.subtle)
+    own = next((each for each in same if (each.file, each.line) == (frame.file, frame.line)), frame)
+    later = [
+        each for each in range(frames.index(own) + 1, len(frames)) if frames[each].file and not frames[each].subtle
+    ]
+    outer = next((each for each in later if frames[each].scope != own.scope), None)
+    caller = None if outer is None else _finder(session, frames, outer, here)
+    found = _Finder(session, _Code(frame.file, text, function_at(text, frame.line), own.scope), frame.line, here)
+    call = None if caller is None or found.function is None else caller.call_of(found.code)
+    found.caller = None if caller is None or call is None else (caller, call)
     return found
 
 
-def _targets(target: ast.expr, value: ast.expr) -> Iterator[_Assignment]:
-    if isinstance(target, ast.Name):
-        yield _Assignment(target.id, value)
-    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        for each, part in zip(target.elts, value.elts, strict=True):
-            yield from _targets(each, part)
-    elif isinstance(target, ast.Tuple):
-        for position, each in enumerate(target.elts):
-            if isinstance(each, ast.Name):
-                yield _Assignment(each.id, value, position, len(target.elts))
+@dataclass(frozen=True)
+class _Code:
+    """A function that was executed in a scope; None: a file."""
+
+    file: str
+    text: str
+    function: Function | None
+    scope: str
+
+    @property
+    def body(self) -> Sequence[ast.stmt]:
+        return parsed(self.text) if self.function is None else self.function.body
 
 
-def _in_place(statement: ast.AugAssign) -> ast.BinOp:
-    return ast.BinOp(left=statement.value, op=statement.op, right=statement.value)
+@dataclass(frozen=True)
+class _Made:
+    """Ops in the order of execution, of which the last one has made a value; and which of its outputs it is."""
+
+    nodes: Sequence[int]
+    slot: int = 0
 
 
-def _own_path(function: ast.expr) -> str:
-    """Of `self.blocks[0].fc` blocks/0/fc; "" for other functions."""
-    if isinstance(function, ast.Attribute):
-        if isinstance(function.value, ast.Name):
-            return function.attr if function.value.id == _OWN else ""
-        outer = _own_path(function.value)
-        return f"{outer}/{function.attr}" if outer else ""
-    if isinstance(function, ast.Subscript) and isinstance(function.slice, ast.Constant):
-        outer = _own_path(function.value)
-        return f"{outer}/{function.slice.value!s}" if outer else ""
-    return ""
+class _Finder:
+    """Looks for the variables of one call of a function.
 
+    Attributes:
+        caller: Where it was called, if that is known.
+    """
 
-def _function_called(text: str, name: str) -> ast.FunctionDef | None:
-    """The function of a file that is called by a plain name."""
-    return next((each for each in parsed(text) if isinstance(each, ast.FunctionDef) and each.name == name), None)
+    def __init__(self, session: Session, code: _Code, line: float, here: float, depth: int = 0) -> None:
+        """
+        Args:
+            line: The line at which it stands; infinite if it has returned.
+            here: The place in the order of execution up to which values exist.
+        """
+        self.code = code
+        self.caller: tuple[_Finder, ast.Call] | None = None
+        self._session = session
+        self._line = line
+        self._here = here
+        self._depth = depth
+        self._index = session.graph_index()
+        self._assignments = list(assignments(code.body))
+
+    @property
+    def function(self) -> Function | None:
+        return self.code.function
+
+    def names(self) -> list[str]:
+        """The arguments of the function, and the names that it assigns."""
+        return list(dict.fromkeys([*arguments(self.function), *(each.name for each in self._assignments)]))
+
+    def tensor_of(self, name: str) -> str | None:
+        """The tensor of a variable, NODE:SLOT."""
+        made = self._made(name, frozenset())
+        return None if made is None else f"{self._index.name(made.nodes[-1])}:{made.slot}"
+
+    def call_of(self, callee: _Code) -> ast.Call | None:
+        """The call, in the line at which this one stands, that has entered a function; None if several may have."""
+        name = callee.function.name if callee.function is not None else ""
+        label = callee.scope.removeprefix(f"{self.code.scope}/") if self.code.scope else ""
+        nodes = (node for statement in self.code.body for node in ast.walk(statement))
+        calls = [each for each in nodes if isinstance(each, ast.Call) and self._is_here(each)]
+        if name == _MODEL:
+            modules = {*loops(self.code.body), *instances(self.code.text)}
+            found = [each for each in calls if label and own_path(each.func) == label]
+            found = found or [each for each in calls if called_name(each) in modules]
+        else:
+            found = [each for each in calls if name in (called_name(each), own_path(each.func))]
+        return found[0] if len(found) == 1 else None
+
+    def _is_here(self, value: ast.expr) -> bool:
+        return value.lineno <= self._line <= (value.end_lineno or value.lineno)
+
+    # ---- names
+
+    def _made(self, name: str, seen: frozenset[str]) -> _Made | None:
+        """What has made the value of a variable: its newest assignment, or the caller's argument."""
+        if name in seen:
+            return None
+        found = []
+        for each in self._assignments:
+            if each.name != name or self._is_begun(each):
+                continue
+            made = self._value(each.value, each.part, seen | {name})
+            if made is None and (each.is_repeated or each.value.lineno <= self._line):
+                # It may be newer than the others.
+                return None
+            if made is not None and self._exists(made):
+                found.append(made)
+        return max(found, key=self._place, default=None) or self._argument(name, seen)
+
+    def _argument(self, name: str, seen: frozenset[str]) -> _Made | None:
+        function = self.function
+        if self.caller is None or function is None or name not in arguments(function):
+            return None
+        caller, call = self.caller
+        given = argument(call, function, name)
+        made = None if given is None else caller._value(given, None, frozenset())
+        if made is None and isinstance(given, ast.Name):
+            # What is no result of an op, as the batch of a loader, is an input of the model.
+            node = self._index.node_of(f"{_MODEL}/{given.id}")
+            made = None if node is None else _Made([node])
+        return made if made is not None and self._exists(made) else None
+
+    def _is_begun(self, assignment: Assignment) -> bool:
+        """Whether the job stands within an expression whose later ops are not known yet."""
+        return self._is_here(assignment.value) and not self._session.knows_all and math.isfinite(self._here)
+
+    def _place(self, made: _Made) -> int:
+        return self._index.place.get(made.nodes[-1], -1)
+
+    def _exists(self, made: _Made) -> bool:
+        """Whether it was executed in this step."""
+        return self._place(made) <= self._here
+
+    # ---- expressions
+
+    def _value(self, value: ast.expr, part: Part | None, seen: frozenset[str]) -> _Made | None:
+        """What makes the value of an expression; None if that cannot be told."""
+        if part is not None and isinstance(value, ast.Tuple) and len(value.elts) == part.count:
+            return self._value(value.elts[part.position], None, seen)
+        if isinstance(value, ast.Name):
+            return self._made(value.id, seen) if part is None else None
+        if isinstance(value, ast.Call):
+            called = self._call(value, part)
+            if called is not None:
+                return called
+        if not isinstance(value, _COMPUTED):
+            return None
+        lines = range(value.lineno, (value.end_lineno or value.lineno) + 1)
+        known = self._index.lines_of(self.code.file)
+        return self._last([node for line in lines for node in known.get(line, ())], self.code.scope, part)
+
+    def _call(self, call: ast.Call, part: Part | None) -> _Made | None:
+        """What a call of a module, of a method or of a function of the same file returns."""
+        code, path, name = self.code, own_path(call.func), called_name(call)
+        if path and self._index.scope_of(f"{code.scope}/{path}") is not None:
+            return self._module(f"{code.scope}/{path}", call, part)
+        if path and self.function is not None:
+            return self._returned(method_of(code.text, class_around(code.text, self.function.lineno), path), call, part)
+        modules = loops(code.body).get(name)
+        if modules:
+            return self._module_of_list(f"{code.scope}/{modules}", call, part)
+        model = instances(code.text).get(name)
+        if model:
+            return self._returned(method_of(code.text, model, _MODEL), call, part, _MODEL)
+        return self._returned(function_of(code.text, name), call, part)
+
+    def _module(self, scope: str, call: ast.Call, part: Part | None) -> _Made | None:
+        number = self._index.scope_of(scope)
+        type_name = self._index.scope_type(number) if number is not None else ""
+        forward = method_of(self.code.text, type_name, _MODEL)
+        if forward is not None:
+            return self._returned(forward, call, part, scope)
+        return self._last(self._index.execution, scope, part)
+
+    def _module_of_list(self, modules: str, call: ast.Call, part: Part | None) -> _Made | None:
+        """Of the last module of a list that has been executed."""
+        scope = self._index.scope_of(modules)
+        children = [] if scope is None else [self._index.scope_name(each) for each in self._index.scopes_in(scope)]
+        made = [found for each in children if (found := self._module(each, call, part)) is not None]
+        return max(filter(self._exists, made), key=self._place, default=made[0] if made else None)
+
+    def _returned(
+        self, function: Function | None, call: ast.Call, part: Part | None, scope: str | None = None
+    ) -> _Made | None:
+        if function is None or self._depth >= _MOST_CALLS:
+            return None
+        code = _Code(self.code.file, self.code.text, function, self.code.scope if scope is None else scope)
+        inside = _Finder(self._session, code, math.inf, self._here, self._depth + 1)
+        inside.caller = (self, call)
+        made = [found for each in returned(function) if (found := inside._value(each, part, frozenset())) is not None]
+        return max(filter(self._exists, made), key=self._place, default=made[0] if made else None)
+
+    def _last(self, nodes: Iterable[int], scope_name: str, part: Part | None) -> _Made | None:
+        """The forward ops among nodes, in a scope."""
+        index = self._index
+        scope = index.scope_of(scope_name) or 0
+        own = [
+            node
+            for node in nodes
+            if index.kind(node) == "op"
+            and not index.name(node).startswith("backward/")
+            and index.is_inside(node, scope)
+        ]
+        if not own:
+            return None
+        own.sort(key=index.place.__getitem__)
+        if part is None:
+            return _Made(own)
+        count = len(self._session.node(index.name(own[-1])).outputs)
+        return _Made(own, part.position) if count == part.count else None
