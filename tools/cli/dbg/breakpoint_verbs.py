@@ -25,6 +25,8 @@ _GROUP = "Breakpoints"
 _EXTREMES = {">": "max", ">=": "max", "<": "min", "<=": "min"}
 # Measures of conditions that are no statistics.
 _WORDS = ("step", "rank", "sd", "max_min", "inf_count")
+# Between conditions, as in "nan, inf".
+_LIST = re.compile(r"\s*(?:,|\||\bor\b|\s)+\s*")
 _QUANTILE = re.compile(r"p\d\d")
 _MEASURES = ("change_", "previous_", "zero_", "inactive_")
 
@@ -79,6 +81,11 @@ def _rbreak(debugger: Interpreter, text: str) -> None:
 
 def _watch(debugger: Interpreter, text: str) -> None:
     condition, nodes = arguments.split_on(arguments.needed(text, "a condition"))
+    several = _LIST.split(condition)
+    if len(several) > 1 and all(each.partition(":")[0] in debugger.session.conditions() for each in several):
+        for each in several:
+            _show_made(debugger, debugger.session.breakpoints.add_condition(each, nodes))
+        return
     tensor, tested = _tensor_of(debugger, condition) if nodes is None else (None, None)
     if tensor is not None:
         _show_made(debugger, debugger.session.breakpoints.add_data(tensor, tested))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -102,16 +103,14 @@ def _tensors(debugger: Interpreter, text: str, what: str) -> None:
 
 def _locals(debugger: Interpreter, text: str) -> None:
     found = variables_of(debugger.session, debugger.frame)
-    if not found:
-        debugger.out.line("no variable has a value that ops have made yet; info inputs and info outputs show the op's")
-        return
     rows = []
     for name, tensor in found.items():
-        try:
-            value = debugger.session.evaluate(f"`{tensor}`", debugger.frame).text
-        except DebuggerError as error:
-            value = f"({error})"
-        rows.append((name, tensor, value))
+        # A value of an earlier step is none of this one.
+        with contextlib.suppress(DebuggerError):
+            rows.append((name, tensor, debugger.session.evaluate(f"`{tensor}`", debugger.frame).text))
+    if not rows:
+        debugger.out.line("no variable has a value that ops have made yet; info inputs and info outputs show the op's")
+        return
     debugger.out.table(("Variable", "Tensor", "Value"), rows)
 
 

@@ -224,6 +224,7 @@ class Interpreter:
             return f"Watchpoint {others} of somebody else: {stop.description}{rank}"
         names = ", ".join(map(str, stop.breakpoint_ids))
         found = [hit for hit in stop.hits if hit.condition != "executed"]
+        known = [each for each in self.session.breakpoints.list() if each.id in stop.breakpoint_ids]
         if not found:
             return f"Breakpoint {names}, {stop.node or 'between nodes'}, step {stop.step}{rank}"
         hit = found[0]
@@ -231,7 +232,8 @@ class Interpreter:
         measured = ", ".join(f"{name} {value:g}" for name, value in list(values.items())[:3])
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         condition = self._condition(stop, hit)
-        text = f"Breakpoint {names}, {condition} at {hit.name}{more}, step {hit.step}{rank}"
+        kind = "Watchpoint" if all(each.kind in ("condition", "data") for each in known) else "Breakpoint"
+        text = f"{kind} {names}, {condition} at {hit.name}{more}, step {hit.step}{rank}"
         return f"{text}: {measured}" if measured else text
 
     def _condition(self, stop: Stop, hit: Hit) -> str:

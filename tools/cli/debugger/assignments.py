@@ -148,12 +148,12 @@ def class_around(text: str, line: int) -> str:
 
 def instances(text: str) -> dict[str, str]:
     """By variable: the class of the file of which an object is assigned to it, as in `net = Net(3)`."""
-    calls = (each for statement in parsed(text) for each in ast.walk(statement) if isinstance(each, ast.Assign))
+    found = (node for statement in parsed(text) for node in ast.walk(statement) if isinstance(node, ast.Assign))
+    made = (each for statement in found for each in _assigned(statement) if each.part is None)
     return {
-        target.id: called_name(each.value)
-        for each in calls
-        for target in each.targets
-        if isinstance(target, ast.Name) and method_of(text, called_name(each.value), "forward") is not None
+        each.name: called_name(each.value)
+        for each in made
+        if method_of(text, called_name(each.value), "forward") is not None
     }
 
 

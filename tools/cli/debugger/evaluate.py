@@ -302,12 +302,22 @@ def _field(target: _Result, name: str) -> _Result:
     if quantile and (quantiles := target.statistics().quantiles) and name in quantiles:
         return quantiles[name]
     if name == "shape":
-        return f"[{', '.join(map(str, target.shape))}]"
+        return _shape(target)
     if name == "dtype":
         return target.dtype
     if name in ("size", "ndim"):
         return len(target.shape) if name == "ndim" else target.statistics().count
     raise DebuggerError(f"there is no statistic {name}; there are: {', '.join(STATISTICS)}")
+
+
+def _shape(target: TensorView) -> str:
+    shape = f"[{', '.join(map(str, target.shape))}]"
+    try:
+        target.read("[...]" if not target.shape else f"[{','.join('0:0' for _ in target.shape)}]")
+    except DebuggerError as error:
+        # The graph has the shape of the newest execution that was seen, which may be of an earlier step.
+        raise DebuggerError(f"{error}; its shape was {shape} when it was last seen") from None
+    return shape
 
 
 def _check_result(numpy: Any, left: Any, right: Any) -> None:

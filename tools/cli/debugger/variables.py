@@ -92,18 +92,25 @@ def _finder(session: Session, frames: Sequence[Frame], number: int, here: float)
     text = session.source_text(frame.file) or local_text(frame.file)
     if text is None:
         return None
-    # An op of a library's module has the line of the function of the user around it.
-    same = (each for each in frames[number:] if each.kind == "scope" and not each.subtle)
-    own = next((each for each in same if (each.file, each.line) == (frame.file, frame.line)), frame)
+    own = _own(frames, number)
     later = [
         each for each in range(frames.index(own) + 1, len(frames)) if frames[each].file and not frames[each].subtle
     ]
     outer = next((each for each in later if frames[each].scope != own.scope), None)
     caller = None if outer is None else _finder(session, frames, outer, here)
-    found = _Finder(session, _Code(frame.file, text, function_at(text, frame.line), own.scope), frame.line, here)
+    # What a call is about to return is no value of its caller yet.
+    done = here if own is _own(frames, 0) else here - 0.5
+    found = _Finder(session, _Code(frame.file, text, function_at(text, frame.line), own.scope), frame.line, done)
     call = None if caller is None or found.function is None else caller.call_of(found.code)
     found.caller = None if caller is None or call is None else (caller, call)
     return found
+
+
+def _own(frames: Sequence[Frame], number: int) -> Frame:
+    """The frame of the function: an op of a library's module has the line of the user's function around it."""
+    frame = frames[number]
+    same = (each for each in frames[number:] if each.kind == "scope" and not each.subtle)
+    return next((each for each in same if (each.file, each.line) == (frame.file, frame.line)), frame)
 
 
 @dataclass(frozen=True)
@@ -194,9 +201,11 @@ class _Finder:
             if made is None and (each.is_repeated or each.value.lineno <= self._line):
                 # It may be newer than the others.
                 return None
-            if made is not None and self._exists(made):
+            if made is not None:
                 found.append(made)
-        return max(found, key=self._place, default=None) or self._argument(name, seen)
+        done = max(filter(self._exists, found), key=self._place, default=None)
+        # Ops that a later step has added come last in the order, so that the job knows better than it.
+        return done or self._argument(name, seen) or (found[-1] if found else None)
 
     def _argument(self, name: str, seen: frozenset[str]) -> _Made | None:
         function = self.function
@@ -209,7 +218,7 @@ class _Finder:
             # What is no result of an op, as the batch of a loader, is an input of the model.
             node = self._index.node_of(f"{_MODEL}/{given.id}")
             made = None if node is None else _Made([node])
-        return made if made is not None and self._exists(made) else None
+        return made
 
     def _is_begun(self, assignment: Assignment) -> bool:
         """Whether the job stands within an expression whose later ops are not known yet."""
@@ -219,7 +228,7 @@ class _Finder:
         return self._index.place.get(made.nodes[-1], -1)
 
     def _exists(self, made: _Made) -> bool:
-        """Whether it was executed in this step."""
+        """Whether it was executed in this step, by the order of execution."""
         return self._place(made) <= self._here
 
     # ---- expressions
@@ -252,7 +261,9 @@ class _Finder:
             return self._module_of_list(f"{code.scope}/{modules}", call, part)
         model = instances(code.text).get(name)
         if model:
-            return self._returned(method_of(code.text, model, _MODEL), call, part, _MODEL)
+            # Of several models, each has the name of its variable.
+            scope = f"{_MODEL}/{name}" if self._index.scope_of(f"{_MODEL}/{name}") is not None else _MODEL
+            return self._returned(method_of(code.text, model, _MODEL), call, part, scope)
         return self._returned(function_of(code.text, name), call, part)
 
     def _module(self, scope: str, call: ast.Call, part: Part | None) -> _Made | None:
