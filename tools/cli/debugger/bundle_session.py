@@ -12,6 +12,7 @@ from graphdbg.client.http import Json
 from graphdbg.client.models import Hit, NodeDetail, Source, TensorInfo
 
 from ..replay.bundle_file import BadBundle, BundleFile
+from . import statistic_conditions
 from .bundle_breakpoints import BundleBreakpoints
 from .errors import DebuggerError
 from .graph_index import GraphIndex, is_file
@@ -56,7 +57,7 @@ class BundleSession(Session):
             raise DebuggerError(f"{path} is not a bundle: {error}") from None
         self._rank = int(self.manifest.get("rank") or 0)
         self._place = self._hit_place
-        self._stop = self._stop_at(self._place, "watchpoint")
+        self._stop = self.stop_at(self._place, "watchpoint")
         self._bundle_breakpoints = BundleBreakpoints(self)
         self.breakpoints = self._bundle_breakpoints
 
@@ -72,7 +73,8 @@ class BundleSession(Session):
     def ranks(self) -> list[RankState]:
         return [RankState(self._rank, "paused", self._stop.step, self._stop.node)]
 
-    def _stop_at(self, place: int, reason: Reason, ids: tuple[int, ...] = ()) -> Stop:
+    def stop_at(self, place: int, reason: Reason = "node", ids: tuple[int, ...] = ()) -> Stop:
+        """The stop after an op, by its number; -1: before the first one."""
         step = int(self.manifest.get("step") or 0)
         if place < 0:
             return Stop("entry", self._rank, step, description="before the first captured op")
@@ -146,9 +148,12 @@ class BundleSession(Session):
         place = self._place + direction
         while place != end and not is_goal(place):
             place += direction
+        for passed in range(self._place + 1, place + 1):
+            for event in self._bundle_breakpoints.logged_at(passed):
+                self._tell(event)
         ids = tuple(self._bundle_breakpoints.hits_at(place)) if place >= 0 else ()
         self._place = place
-        self._stop = self._stop_at(place, "watchpoint" if ids else "node", ids)
+        self._stop = self.stop_at(place, "watchpoint" if ids else "node", ids)
         self._bundle_breakpoints.count(ids)
         self._tell(Event("stopped", rank=self._rank, stop=self._stop))
 
@@ -214,6 +219,10 @@ class BundleSession(Session):
         sliced_shape(whole.shape, slice)
         return ArrayTensor(f"{name}{slice}", whole.read(slice), self._rank)
 
+    def outputs_at(self, place: int) -> list[Array | None]:
+        """The results of an op, by its number."""
+        return self._values[place]
+
     @functools.cached_property
     def _values(self) -> list[list[Array | None]]:
         """The results of all ops, each as it was when the op had run."""
@@ -259,7 +268,7 @@ class BundleSession(Session):
         return iter(self._hits())
 
     def conditions(self) -> dict[str, Json]:
-        return {}
+        return statistic_conditions.rows()
 
     def close(self) -> None:
         self._bundle_breakpoints.remove_all()

@@ -321,5 +321,5 @@ def _ranges(numbers: list[int]) -> str:
 
 
 def sentence_of(error: ApiError) -> DebuggerError:
-    """The server's sentence as an error of this package."""
-    return DebuggerError(str(error))
+    """The server's sentence as an error of this package, without the names of its arguments."""
+    return DebuggerError(str(error).removeprefix("condition.params.expression: "))
