@@ -47,7 +47,7 @@ describe('addresses', () => {
 
   it('name a program that is starting', () => {
     const starting: Route = { view: 'starting', name: 'my train?.py' };
-    expect(parseRoute(formatRoute(starting))).toEqual(starting);
+    expect(parseRoute(`${formatRoute(starting)}?code=abc`)).toEqual(starting);
   });
 
   it('that mean nothing lead home', () => {

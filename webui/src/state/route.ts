@@ -106,7 +106,11 @@ function readQuery(query: string): Map<string, string> {
 
 export function parseRoute(fragment: string): Route {
   if (fragment === AUDIT) return { view: 'audit' };
-  if (fragment.startsWith(STARTING)) return { view: 'starting', name: decode(fragment.slice(STARTING.length)) };
+  if (fragment.startsWith(STARTING)) {
+    // A one-time code may follow.
+    const [name = ''] = fragment.slice(STARTING.length).split('?');
+    return { view: 'starting', name: decode(name) };
+  }
   const match = /^#\/(jobs|runs)\/([^?]+)(?:\?(.*))?$/.exec(fragment);
   if (!match) return { view: 'jobs' };
   const values = readQuery(match[3] ?? '');
