@@ -16,6 +16,7 @@ import { LoginView, SessionEnded } from './login_view';
 import { Overlays } from './overlays';
 
 const JobsView = lazy(async () => ({ default: (await import('./jobs_view')).JobsView }));
+const StartingView = lazy(async () => ({ default: (await import('./starting_view')).StartingView }));
 const AuditView = lazy(async () => ({ default: (await import('./audit_view')).AuditView }));
 
 const RETRY_MS = 2000;
@@ -44,9 +45,12 @@ function Content() {
   switch (route.view) {
     case 'jobs':
     case 'audit':
+    case 'starting':
       return (
         <Suspense fallback={<Notice title={loading} busy />}>
-          {route.view === 'jobs' ? <JobsView /> : <AuditView />}
+          {route.view === 'jobs' && <JobsView />}
+          {route.view === 'audit' && <AuditView />}
+          {route.view === 'starting' && <StartingView name={route.name} />}
         </Suspense>
       );
     case 'job':
