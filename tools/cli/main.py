@@ -10,6 +10,7 @@ from typing import Any
 from graphdbg import __version__
 
 from . import (
+    command_attach,
     command_bundle,
     command_check,
     command_conditions,
@@ -44,6 +45,7 @@ COMMANDS = (
     command_start,
     command_run,
     command_check,
+    command_attach,
     command_dbg,
     command_dap,
     command_conditions,
