@@ -18,6 +18,7 @@ COMMANDS = (
     "start",
     "run",
     "check",
+    "attach",
     "dbg",
     "dap",
     "conditions",
@@ -43,7 +44,7 @@ COMMANDS = (
     "doctor",
 )
 # What the module of another command adds besides.
-_ADDED_BY = {"attach": "dbg"}
+_ADDED_BY = {"detach": "attach"}
 
 
 class _Parser(argparse.ArgumentParser):
