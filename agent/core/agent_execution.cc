@@ -48,6 +48,11 @@ graphdbg_status Agent::WaitForServer(bool* found) {
       return GRAPHDBG_INTERRUPTED;
     case ServerConnection::Readiness::kNoServer:
       *found = false;
+      if (config_.on_disconnect == OnDisconnect::kDetach) {
+        Detach(absl::StrCat("found no server at ", connection_.address(),
+                            " within ", Seconds(config_.connect_timeout)));
+        break;
+      }
       connection_.SearchInBackground();
       LogToStderr(absl::StrCat(
           "found no server at ", connection_.address(), " within ",

@@ -70,6 +70,7 @@ std::optional<OnDisconnect> ParseOnDisconnect(absl::string_view text) {
   if (text == "resume") return OnDisconnect::kResume;
   if (text == "hold") return OnDisconnect::kHold;
   if (text == "stop") return OnDisconnect::kStop;
+  if (text == "detach") return OnDisconnect::kDetach;
   return std::nullopt;
 }
 
@@ -484,7 +485,7 @@ Config ReadConfig(const Environment& environment,
               &config.on_error);
   reader.Read({"GRAPHDBG_CONNECT_TIMEOUT"}, "seconds", ParseSeconds,
               &config.connect_timeout);
-  reader.Read({"GRAPHDBG_ON_DISCONNECT"}, "resume, hold or stop",
+  reader.Read({"GRAPHDBG_ON_DISCONNECT"}, "resume, hold, stop or detach",
               ParseOnDisconnect, &config.on_disconnect);
   reader.Read({"GRAPHDBG_GRACE"}, "seconds", ParseSeconds, &config.grace);
   config.program = ProgramName(command_line);

@@ -28,9 +28,12 @@ void Terminate() {
 void Detach() {
   if (!Global().enabled) return;
   Global().enabled = false;
-  PyObject* const result = PyObject_CallNoArgs(Global().on_detached);
-  if (result == nullptr) PyErr_WriteUnraisable(Global().on_detached);
+  // Kept, because it may uninstall the hooks.
+  PyObject* const on_detached = Py_NewRef(Global().on_detached);
+  PyObject* const result = PyObject_CallNoArgs(on_detached);
+  if (result == nullptr) PyErr_WriteUnraisable(on_detached);
   Py_XDECREF(result);
+  Py_DECREF(on_detached);
 }
 
 // Calls the function on_start of the Python side, see _hooks.pyi. An exception

@@ -1,0 +1,191 @@
+"""Trainings that graphdbg joins in the middle, and leaves again. The text runs in the process by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import HOSTS, PACKAGE, Json, Server, clean_environment, marked_line, wait_until
+
+JOB = HOSTS / "joined.py"
+Start = Callable[..., subprocess.Popen[str]]
+
+
+class Debugger:
+    """The side outside of the process: texts for it, and their answers."""
+
+    def __init__(self, directory: Path, server: Server | None) -> None:
+        self.directory = directory
+        self._server = server
+        self._texts = 0
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(f"\0joining-{os.getpid()}-{id(self)}")
+        self._socket.settimeout(60)
+        self._socket.listen(8)
+        self.signalled = directory / "signalled"
+        self.signalled.write_text("")
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def text(self, verb: str, job: str = "joined", **environment: str) -> str:
+        name = self._socket.getsockname()[1:].decode()
+        variables = {"GRAPHDBG_JOB": job, **environment}
+        if self._server is not None:
+            variables["GRAPHDBG_PORT"] = self._server.addresses["debugger_address"].rpartition(":")[2]
+            variables["GRAPHDBG_TOKEN_FILE"] = str(self._server.data_dir / "agent_token")
+        settings = json.dumps({"answer": name, "environment": variables})
+        path = str(PACKAGE.parent)
+        return (
+            f"import sys; sys.path.insert(0, {path!r}); import graphdbg._attach as a; a.{verb}({settings!r}); del sys, a"
+        )
+
+    def file(self, text: str) -> str:
+        self._texts += 1
+        file = self.directory / f"text{self._texts}"
+        file.write_text(text)
+        return str(file)
+
+    def answer(self) -> Json:
+        connection, _ = self._socket.accept()
+        with connection, connection.makefile() as stream:
+            answer: Json = json.loads(stream.readline())
+        return answer
+
+    def tell(self, process: subprocess.Popen[str], text: str) -> Json:
+        """Has the text run in the process now."""
+        self.signalled.write_text(text)
+        process.send_signal(signal.SIGUSR1)
+        return self.answer()
+
+
+@pytest.fixture
+def debugger(tmp_path: Path, server: Server) -> Iterator[Debugger]:
+    debugger = Debugger(tmp_path, server)
+    yield debugger
+    debugger.close()
+
+
+def environment(**extra: str) -> dict[str, str]:
+    return clean_environment(OMP_NUM_THREADS="1", **extra)
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, str(JOB), *options]
+
+
+def losses_of(output: str) -> list[str]:
+    return re.findall(r"^step .*$", output, re.MULTILINE)
+
+
+def untouched(steps: int, *options: str) -> list[str]:
+    run = subprocess.run(
+        command(f"--steps={steps}", *options), env=environment(), capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    return losses_of(run.stdout)
+
+
+def end(process: subprocess.Popen[str], stop: Path) -> list[str]:
+    """Ends the job, and returns its losses."""
+    stop.touch()
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "Error" not in errors and "graphdbg:" not in errors, errors
+    return losses_of(output)
+
+
+@pytest.mark.parametrize("moment", ["forward", "backward", "optimizer", "loader", "between", "gc"])
+def test_joins_at_any_moment_and_leaves_the_losses_alone(
+    moment: str, debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
+) -> None:
+    text = debugger.file(debugger.text("join"))
+    at = f"--at=30:{moment}:{text}"
+    process = start_job(command(at, f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment())
+    started = debugger.answer()
+    assert started["state"] == "started", started
+    server.wait_for_state("joined", "running")
+    wait_until("its ops", lambda: "backward/blocks/1/linear/mm" in names_of(server, "joined"))
+    assert debugger.tell(process, debugger.text("detach"))["message"] == "detached; nothing is left"
+    server.wait_for_state("joined", "finished")
+    joined = end(process, tmp_path / "stop")
+    assert joined == untouched(len(joined))
+
+
+def names_of(server: Server, job: str) -> list[str]:
+    found = server.client.get(f"/jobs/{job}/graph/search?q=&limit=1000")["nodes"]
+    return [each["name"] for each in found]
+
+
+def test_is_busy_while_the_program_imports(debugger: Debugger, start_job: Start, tmp_path: Path) -> None:
+    text = debugger.file(debugger.text("join"))
+    process = start_job(command(f"--at=20:import:{text}", "--steps=40"), environment())
+    answer = debugger.answer()
+    assert answer == {"state": "busy", "message": "the program is importing a module"}
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0 and not errors
+    assert losses_of(output) == untouched(40)
+
+
+def test_names_and_lines_are_those_of_a_run_under_graphdbg(
+    debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
+) -> None:
+    watch = {"condition": {"id": "max_gt", "params": {"value": -1e9}}, "pause": "none", "once": False}
+    process = start_job(
+        command(f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment(PYTHONUNBUFFERED="1")
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    assert debugger.tell(process, debugger.text("join"))["state"] == "started"
+    whole = start_job(
+        command(f"--stop={tmp_path / 'stop'}"),
+        {**server.job_environment(GRAPHDBG_JOB="whole", GRAPHDBG_WAIT="0"), "PYTHONPATH": inject_path()},
+    )
+    for job in ("joined", "whole"):
+        server.wait_for_state(job, "running")
+        server.client.post(f"/jobs/{job}/watchpoints", watch)
+        wait_until(f"hits of {job}", lambda job=job: len(server.client.get(f"/jobs/{job}/hits?limit=1000")["hits"]) > 300)
+    assert sorted(names_of(server, "joined")) == sorted(names_of(server, "whole"))
+    lines = {job: lines_of(server, job) for job in ("joined", "whole")}
+    assert lines["joined"] == lines["whole"]
+    end(process, tmp_path / "stop")
+    whole.communicate(timeout=60)
+
+
+def inject_path() -> str:
+    return os.pathsep.join(filter(None, [str(PACKAGE / "_inject"), os.environ.get("PYTHONPATH", "")]))
+
+
+def lines_of(server: Server, job: str) -> dict[str, tuple[str, int]]:
+    hits = server.client.get(f"/jobs/{job}/hits?limit=1000")["hits"]
+    return {each["node"]: (each["source"]["file"], each["source"]["line"]) for each in hits if each["source"]}
+
+
+def test_stops_at_the_first_nan_and_leaves_a_paused_program(
+    debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
+) -> None:
+    options = ["--nan=400"]
+    process = start_job(
+        command(*options, f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment()
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    assert debugger.tell(process, debugger.text("join"))["state"] == "started"
+    server.wait_for_state("joined", "running")
+    server.client.post("/jobs/joined/watchpoints", {"condition": {"id": "nan", "params": {}}, "pause": "node"})
+    server.wait_for_state("joined", "paused", pause_reason="watchpoint")
+    first = server.client.get("/jobs/joined/hits")["hits"][0]
+    assert (first["node"], first["origin"]) == ("forward/log", "origin")
+    assert first["source"] == {"file": str(JOB), "line": marked_line(JOB, "# loss"), **first["source"]}
+    assert debugger.tell(process, debugger.text("detach"))["message"] == "detached; nothing is left"
+    assert debugger.tell(process, debugger.text("join", job="again"))["state"] == "started"
+    server.wait_for_state("again", "running")
+    assert debugger.tell(process, debugger.text("join"))["state"] == "already"
+    joined = end(process, tmp_path / "stop")
+    assert joined == untouched(len(joined), *options)
