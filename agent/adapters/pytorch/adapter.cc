@@ -135,6 +135,7 @@ void Adapter::AfterFork() {
 
 void Adapter::DetachInterpreter() {
   TraceOps(false);
+  graph_.tape().Clear();
   interpreter_.store(nullptr, std::memory_order_release);
 }
 
@@ -186,7 +187,18 @@ graphdbg_status Adapter::Start(bool trains) {
   world_size_ = world_size;
   CurrentThread().trains = true;
   StopWaitingForBackward();
-  return AtBoundary(graphdbg_start(agent_));
+  const graphdbg_status status = AtBoundary(graphdbg_start(agent_));
+  BeginTape();
+  return status;
+}
+
+void Adapter::BeginTape() {
+  graph_.tape().Clear();
+  const graphdbg_interpreter* const python = interpreter();
+  if (level_.load() == GRAPHDBG_LEVEL_OPS && graph_.tape().HasMode() &&
+      python != nullptr && python->step_begins != nullptr) {
+    python->step_begins();
+  }
 }
 
 bool Adapter::GetPlace(uint32_t* rank, uint32_t* world_size) const {
@@ -334,9 +346,9 @@ graphdbg_status Adapter::StepEnd() {
     MutexLock lock(&mu_);
     called_models_.clear();
   }
-  const graphdbg_status status = graphdbg_step_end(agent_);
-  graph_.tape().Clear();
-  return AtBoundary(status);
+  const graphdbg_status status = AtBoundary(graphdbg_step_end(agent_));
+  BeginTape();
+  return status;
 }
 
 graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {
