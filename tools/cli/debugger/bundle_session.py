@@ -220,20 +220,15 @@ class BundleSession(Session):
         return self._replayed(None)
 
     def _replayed(self, dtype: str | None) -> list[list[Any]]:
-        if "stripped" in self.manifest:
-            raise DebuggerError("the values of this bundle were removed (--strip values)", UNAVAILABLE)
         try:
-            import torch
-            from graphdbg._bundle.repro import BadTape, CannotRun, Replay
-            from safetensors.torch import load
+            from ..replay.replays import CannotRun, replay_of, reported
         except ImportError as error:
             raise DebuggerError(f"a replay needs {error.name}: pip install {error.name}", UNAVAILABLE) from None
         try:
-            with BundleFile(self._path) as bundle:
-                leaves = load(bundle.read("leaves.safetensors"))
-            replay = Replay(self._tape, leaves, getattr(torch, dtype) if dtype else None)
-            return [[None if each is None else _array(each) for each in results] for _, results in replay.steps()]
-        except (BadBundle, BadTape, CannotRun, OSError, ValueError) as error:
+            with BundleFile(self._path) as bundle, reported(bundle):
+                steps = replay_of(bundle, dtype).steps()
+                return [[None if each is None else _array(each) for each in results] for _, results in steps]
+        except (BadBundle, CannotRun, OSError) as error:
             raise DebuggerError(f"cannot replay {self.name}: {error}", UNAVAILABLE) from None
 
     def replay(self, dtype: str | None = None) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from graphdbg._bundle.repro import BadTape, CannotRun, Replay, counts, same_bits
-from safetensors import SafetensorError
+from graphdbg._bundle.repro import CannotRun, counts, same_bits
 from safetensors.torch import load
 
-from .bundle_file import BadBundle, BundleFile
+from .bundle_file import BundleFile
+from .replays import import_modules, replay_of, reported
 from .verdict import alike, meets, verdict
 
 __all__ = ["CannotRun", "run_bundle"]
@@ -41,22 +40,13 @@ def run_bundle(
         BadBundle: The bundle is damaged.
         CannotRun: It cannot run here.
     """
-    if "stripped" in bundle.manifest:
-        raise CannotRun("its values were removed (--strip values)")
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise CannotRun(f"cannot import {module}: {error}") from None
+    import_modules(modules)
     if threads:
         torch.set_num_threads(threads)
-    try:
-        leaves = load(bundle.read("leaves.safetensors"))
+    replay = replay_of(bundle, dtype, device)
+    with reported(bundle):
         expected = load(bundle.read("expected.safetensors")).get("expected")
-        replay = Replay(bundle.json("tape.json"), leaves, getattr(torch, dtype) if dtype else None, device)
         output = replay.run().cpu()
-    except (BadTape, SafetensorError, ValueError) as error:
-        raise BadBundle(f"{bundle.path} is not a bundle: {error}") from None
     found = statistics(output)
     hit = bundle.manifest["hit"]
     same = dtype is None and (

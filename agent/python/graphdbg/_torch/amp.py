@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol
 
+from . import step_record
 from .steps import StepCounter
 
 
@@ -36,6 +37,7 @@ def install(hooks: GradScale, steps: StepCounter) -> None:
     def scale_and_record(scaler: Any, outputs: Any) -> Any:
         scaled = scale(scaler, outputs)
         if scaler.is_enabled():
+            step_record.scalers.add(scaler)
             hooks.set_grad_scale(scaler.get_scale())
         return scaled
 

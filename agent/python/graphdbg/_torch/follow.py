@@ -20,6 +20,7 @@ from . import (
     older_torch,
     optimizers,
     place,
+    step_record,
     steps,
     swap_tensors,
     torch_compile,
@@ -151,6 +152,7 @@ class _Observers:
         self._training.parameter_registered()
 
     def _add_optimizer(self, optimizer: Any) -> None:
+        step_record.optimizers.add(optimizer)
         self._training.optimizer_made(optimizer)
         self._loose.add(optimizer)
 
@@ -197,6 +199,7 @@ class _Observers:
         # The classes of some proxies run code when they are asked for their class.
         for candidate in gc.get_objects():
             if issubclass(type(candidate), Optimizer):
+                step_record.optimizers.add(candidate)
                 self._training.optimizer_made(candidate)
                 self._loose.adopt(candidate)
             elif issubclass(type(candidate), DistributedDataParallel):

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import random
 import sys
+import weakref
 from typing import Any
 
+optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+scalers: weakref.WeakSet[Any] = weakref.WeakSet()
 # The states of the generators when the step began, by their names in random.safetensors.
 _random: dict[str, Any] = {}
 
 
-def remember() -> None:
-    """Remembers the states of random number generators. A step begins."""
+def remember() -> str:
+    """Remembers the states of random number generators. A step begins. Returns nothing, as a text."""
     _random.clear()
     _random["python"] = random.getstate()
     numpy = sys.modules.get("numpy")
     if numpy is not None and hasattr(numpy, "random"):
         _random["numpy"] = numpy.random.get_state()
+    return ""
 
 
 def describe() -> str:
     """A JSON object: optimizers, gradient scalers, and below "random" what was remembered, as lists of integers."""
-    import torch
-
-    optimizers, scalers = [], []
-    # The classes of some proxies run code when they are asked for their class.
-    for candidate in gc.get_objects():
-        if issubclass(type(candidate), torch.optim.Optimizer):
-            optimizers.append(_optimizer(candidate))
-        elif type(candidate).__name__ == "GradScaler" and hasattr(candidate, "get_scale"):
-            scalers.append(_plain(candidate.state_dict()))
-    return json.dumps({"optimizers": optimizers, "grad_scalers": scalers, "random": _states()})
+    training = {
+        "optimizers": [_optimizer(each) for each in list(optimizers)],
+        "grad_scalers": [_plain(each.state_dict()) for each in list(scalers)],
+        "random": _states(),
+    }
+    return json.dumps(training)
 
 
 def _optimizer(optimizer: Any) -> dict[str, Any]:
     groups = [
-        {**_plain(group), "parameters": len(group.get("params", ()))} for group in getattr(optimizer, "param_groups", ())
+        {**_plain(group), "parameters": len(group.get("params", ()))}
+        for group in getattr(optimizer, "param_groups", ())
     ]
     return {"class": f"{type(optimizer).__module__}.{type(optimizer).__qualname__}", "groups": groups}
 
