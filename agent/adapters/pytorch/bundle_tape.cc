@@ -256,9 +256,11 @@ void TapeCut::Fail(int64_t number, const TapedView& view) {
   const std::string name = describe_(op.node).name;
   const bool by_itself = view.Written(*op.info);
   reason_ = kInputOverwritten;
-  error_ = "input of " + name + " was overwritten by " +
-           (by_itself ? "the op itself" : "a later op") +
-           "; it is kept when the op runs next, so capture the hit then";
+  error_ =
+      "input of " + name + " was overwritten by " +
+      (by_itself ? "the op itself" : "a later op") +
+      "; it is kept when the op runs next, so capture the hit then, or set "
+      "the action \"capture\" to keep a tape from the next step on";
 }
 
 bool TapeCut::Repeat(int64_t number) {
@@ -490,6 +492,7 @@ std::string TapeCut::OpText(int64_t number) {
   out += op.autocast == c10::ScalarType::Undefined
              ? "null"
              : Quoted(ShortDtype(op.autocast));
+  out += std::string(",\"grad\":") + (op.grad ? "true" : "false");
   out += std::string(",\"random\":") + (op.info->random ? "true" : "false");
   if (random_.count(number) > 0) {
     out += ",\"state\":" + Quoted(RandomName(number));

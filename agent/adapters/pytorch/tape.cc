@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
@@ -112,6 +113,7 @@ Tape::Mark Tape::Begin(const OpInfo& info, const OpPlace& place, bool complete,
   Op op;
   op.info = &info;
   op.node = place.node;
+  op.grad = c10::GradMode::is_enabled();
   op.complete = (complete || whole_step) && info.schema != nullptr;
   const auto number = static_cast<uint32_t>(content_.ops.size());
   if (op.complete) {

@@ -81,6 +81,8 @@ class Tape {
     bool ended = false;
     // What it makes is kept, because it cannot be repeated.
     bool kept = false;
+    // Autograd recorded ops: some kernels then make what their backward needs.
+    bool grad = false;
     // Converts its arguments to this type; Undefined: it does not.
     c10::ScalarType autocast = c10::ScalarType::Undefined;
     // Arguments that are not tensors. Tensors are null here, and lists of

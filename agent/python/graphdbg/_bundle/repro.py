@@ -12,6 +12,7 @@ read as JSON.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import math
 import re
@@ -40,8 +41,21 @@ _REFUSED_NAMESPACES = (
 )
 
 
-# Gives another tensor instead of one that had this type in the job.
-Change = Callable[[torch.Tensor, torch.dtype], torch.Tensor]
+# A tensor of tape.json: storage, type, sizes, strides and offset.
+Key = tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """How an op is called: what it gets instead of a tensor that had this type in the job, and instead of a type."""
+
+    tensor: Callable[[torch.Tensor, torch.dtype], torch.Tensor]
+    dtype: Callable[[torch.dtype], torch.dtype]
+    # As in the job.
+    autocast: bool
+
+
+AS_IN_THE_JOB = Call(lambda tensor, dtype: tensor.to(dtype), lambda dtype: dtype, autocast=True)
 
 
 class BadTape(Exception):
@@ -84,8 +98,8 @@ class Replay:
         self._types = _types_of_storages(tape)
         self._storages: list[torch.Tensor | None] = [None] * len(tape["storages"])
         # Results, and for each storage that an op made, whether they have the layout that they had in the job.
-        self._results: dict[tuple[Any, ...], torch.Tensor] = {}
-        self._results_of: dict[int, list[tuple[Any, ...]]] = {}
+        self._results: dict[Key, torch.Tensor] = {}
+        self._results_of: dict[int, list[Key]] = {}
         self._other_layout: set[int] = set()
 
     def run(self) -> torch.Tensor:
@@ -115,8 +129,33 @@ class Replay:
             yield op, results
             self._release(number)
 
-    def inputs(self, op: Any) -> Iterator[tuple[str, torch.Tensor]]:
-        """The tensors that an op is about to be called with, and the names of its arguments.
+    def run_to_target(self) -> None:
+        """Runs the ops before that of the hit. Raises as `run`."""
+        for number, op in enumerate(self._tape["ops"][: self._tape["target"]["op"]]):
+            with _reported():
+                self._run(op)
+            self._release(number)
+
+    def call_target(self, how: Call | None = None) -> torch.Tensor:
+        """Calls the op of the hit, once the others have run, and returns the output that the bundle is about.
+
+        Raises:
+            BadTape: The tape is damaged.
+            CannotRun: As `run`.
+        """
+        op = self._tape["ops"][self._tape["target"]["op"]]
+        wanted = _key(self._tape["target"]["output"]["tensor"])
+        with _reported():
+            returned, written = self._call(op, how or self._usual(op))
+        for described, tensor in zip(op["results"], returned, strict=False):
+            if described is not None and _key(described["tensor"]) == wanted:
+                return tensor.detach()
+        if wanted not in written:
+            raise CannotRun(f"{op['op']} does not return the output by itself")
+        return written[wanted].detach()
+
+    def inputs(self, op: Any) -> Iterator[tuple[str, Any, torch.Tensor]]:
+        """The tensors that an op is about to be called with: argument, as tape.json describes it, and tensor.
 
         Raises:
             BadTape: The tape is damaged.
@@ -126,51 +165,51 @@ class Replay:
             for each in described_tensors(argument["value"]):
                 with _reported():
                     tensor = self._tensor(each)
-                yield argument["name"], tensor
+                yield argument["name"], each, tensor
+
+    def written_arguments(self, op: Any) -> set[str]:
+        """The names of the arguments that an op writes to. Raises CannotRun if it does not exist here."""
+        arguments = operator(op["op"])._schema.arguments
+        return {each.name for each in arguments if each.alias_info and each.alias_info.is_write}
 
     def _run(self, op: Any) -> None:
-        returned = self.call(op, self._random_types(op))
+        returned, _ = self._call(op, self._usual(op))
         for described, tensor in zip(op["results"], returned, strict=False):
             if described is not None:
                 self._bind(described["tensor"], tensor.to(self._type(tensor.dtype)))
 
-    def call(self, op: Any, change: Change | None = None) -> list[torch.Tensor]:
-        """Calls an op, and returns the tensors that it returns, in order.
+    def _usual(self, op: Any) -> Call:
+        if self._dtype is not None and "state" in op:
+            # Random numbers of another type would be other numbers.
+            return AS_IN_THE_JOB
+        return Call(lambda tensor, _: tensor, self._type, autocast=self._dtype is None)
 
-        Args:
-            change: Gives the tensor that the op is called with instead of one of the tape, or the same. What the op
-                writes to another one is copied back.
-
-        Raises:
-            CannotRun: The op does not exist here, or fails.
-        """
+    def _call(self, op: Any, how: Call) -> tuple[list[torch.Tensor], dict[Key, torch.Tensor]]:
+        """Calls an op. Returns the tensors that it returns, in order, and those that it has written to."""
         function = operator(op["op"])
-        written = {each.name for each in function._schema.arguments if each.alias_info and each.alias_info.is_write}
-        changed: list[tuple[torch.Tensor, torch.Tensor]] = []
+        writes = self.written_arguments(op)
+        written: dict[Key, torch.Tensor] = {}
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
         for argument in op["arguments"]:
-            back = changed if argument["name"] in written else []
-            value = self._value(argument["value"], change, back)
+            value = self._value(argument["value"], how, written if argument["name"] in writes else {})
             if argument["keyword"]:
                 keywords[argument["name"]] = value
             else:
                 positional.append(value)
         self._restore_generator(op)
-        with self._autocast(op, positional):
+        autocast = self._autocast(op, positional) if how.autocast else contextlib.nullcontext()
+        # Some kernels make what their backward needs only if gradients are recorded.
+        with torch.set_grad_enabled(op.get("grad") is True), autocast:
             try:
                 returned = function(*positional, **keywords)
             except Exception as error:
                 raise CannotRun(f"{op['op']} ({op['node']}): {str(error).splitlines()[0]}") from error
-        for old, new in changed:
-            old.copy_(new)
-        return _tensors(returned)
-
-    def _random_types(self, op: Any) -> Change | None:
-        """Has random numbers drawn in the type of the job, since those of another type are others."""
-        if self._dtype is None or "state" not in op:
-            return None
-        return lambda tensor, dtype: tensor.to(dtype)
+        for described in _all_tensors(op):
+            new = written.get(_key(described))
+            if new is not None and new.data_ptr() != (old := self._tensor(described)).data_ptr():
+                old.copy_(new)
+        return _tensors(returned), written
 
     def _restore_generator(self, op: Any) -> None:
         """Gives the generator the state that it had before the op in the job."""
@@ -190,7 +229,7 @@ class Replay:
                 self._results.pop(key, None)
 
     def _autocast(self, op: Any, positional: list[Any]) -> contextlib.AbstractContextManager[Any]:
-        if op["autocast"] is None or self._dtype is not None:
+        if op["autocast"] is None:
             return contextlib.nullcontext()
         device = next((each.device.type for each in _tensors(positional)), "cpu")
         autocast: contextlib.AbstractContextManager[Any] = torch.autocast(device, dtype=_dtype(op["autocast"]))
@@ -209,20 +248,18 @@ class Replay:
         if tensor.numel() > 1 and layout != (described["strides"], described["offset"]):
             self._other_layout.add(number)
 
-    def _value(self, value: Any, change: Change | None, changed: list[tuple[torch.Tensor, torch.Tensor]]) -> Any:
+    def _value(self, value: Any, how: Call, written: dict[Key, torch.Tensor]) -> Any:
         if not isinstance(value, dict):
             return value
         ((kind, content),) = value.items()
         if kind == "tensor":
-            tensor = self._tensor(content)
-            other = change(tensor, _dtype(content["dtype"])) if change else tensor
-            if other is not tensor:
-                changed.append((tensor, other))
-            return other
+            tensor = how.tensor(self._tensor(content), _dtype(content["dtype"]))
+            written[_key(content)] = tensor
+            return tensor
         if kind == "list":
-            return [self._value(each, change, changed) for each in content]
+            return [self._value(each, how, written) for each in content]
         if kind == "dtype":
-            return _dtype(content) if change else self._type(_dtype(content))
+            return how.dtype(_dtype(content))
         if kind == "device":
             return torch.device(self._device or content)
         if kind == "layout":
@@ -230,7 +267,7 @@ class Replay:
         if kind == "memory_format":
             return getattr(torch, content)
         if kind == "complex":
-            return complex(*(self._value(each, None, []) for each in content))
+            return complex(*(self._value(each, how, {}) for each in content))
         if kind == "number":
             return float(content)
         return content
@@ -389,7 +426,7 @@ def _dtype(name: Any) -> torch.dtype:
     return found
 
 
-def _key(described: Any) -> tuple[Any, ...]:
+def _key(described: Any) -> Key:
     sizes, strides = tuple(described["sizes"]), tuple(described["strides"])
     return described["storage"], described["dtype"], sizes, strides, described["offset"]
 
