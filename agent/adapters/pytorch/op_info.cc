@@ -165,7 +165,10 @@ class OpRegistry {
     ReadCollective(op->schema(), info.get());
     if (Is(Kind::UNINITIALIZED, text)) info->flags |= GRAPHDBG_UNINITIALIZED;
     if (Is(Kind::MOVES_VALUES, text)) info->flags |= GRAPHDBG_MOVES_VALUES;
-    if (Is(Kind::RESHAPES, text)) info->in_place = false;
+    if (Is(Kind::RESHAPES, text)) {
+      info->in_place = false;
+      info->written.assign(info->written.size(), false);
+    }
     info->fills = Is(Kind::FILLS, text);
     info->overwrites = info->in_place && Is(Kind::OVERWRITES, text);
     info->only_here = info->collective || !BelongsToPyTorch(op->schema());

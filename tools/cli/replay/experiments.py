@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from graphdbg._bundle.repro import AS_IN_THE_JOB, Call, CannotRun, Replay, counts
+from graphdbg._bundle.repro import Call, CannotRun, Replay, counts
 
 from .bundle_file import BundleFile
 from .replays import replay_of, reported
@@ -17,12 +17,23 @@ from .verdict import BAD_KINDS, meets
 AS_IT_WAS = "as it was"
 
 
+# So many times fewer elements that are not finite mean that an experiment helps.
+_FEWER = 10
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment has shown. `fails` is None if it cannot run here, and `text` is then the reason."""
+    """What an experiment has shown.
+
+    Attributes:
+        fails: None if it cannot run here.
+        bad: How many elements are not finite.
+        text: The same in words, or why it cannot run.
+    """
 
     experiment: str
     fails: bool | None
+    bad: int
     text: str
 
 
@@ -72,12 +83,16 @@ def _one_thread() -> Iterator[None]:
         torch.use_deterministic_algorithms(deterministic)
 
 
-FLOAT64, UPSTREAM, FINITE = "the op in float64", "upstream in float64", "inputs without their non-finite elements"
+FLOAT64, UPSTREAM, FINITE = (
+    "the op in float64",
+    "the op and upstream in float64",
+    "inputs without their non-finite elements",
+)
 ON_CPU, DETERMINISTIC = "on the CPU", "one thread, deterministic kernels"
 EXPERIMENTS: dict[str, Callable[[BundleFile], torch.Tensor]] = {
     AS_IT_WAS: lambda bundle: replay_of(bundle).run(),
     FLOAT64: _target(_IN_FLOAT64),
-    UPSTREAM: _target(AS_IN_THE_JOB, "float64"),
+    UPSTREAM: lambda bundle: replay_of(bundle, "float64").run(),
     FINITE: _target(_FINITE),
     ON_CPU: _target(None, device="cpu"),
     DETERMINISTIC: _deterministic,
@@ -101,34 +116,44 @@ def _outcome(bundle: BundleFile, name: str) -> Outcome:
         with reported(bundle):
             output = EXPERIMENTS[name](bundle).cpu()
     except CannotRun as error:
-        return Outcome(name, None, str(error))
+        return Outcome(name, None, 0, str(error))
     finally:
         torch.default_generator.set_state(generator)
     found = counts(output)
     bad = sum(found[kind] for kind in BAD_KINDS)
     fails = meets(bundle.manifest["hit"], statistics(output))
     text = f"{bad} of {found['count']} elements are not finite"
-    return Outcome(name, bad > 0 if fails is None else fails, text)
+    return Outcome(name, bad > 0 if fails is None else fails, bad, text)
+
+
+def table(outcomes: Sequence[Outcome]) -> list[str]:
+    """A line for each outcome."""
+    words = {True: "fails", False: "does not fail", None: "cannot run"}
+    return [f"{each.experiment:40} {words[each.fails]:14} {each.text}" for each in outcomes]
 
 
 def conclusion(outcomes: Sequence[Outcome]) -> str:
     """What the outcomes say about the cause, in a sentence."""
-    fails = {each.experiment: each.fails for each in outcomes}
-    if fails.get(AS_IT_WAS) is False:
+    by_name = {each.experiment: each for each in outcomes}
+    before = by_name[AS_IT_WAS]
+    if not before.fails:
         return "it does not fail here: graphdbg replay says what that may mean"
-    if fails.get(FLOAT64) is False:
+
+    def helps(name: str) -> bool:
+        after = by_name.get(name)
+        return after is not None and (after.fails is False or (after.fails is True and _FEWER * after.bad < before.bad))
+
+    if helps(FLOAT64):
         return "fails in its own type and not in float64: the precision or the range of the type is the cause"
-    if fails.get(FINITE) is False and fails.get(UPSTREAM) is False:
+    if helps(UPSTREAM):
         return (
-            "the op hands on what its input has, and the input is sound if it is computed in float64: the precision or "
-            "the range of the type is the cause, upstream"
+            "float64 helps if what is upstream runs in it, too: there a value left the range of its type, such as a "
+            "softmax that underflowed"
         )
-    if fails.get(UPSTREAM) is False:
-        return "the input lost what it needs upstream: the precision or the range of the type there is the cause"
-    if fails.get(FINITE) is False:
+    if helps(FINITE):
         return "fails because its input is not finite: the input is the cause, look upstream (graphdbg replay --bisect)"
-    if fails.get(ON_CPU) is False:
+    if helps(ON_CPU):
         return "fails on the device and not on the CPU: the kernel of the device is the cause"
-    if fails.get(DETERMINISTIC) is False:
+    if helps(DETERMINISTIC):
         return "does not fail with one thread and deterministic kernels: the order of additions is the cause"
     return "fails everywhere: the input is the cause, or the op itself; look upstream"

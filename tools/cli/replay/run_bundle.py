@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from graphdbg._bundle.repro import CannotRun, counts, same_bits
 from safetensors.torch import load
 
 from .bundle_file import BundleFile
-from .replays import import_modules, replay_of, reported
+from .replays import replay_of, reported
 from .verdict import alike, meets, verdict
 
 __all__ = ["CannotRun", "run_bundle"]
@@ -21,8 +20,6 @@ def run_bundle(
     bundle: BundleFile,
     dtype: str | None = None,
     device: str | None = None,
-    threads: int | None = None,
-    modules: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Repeats a bundle's ops and compares the result with that of the job.
 
@@ -30,8 +27,6 @@ def run_bundle(
         bundle: The bundle. Nothing that it contains is executed.
         dtype: The type of all floating-point numbers, such as "float64"; those of the job if there is none.
         device: Where to run, such as "cpu"; where the job did if there is none.
-        threads: The number of threads of the CPU's kernels.
-        modules: Modules to import, which define operators.
 
     Returns:
         The verdict with the statistics of both results.
@@ -40,9 +35,6 @@ def run_bundle(
         BadBundle: The bundle is damaged.
         CannotRun: It cannot run here.
     """
-    import_modules(modules)
-    if threads:
-        torch.set_num_threads(threads)
     replay = replay_of(bundle, dtype, device)
     with reported(bundle):
         expected = load(bundle.read("expected.safetensors")).get("expected")
@@ -57,6 +49,12 @@ def run_bundle(
         "statistics": found,
         "statistics_in_job": statistics(expected) if expected is not None else hit.get("statistics"),
     }
+
+
+def set_threads(threads: int | None) -> None:
+    """Sets the number of threads of the CPU's kernels, if there is one."""
+    if threads:
+        torch.set_num_threads(threads)
 
 
 def statistics(tensor: torch.Tensor) -> dict[str, float | None]:
