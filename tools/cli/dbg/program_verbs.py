@@ -86,7 +86,8 @@ def _replay(debugger: Interpreter, text: str) -> None:
 
 def _whatif(debugger: Interpreter, text: str) -> None:
     if debugger.session.kind == "bundle":
-        debugger.out.line("what the ops give in another type: replay float64")
+        for line in debugger.session.whatif():
+            debugger.out.line(line)
         return
     raise DebuggerError('nothing can be changed in a job that runs; "capture" a hit and "replay float64" the bundle')
 
@@ -211,7 +212,15 @@ VERBS = [
         "replay float64",
         _GROUP,
     ),
-    Verb("whatif", _whatif, "", "what would happen with other values", "See replay.", "whatif", _GROUP),
+    Verb(
+        "whatif",
+        _whatif,
+        "",
+        "repeat the hit of a bundle in other ways, and say what its cause is",
+        "In float64, with what is upstream in float64, with finite inputs, with one thread and deterministic kernels.",
+        "whatif",
+        _GROUP,
+    ),
     Verb(
         "page",
         _page,

@@ -297,6 +297,10 @@ class Session(abc.ABC):
         """Repeats the ops of a bundle, also in another type such as "float64", and says what that has given."""
         raise DebuggerError("only a bundle can be replayed; capture writes one")
 
+    def whatif(self) -> list[str]:
+        """What other ways to repeat a hit give: a line for each, and what they mean."""
+        raise DebuggerError("only a bundle can be repeated in other ways; capture writes one")
+
     @abc.abstractmethod
     def close(self) -> None:
         """Removes this session's watchpoints, no others, and closes its connections. The job goes on as it is."""

@@ -23,6 +23,7 @@ from . import (
     older_torch,
     optimizers,
     place,
+    step_record,
     steps,
     swap_tensors,
     torch_compile,
@@ -209,6 +210,7 @@ class Observers:
         self._training.parameter_registered()
 
     def _add_optimizer(self, optimizer: Any) -> None:
+        step_record.optimizers.add(optimizer)
         self._training.optimizer_made(optimizer)
         self._loose.add(optimizer)
 
@@ -244,6 +246,7 @@ class Observers:
         # The classes of some proxies run code when they are asked for their class.
         for candidate in candidates:
             if issubclass(type(candidate), Optimizer):
+                step_record.optimizers.add(candidate)
                 self._training.optimizer_made(candidate)
                 self._loose.adopt(candidate)
             elif issubclass(type(candidate), DistributedDataParallel):
