@@ -131,8 +131,8 @@ def test_variables_are_the_results_of_their_assignments(dbg, script: Path) -> No
     assert answer(at_loss, "print mean").startswith("forward/mean:0 = float32[]")
     assert answer(output, "print loss").startswith("forward/add:0 = float32[]: ")
     assert answer(output, "print net.head.bias").startswith("forward/head/bias:0 = float32[2]")
-    assert answer(output, "watch loss > 1e9") == "Watchpoint 2: forward/add:0, 1 node"
-    assert answer(output, "watch logits") == "Watchpoint 3: forward/head/addmm:0, 1 node"
+    assert answer(output, "watch loss > 1e9") == "Watchpoint 4: forward/add:0, 1 node"
+    assert answer(output, "watch logits") == "Watchpoint 5: forward/head/addmm:0, 1 node"
     assert "max > 1e+09" in output and "change_l2 > 0" in output
 
 

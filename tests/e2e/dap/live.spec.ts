@@ -44,6 +44,8 @@ describe("a live job", () => {
     assert.match(frames[0]!.name as string, /before the first step/);
     const title = (await client.event("progressStart")).title;
     assert.equal(title, "Waiting for the job");
+    // PyTorch takes longer than a second to be imported.
+    assert.equal((await client.event("progressUpdate")).message, "1 s");
     await client.event("progressEnd");
     assert.equal((await client.event("process")).startMethod, "launch");
   });
