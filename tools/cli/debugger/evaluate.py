@@ -196,10 +196,23 @@ class Evaluator:
         return next((full for full in names if index.node_of(full) is not None), None)
 
     def _variable(self, name: str, frame: int, executed: bool) -> str | None:
-        """The tensor of a variable of the program, unless a node has this name."""
-        if not name.isidentifier() or self._session.stop is None or self._node(name, self.scopes(frame)) is not None:
+        """The tensor of a variable of the program.
+
+        Those of the function of the frame win over nodes, as they do in Python, and nodes over those of its callers.
+        """
+        if not name.isidentifier() or self._session.stop is None:
             return None
-        return variable(self._session, frame, name, executed)
+        scopes = self.scopes(frame)
+        try:
+            own = variable(self._session, frame, name, executed)
+        except DebuggerError:
+            # An argument of the model is an input, which is a node.
+            if self._node(name, scopes[:1]) is None:
+                raise
+            return None
+        if own is not None or self._node(name, scopes) is not None:
+            return own
+        return variable(self._session, frame, name, executed, outwards=True)
 
     def _frame(self, number: int) -> Frame:
         frames = self._session.frames()

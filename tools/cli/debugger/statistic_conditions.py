@@ -70,7 +70,7 @@ def _comparison(text: str, whole: str) -> Binary:
 
 
 def _names(expression: Expression) -> Iterator[str]:
-    if isinstance(expression, Reference):
+    if isinstance(expression, Reference) and expression == Reference(expression.name):
         yield expression.name
     elif isinstance(expression, Unary):
         yield from _names(expression.target)
@@ -83,7 +83,7 @@ def _names(expression: Expression) -> Iterator[str]:
         for each in expression.arguments:
             yield from _names(each)
     elif not isinstance(expression, Number):
-        raise DebuggerError("a condition compares statistics, and these have no slices and fields")
+        raise DebuggerError("a condition compares statistics, and these have no slices, steps and fields")
 
 
 def _holds(comparison: Binary, statistics: Statistics) -> bool:

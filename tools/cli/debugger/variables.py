@@ -47,17 +47,18 @@ def variables_of(session: Session, number: int) -> dict[str, str]:
     return {name: found for name in names if finder is not None and (found := finder.tensor_of(name)) is not None}
 
 
-def variable(session: Session, number: int, name: str, executed: bool = True) -> str | None:
-    """The tensor of one variable, NODE:SLOT: of a frame or one around it; None if no frame has such a variable.
+def variable(session: Session, number: int, name: str, executed: bool = True, outwards: bool = False) -> str | None:
+    """The tensor of a variable of a frame, NODE:SLOT; None if its function has no such variable.
 
     Args:
         executed: Only what this step has made so far counts.
+        outwards: The frames around it count as well.
 
     Raises:
         DebuggerError: It is one, and which tensor it is cannot be told.
     """
     frames = _frames(session)
-    for each in range(number, len(frames)):
+    for each in range(number, len(frames) if outwards else number + 1):
         finder = _finder(session, frames, each, _here(session) if executed else math.inf)
         if finder is not None and name in finder.names():
             found = finder.tensor_of(name)
