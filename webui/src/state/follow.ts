@@ -71,7 +71,10 @@ export function useFollowStop(): void {
     if (!shouldFollow(performance.now(), useUi.getState().touched_at, commanded_at)) return;
     if (node) revealNode(node, 'replace');
     if (rank !== null) patchRoute({ rank });
-    if (hit !== null) useUi.setState({ hit: hit.id });
+    if (hit !== null) {
+      useUi.setState({ hit: hit.id });
+      if (hit.slot > 0) patchRoute({ slot: String(hit.slot) });
+    }
     const bad = info.pause_reason === 'watchpoint' || info.pause_reason === 'error';
     if (bad && node && !isRun(useJob.getState().id ?? '') && !useUi.getState().whole_graph) patchRoute({ around: 1 });
     // The rank that is shown is part of what is followed, not a reason to follow.

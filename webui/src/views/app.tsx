@@ -12,9 +12,10 @@ import { Notice } from '../widgets/notice';
 import { loading } from '../words/common';
 import * as words from '../words/job';
 import { JobView } from './job_view';
-import { LoginView, SessionEnded } from './login_view';
 import { Overlays } from './overlays';
 
+const LoginView = lazy(async () => ({ default: (await import('./login_view')).LoginView }));
+const SessionEnded = lazy(async () => ({ default: (await import('./login_view')).SessionEnded }));
 const JobsView = lazy(async () => ({ default: (await import('./jobs_view')).JobsView }));
 const StartingView = lazy(async () => ({ default: (await import('./starting_view')).StartingView }));
 const AuditView = lazy(async () => ({ default: (await import('./audit_view')).AuditView }));
@@ -41,7 +42,13 @@ function Content() {
   const route = useRouter((state) => state.route);
   if (status === 'checking') return <Notice title={words.connectingToServer} busy />;
   if (status === 'unreachable') return <Unreachable />;
-  if (status === 'needed' && !entered) return <LoginView />;
+  if (status === 'needed' && !entered) {
+    return (
+      <Suspense fallback={null}>
+        <LoginView />
+      </Suspense>
+    );
+  }
   switch (route.view) {
     case 'jobs':
     case 'audit':
@@ -78,7 +85,7 @@ export function App() {
   return (
     <QueryClientProvider client={client}>
       <Content />
-      {ended && <SessionEnded />}
+      <Suspense fallback={null}>{ended && <SessionEnded />}</Suspense>
       <Overlays />
     </QueryClientProvider>
   );
