@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import GRAPHDBG, HOSTS, Json, Server, clean_environment, losses, marked_line, wait_until
+from dap_client import DapProcess
 
 TRAINING = HOSTS / "attached_training.py"
 SLEEPING = """
@@ -125,15 +126,15 @@ def test_a_training_is_attached_to_left_and_attached_to_again(server: Server, tr
 
 
 def test_losses_are_those_of_an_untouched_twin(server: Server, start: Start, graphdbg, tmp_path: Path) -> None:
-    process = start(str(TRAINING), str(tmp_path / "none"), "400")
+    process = start(str(TRAINING), str(tmp_path / "none"), "200")
     attach(graphdbg, process, "--break-on", "nan")
     time.sleep(0.5)
     assert graphdbg("detach", str(process.pid)).returncode == 0
     output, _ = process.communicate(timeout=120)
     plain = subprocess.run(
-        [sys.executable, str(TRAINING), str(tmp_path / "none"), "400"], capture_output=True, text=True, check=True
+        [sys.executable, str(TRAINING), str(tmp_path / "none"), "200"], capture_output=True, text=True, check=True
     )
-    assert len(losses(output)) == 400
+    assert len(losses(output)) == 200
     assert losses(output) == losses(plain.stdout)
 
 
@@ -203,6 +204,22 @@ def test_dbg_attaches_and_leaves(training: Program, graphdbg) -> None:
     done = graphdbg("dbg", "--pid", str(training.pid), "--batch", "--ex", "info job", "--ex", "next")
     assert done.returncode == 0, done.stderr
     assert "pytorch" in done.stdout
+    wait_until("threads to have ended", lambda: threads(training) == before)
+    assert training.poll() is None
+
+
+def test_editors_attach_by_process_id(training: Program, environment: dict[str, str]) -> None:
+    before = threads(training)
+    client = DapProcess()
+    try:
+        client.initialize()
+        client.request("attach", processId=str(training.pid))
+        client.request("setExceptionBreakpoints", filters=["nan"])
+        client.request("configurationDone")
+        client.request("pause", threadId=1)
+        assert client.event("stopped")["reason"] == "pause"
+    finally:
+        client.close()
     wait_until("threads to have ended", lambda: threads(training) == before)
     assert training.poll() is None
 

@@ -14,6 +14,7 @@ import torch
 bad = Path(sys.argv[1])
 steps = range(int(sys.argv[2])) if len(sys.argv) > 2 else count()
 torch.manual_seed(0)
+torch.set_num_threads(1)
 model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
 optimizer = torch.optim.Adam(model.parameters())
 print("ready", flush=True)
