@@ -25,12 +25,16 @@ absl::StatusOr<ElfFile> OpenMapped(pid_t pid, const Mapping& mapping) {
   absl::StatusOr<ElfFile> file = ElfFile::Open(absl::StrFormat(
       "/proc/%d/map_files/%x-%x", pid, mapping.begin, mapping.end));
   if (file.ok()) return file;
-  return Failure("file_replaced",
-                 absl::StrCat(mapping.path, " was replaced since process ", pid,
-                              " has loaded it; restart the process"));
+  return FileReplaced(pid, mapping.path);
 }
 
 }  // namespace
+
+absl::Status FileReplaced(pid_t pid, absl::string_view path) {
+  return Failure("file_replaced",
+                 absl::StrCat(path, " was replaced since process ", pid,
+                              " has loaded it; restart the process"));
+}
 
 absl::StatusOr<Image> Image::Load(pid_t pid,
                                   const std::vector<Mapping>& mappings,
@@ -65,14 +69,13 @@ std::optional<std::string> Image::FunctionAt(uint64_t address) const {
   return found->name;
 }
 
-bool Image::Matches(pid_t pid, AddressRange code) const {
+bool Image::DiffersFrom(pid_t pid, AddressRange code) const {
   const size_t size = std::min(code.end - code.begin, kComparedBytes);
   const std::optional<std::string> expected =
       file_.BytesAt(code.begin - bias_, size);
   std::string actual(size, '\0');
-  return size > 0 && expected.has_value() &&
-         ReadMemory(pid, code.begin, size, actual.data()) &&
-         actual == *expected;
+  return ReadMemory(pid, code.begin, size, actual.data()) &&
+         (!expected.has_value() || actual != *expected);
 }
 
 std::string DescribeAddress(pid_t pid, const std::vector<Mapping>& mappings,

@@ -41,9 +41,9 @@ class Image {
   // Returns the name of the function that contains an address of the process.
   std::optional<std::string> FunctionAt(uint64_t address) const;
 
-  // Whether the process has the file's code at this address, so that the file
-  // that was read is indeed the one that is loaded.
-  bool Matches(pid_t pid, AddressRange code) const;
+  // Whether the process has other code at this address than the file, which
+  // then is not the one that was loaded. False if its memory cannot be read.
+  bool DiffersFrom(pid_t pid, AddressRange code) const;
 
  private:
   Image(std::string path, ElfFile file, uint64_t bias)
@@ -53,6 +53,9 @@ class Image {
   ElfFile file_;
   uint64_t bias_;
 };
+
+// The error of code "file_replaced".
+absl::Status FileReplaced(pid_t pid, absl::string_view path);
 
 // Describes where a thread is, as "clock_nanosleep in libc.so.6".
 std::string DescribeAddress(pid_t pid, const std::vector<Mapping>& mappings,

@@ -77,7 +77,7 @@ class Session {
 
  private:
   absl::Status StopAtUsablePlace();
-  absl::StatusOr<bool> IsPlaceUsable();
+  bool IsPlaceUsable();
   absl::StatusOr<uint64_t> MapMemory(size_t size);
   absl::Status WriteText(std::string text, uint64_t address);
   absl::StatusOr<Injection::Result> QueueText(uint64_t address);
@@ -95,9 +95,15 @@ class Session {
   ThreadState state_;
   SignalFrame frame_;
   Clock::time_point stopped_at_;
+  // Its instruction pointer then.
+  uint64_t stopped_in_ = 0;
+  // It waited for a lock, and is to run the text now.
+  bool nudges_ = false;
 };
 
-absl::StatusOr<bool> Session::IsPlaceUsable() {
+bool Session::IsPlaceUsable() {
+  nudges_ = WaitsForLock(process_, state_.registers);
+  if (nudges_) FailSystemCall(&state_.registers);
   const uint64_t stack = StackPointer(state_.registers);
   frame_ = MakeFrame(state_, gadgets_);
   const Mapping* const mapping = FindMapping(process_.mappings, stack);
@@ -106,8 +112,7 @@ absl::StatusOr<bool> Session::IsPlaceUsable() {
       frame_.address < mapping->begin + kCallStackBytes) {
     return false;
   }
-  return !IsInRestartableSequence(tracee_.thread(),
-                                  InstructionPointer(state_.registers)) &&
+  return !IsInRestartableSequence(tracee_.thread(), stopped_in_) &&
          WriteMemory(process_.pid, frame_.address, frame_.bytes);
 }
 
@@ -120,8 +125,8 @@ absl::Status Session::StopAtUsablePlace() {
     RETURN_IF_ERROR(stop.status());
     on_step_("stopped");
     ASSIGN_OR_RETURN(state_, ReadState(tracee_.thread()));
-    ASSIGN_OR_RETURN(const bool usable, IsPlaceUsable());
-    if (usable) return absl::OkStatus();
+    stopped_in_ = InstructionPointer(state_.registers);
+    if (IsPlaceUsable()) return absl::OkStatus();
     RETURN_IF_ERROR(tracee_.RunFreely());
     std::this_thread::sleep_for(kBetweenPlaces);
   }
@@ -237,14 +242,6 @@ absl::Status Session::Abandon() {
 absl::StatusOr<Injection> Session::Run(std::string text) {
   on_step_("seized");
   RETURN_IF_ERROR(StopAtUsablePlace());
-  Injection injection;
-  const uint64_t stopped_in = InstructionPointer(state_.registers);
-  if (WaitsForLock(process_, state_.registers)) {
-    injection.nudged = true;
-    FailSystemCall(&state_.registers);
-    frame_ = MakeFrame(state_, gadgets_);
-    WriteMemory(process_.pid, frame_.address, frame_.bytes);
-  }
   on_step_("frame_written");
   absl::StatusOr<uint64_t> address = MapMemory(text.size() + 1);
   if (address.ok()) {
@@ -255,8 +252,7 @@ absl::StatusOr<Injection> Session::Run(std::string text) {
   absl::StatusOr<Injection::Result> queued =
       address.ok() ? QueueText(*address) : address.status();
   RETURN_IF_ERROR(queued.ok() ? Finish() : Abandon());
-  injection.stopped =
-      std::chrono::duration_cast<microseconds>(Clock::now() - stopped_at_);
+  const auto stopped = Clock::now() - stopped_at_;
   on_step_("detached");
   if (absl::IsDeadlineExceeded(queued.status())) {
     return Failure("queue_locked",
@@ -264,10 +260,9 @@ absl::StatusOr<Injection> Session::Run(std::string text) {
                                 process_.pid, " is locked; try again"));
   }
   RETURN_IF_ERROR(queued.status());
-  injection.result = *queued;
-  injection.where =
-      DescribeAddress(process_.pid, process_.mappings, stopped_in);
-  return injection;
+  return Injection{
+      *queued, std::chrono::duration_cast<microseconds>(stopped),
+      DescribeAddress(process_.pid, process_.mappings, stopped_in_), nudges_};
 }
 
 }  // namespace

@@ -145,13 +145,14 @@ absl::StatusOr<PythonProcess> FindPython(pid_t pid) {
   for (const std::string& file : Candidates(pid, process.mappings)) {
     const absl::StatusOr<Image> image =
         Image::Load(pid, process.mappings, file);
-    if (!image.ok()) {
-      if (FailureCode(image.status()) == "file_replaced") {
-        problem = image.status();
-      }
-      continue;
+    if (FailureCode(image.status()) == "file_replaced") {
+      problem = image.status();
     }
-    if (FindFunctions(*image, &process)) return process;
+    if (!image.ok() || !FindFunctions(*image, &process)) continue;
+    if (!image->DiffersFrom(pid, image->Find("Py_AddPendingCall")[0])) {
+      return process;
+    }
+    problem = FileReplaced(pid, file);
   }
   return problem;
 }

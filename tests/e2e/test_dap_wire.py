@@ -285,7 +285,8 @@ def test_without_debugging_the_agent_is_not_loaded(dap, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"processId": 1}, "attaching by process id is not available yet"),
+        ({"processId": 1 << 30}, "no process 1073741824"),
+        ({"processId": "first"}, "processId must be a whole number"),
         ({"run": "/nowhere"}, "run: there is no /nowhere"),
         ({"server": "http://127.0.0.1:9"}, "no graphdbg server at http://127.0.0.1:9"),
         ({"server": 3}, "server must be a text"),

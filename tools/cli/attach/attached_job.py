@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import report
@@ -54,7 +54,7 @@ class AttachedJob:
 
     server: TargetServer
     job: str
-    joined: list[Joined] = field(default_factory=list)
+    joined: list[Joined]
 
     @property
     def path(self) -> str:
@@ -66,9 +66,7 @@ class AttachedJob:
 
     def leave(self, method: Method) -> None:
         """Takes the agent out of all processes that still run."""
-        for each in self.joined:
-            with contextlib.suppress(CliError):
-                detach(each.target.process.pid, method=method)
+        _leave(self.joined, method)
 
 
 @contextlib.contextmanager
@@ -80,15 +78,20 @@ def attached_job(pids: Sequence[int], options: AttachOptions) -> Iterator[Attach
     """
     with target_server(options.server, options.token_file) as server:
         watchpoints = watchpoints_of(options.break_on, "node", server.client) if options.break_on else []
-        job = AttachedJob(server, "", _join_all(pids, server, options))
+        job = join_job(pids, server, options)
         try:
-            job.job = _await_job(server.client, pids[0])
             for each in watchpoints:
                 add_watchpoint(each, job.path, server.client)
             yield job
         finally:
             if server.own is not None:
                 job.leave(options.method)
+
+
+def join_job(pids: Sequence[int], server: TargetServer, options: AttachOptions) -> AttachedJob:
+    """Joins processes, the ranks of one job, to a server; none of them if one cannot be joined."""
+    joined = _join_all(pids, server, options)
+    return AttachedJob(server, _await_job(server.client, pids[0]), joined)
 
 
 def _join_all(pids: Sequence[int], server: TargetServer, options: AttachOptions) -> list[Joined]:
@@ -109,9 +112,15 @@ def _join_all(pids: Sequence[int], server: TargetServer, options: AttachOptions)
     joined = [each for each in results if isinstance(each, Joined)]
     for error in results:
         if isinstance(error, CliError):
-            AttachedJob(server, "", joined).leave(options.method)
+            _leave(joined, options.method)
             raise error
     return joined
+
+
+def _leave(joined: Sequence[Joined], method: Method) -> None:
+    for each in joined:
+        with contextlib.suppress(CliError):
+            detach(each.target.process.pid, method=method)
 
 
 def _await_job(client: Client, pid: int) -> str:

@@ -44,12 +44,25 @@ def target_server(address: str | None, token_file: Path | None) -> Iterator[Targ
         with run_directory() as directory:
             server = ServerProcess(directory, temporary=True)
             try:
-                yield TargetServer(server.client, _own_environment(server), server)
+                yield own_server(server)
             finally:
                 server.stop()
         return
     found = next((each for each in running if address is None or each.address == address.rstrip("/")), None)
     yield _existing(address, found, token_file)
+
+
+def own_server(server: ServerProcess) -> TargetServer:
+    """A server that this process has started."""
+    host, _, port = server.debugger_address.rpartition(":")
+    environment = {
+        "GRAPHDBG_HOST": host,
+        "GRAPHDBG_PORT": port,
+        "GRAPHDBG_TOKEN_FILE": str(server.data_dir / "agent_token"),
+    }
+    if server.debugger_socket:
+        environment["GRAPHDBG_SOCKET"] = str(server.debugger_socket)
+    return TargetServer(server.client, environment, server)
 
 
 def _existing(address: str | None, found: RunningServer | None, token_file: Path | None) -> TargetServer:
@@ -65,16 +78,6 @@ def _existing(address: str | None, found: RunningServer | None, token_file: Path
     # The token for agents of a server elsewhere is set as it is for its jobs.
     names = ("GRAPHDBG_TOKEN", "GRAPHDBG_TOKEN_FILE", "GRAPHDBG_TLS_CA")
     return TargetServer(client, environment | {name: os.environ[name] for name in names if name in os.environ})
-
-
-def _own_environment(server: ServerProcess) -> dict[str, str]:
-    host, _, port = server.debugger_address.rpartition(":")
-    socket = {"GRAPHDBG_SOCKET": str(server.debugger_socket)} if server.debugger_socket else {}
-    return socket | {
-        "GRAPHDBG_HOST": host,
-        "GRAPHDBG_PORT": port,
-        "GRAPHDBG_TOKEN_FILE": str(server.data_dir / "agent_token"),
-    }
 
 
 def _is_temporary(server: RunningServer) -> bool:

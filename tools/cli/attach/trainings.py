@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import socket
 from pathlib import Path
 
 from ..client import Client, Json
@@ -41,6 +42,7 @@ def trainings() -> list[Json]:
 def attached_jobs() -> dict[int, tuple[Client, str]]:
     """The live jobs of the servers on this machine, by their processes."""
     found: dict[int, tuple[Client, str]] = {}
+    host = socket.gethostname()
     for server in running_servers():
         client = Client.from_data_dir(server.address, server.data_dir)
         try:
@@ -50,7 +52,8 @@ def attached_jobs() -> dict[int, tuple[Client, str]]:
             continue
         for job in jobs:
             if job["state"] not in ENDED:
-                found.update({int(rank["pid"]): (client, str(job["id"])) for rank in job["ranks"] if rank["pid"]})
+                ranks = (rank for rank in job["ranks"] if rank["host"] == host)
+                found.update({int(rank["pid"]): (client, str(job["id"])) for rank in ranks})
     return found
 
 
