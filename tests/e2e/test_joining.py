@@ -212,3 +212,121 @@ def test_leaves_no_trace_however_often_it_joins(debugger: Debugger, tmp_path: Pa
     # The libraries come with the first time. Later ones leave nothing.
     _, _, first, *_, last = seen["kilobytes"]
     assert last - first < 5_000
+
+
+def start_and_join(debugger: Debugger, start_job: Start, *options: str, **variables: str) -> subprocess.Popen[str]:
+    process = start_job(command(f"--signal={debugger.signalled}", *options), environment())
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    answer = debugger.tell(process, debugger.text("join", **variables))
+    assert answer["state"] == "started", answer
+    return process
+
+
+def test_compiled_code_stays_compiled_and_is_one_node(
+    debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
+) -> None:
+    at = f"--at=5:between:{debugger.file(debugger.text('join'))}"
+    process = start_job(
+        command("--compile", at, f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment()
+    )
+    assert debugger.answer()["state"] == "started"
+    wait_until("its region", lambda: "forward/compiled_region" in names_of(server, "joined"))
+    assert debugger.tell(process, debugger.text("detach"))["message"] == "detached; nothing is left"
+    joined = end(process, tmp_path / "stop")
+    assert joined == untouched(len(joined), "--compile")
+
+
+def test_a_program_without_optimizer_is_followed_from_a_call_of_its_model_on(
+    debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
+) -> None:
+    process = start_and_join(debugger, start_job, "--inference", f"--stop={tmp_path / 'stop'}")
+    wait_until("its ops", lambda: "forward/blocks/1/linear/addmm" in names_of(server, "joined"))
+    assert debugger.tell(process, debugger.text("detach"))["message"] == "detached; nothing is left"
+    joined = end(process, tmp_path / "stop")
+    assert joined == untouched(len(joined), "--inference")
+
+
+def test_a_paused_program_goes_on_undebugged_when_its_server_is_gone(
+    debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
+) -> None:
+    process = start_and_join(debugger, start_job, f"--stop={tmp_path / 'stop'}", GRAPHDBG_GRACE="1")
+    server.wait_for_state("joined", "running")
+    server.control("joined", "pause")
+    server.wait_for_state("joined", "paused")
+    server.process.kill()
+    server.process.wait()
+
+    # The process can be joined again as soon as it has been left.
+    def detached() -> bool:
+        return debugger.tell(process, debugger.text("detach"))["message"] == "graphdbg has not joined this process"
+
+    wait_until("the process left", detached)
+    (tmp_path / "stop").touch()
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "graphdbg: lost the server; training continues without debugging" in errors
+    joined = losses_of(output)
+    assert joined == untouched(len(joined))
+
+
+def test_nothing_is_changed_without_a_server(start_job: Start, tmp_path: Path) -> None:
+    debugger = Debugger(tmp_path, None)
+    process = start_job(command(f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment())
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    nobody = {"GRAPHDBG_PORT": "1", "GRAPHDBG_CONNECT_TIMEOUT": "0.5"}
+    answer = debugger.tell(process, debugger.text("join", **nobody))
+    assert (answer["state"], "Traceback" in answer["traceback"]) == ("failed", True)
+    assert debugger.tell(process, debugger.text("detach"))["message"] == "graphdbg has not joined this process"
+    (tmp_path / "stop").touch()
+    output, _ = process.communicate(timeout=60)
+    joined = losses_of(output)
+    assert joined == untouched(len(joined))
+    debugger.close()
+
+
+def test_what_the_program_has_wrapped_stays_and_is_named(
+    debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
+) -> None:
+    process = start_and_join(debugger, start_job, f"--stop={tmp_path / 'stop'}")
+    server.wait_for_state("joined", "running")
+    wait_until("its ops", lambda: "forward/log" in names_of(server, "joined"))
+    wrap = (
+        "import torch; call = torch.nn.Module.__call__; "
+        "torch.nn.Module.__call__ = lambda self, *args, **kwargs: call(self, *args, **kwargs)"
+    )
+    answer = debugger.tell(process, f"exec({wrap!r}, {{}}); {debugger.text('detach')}")
+    assert answer["message"] == "detached; what stays: torch.nn.Module.__call__"
+    assert debugger.tell(process, debugger.text("join", job="again"))["state"] == "started"
+    wait_until("its ops again", lambda: "forward/log" in names_of(server, "again"))
+    assert names_of(server, "again") == [
+        each for each in names_of(server, "joined") if each in names_of(server, "again")
+    ]
+    joined = end(process, tmp_path / "stop")
+    assert joined == untouched(len(joined))
+
+
+def test_ranks_are_joined_inside_a_collective(debugger: Debugger, server: Server, start_job: Start) -> None:
+    text = debugger.file(debugger.text("join"))
+    ranks = []
+    for rank in range(2):
+        place = {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port(ranks))}
+        ranks.append(start_job(command("--ranks", "--steps=400", f"--at=15:collective:{text}"), environment(**place)))
+    assert [debugger.answer()["state"] for _ in ranks] == ["started", "started"]
+    wait_until("both ranks", lambda: (server.job("joined") or {"ranks": []})["world_size"] == 2)
+    wait_until("their ops", lambda: "forward/blocks/1/linear/addmm" in names_of(server, "joined"))
+    outputs = [each.communicate(timeout=120)[0] for each in ranks]
+    assert [each.returncode for each in ranks] == [0, 0]
+    assert len(losses_of(outputs[0])) == 400
+    assert losses_of(outputs[0]) == losses_of(outputs[1])
+
+
+_port = 0
+
+
+def free_port(started: list[subprocess.Popen[str]]) -> int:
+    """The same for all ranks."""
+    global _port
+    if not started:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            _port = listener.getsockname()[1]
+    return _port

@@ -3,6 +3,7 @@
 joined_often.py TIMES TEXT_OF_JOIN TEXT_OF_DETACH SOCKET
 """
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -16,13 +17,35 @@ import torch
 from torch import nn
 
 # Whose attributes must be the same afterwards.
-HOLDERS = (
-    "torch torch.nn torch.nn.functional torch.nn.modules.module torch.nn.Module torch.nn.parallel.DistributedDataParallel "
-    "torch.optim torch.optim.Optimizer torch.optim.SGD torch.optim.optimizer torch.autograd torch.autograd.Variable "
-    "torch.autograd.graph torch.autograd.profiler.record_function torch.autocast torch.amp.GradScaler torch.utils "
-    "torch.utils.data.dataloader._BaseDataLoaderIter torch.utils.data.DataLoader torch._dynamo.eval_frame "
-    "torch._dynamo.decorators torch._dynamo.config torch._dynamo.output_graph.OutputGraph threading os sys builtins"
-).split()
+HOLDERS = [
+    "torch",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.nn.modules.module",
+    "torch.nn.Module",
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.optim",
+    "torch.optim.Optimizer",
+    "torch.optim.SGD",
+    "torch.optim.optimizer",
+    "torch.autograd",
+    "torch.autograd.Variable",
+    "torch.autograd.graph",
+    "torch.autograd.profiler.record_function",
+    "torch.autocast",
+    "torch.amp.GradScaler",
+    "torch.utils",
+    "torch.utils.data.dataloader._BaseDataLoaderIter",
+    "torch.utils.data.DataLoader",
+    "torch._dynamo.eval_frame",
+    "torch._dynamo.decorators",
+    "torch._dynamo.config",
+    "torch._dynamo.output_graph.OutputGraph",
+    "threading",
+    "os",
+    "sys",
+    "builtins",
+]
 # What a running program changes by itself.
 OWN = {"sys.last_value", "sys.last_type", "sys.last_traceback", "threading._active", "threading._limbo", "sys.modules"}
 
@@ -68,10 +91,8 @@ def threads():
 def descriptors():
     found = []
     for each in os.listdir("/proc/self/fd"):
-        try:
+        with contextlib.suppress(OSError):
             found.append(os.readlink(f"/proc/self/fd/{each}"))
-        except OSError:
-            pass
     return sorted(each for each in found if not each.startswith("/proc/"))
 
 

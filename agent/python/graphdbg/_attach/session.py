@@ -58,7 +58,7 @@ class Session:
         self._joined = threading.Event()
         # The first step has begun, or never will.
         self._settled = threading.Event()
-        self._follows = False
+        self._begins = self._follows = False
         self._error: BaseException | None = None
         # Of optimizers, that have been followed.
         self._steps = 0
@@ -141,14 +141,15 @@ class Session:
     def _begin(self) -> None:
         """The first step begins. Called on the thread that trains; never raises."""
         with self._lock:
-            if self._settled.is_set():
+            if self._begins or self._is_leaving:
                 return
-            self._settled.set()
+            self._begins = True
         try:
             self._follow()
         except Exception as error:
             self._error = error
             self._observers.changes.active = False
+        self._settled.set()
 
     def _follow(self) -> None:
         from .. import _exit_report
