@@ -134,10 +134,13 @@ class CompiledRegions:
 
     def _wrap_compiled(self) -> None:
         """Wraps the regions that were compiled before: the new code of a function calls them by name."""
+        from torch._dynamo import disable
+
         for module in list(sys.modules.values()):
             for name, value in list(getattr(module, "__dict__", {}).items()):
                 if name.startswith(_COMPILED) and callable(value):
-                    self._changes.replace(module, name, self._region(value))
+                    # Like the region itself, the wrapper is not code to compile.
+                    self._changes.replace(module, name, disable(self._region(value)))
 
     def _region(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(compiled, assigned=())
