@@ -32,6 +32,9 @@ class UndoList:
         setattr(holder, name, value)
 
         def put_back() -> str | None:
+            if is_own and name not in vars(holder):
+                # The program has deleted it.
+                return None
             if vars(holder).get(name) is not value:
                 return f"{_name_of(holder)}.{name}"
             if is_own:

@@ -1,5 +1,6 @@
 #include "agent/adapters/pytorch/hooks/waits.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -107,6 +108,8 @@ int RaiseLater(void* exception) {
   return -1;
 }
 
+bool IsMainThread() { return syscall(SYS_gettid) == getpid(); }
+
 // Returns whether one of them has raised an exception.
 bool RunPendingCalls() {
   PyObject *type, *value, *traceback;
@@ -146,10 +149,13 @@ void EndWait(void* token) {
 int Interrupted(void* token) {
   Wait* const wait = static_cast<Wait*>(token);
   if (wait->signals_seen_before != signals_seen) return 1;
-  if (!runs_pending_calls || wait->python == nullptr) return 0;
-  AcquireInterpreterLock(wait->python);
+  if (!runs_pending_calls || !IsMainThread() || Python().is_finalizing() != 0) {
+    return 0;
+  }
+  // PyTorch has given the lock away before most ops.
+  const PyGILState_STATE gil = PyGILState_Ensure();
   const bool raised = RunPendingCalls();
-  wait->python = PyEval_SaveThread();
+  PyGILState_Release(gil);
   return raised ? 1 : 0;
 }
 

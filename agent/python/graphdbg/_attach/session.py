@@ -58,7 +58,7 @@ class Session:
         self._joined = threading.Event()
         # The first step has begun, or never will.
         self._settled = threading.Event()
-        self._follows = False
+        self._begins = self._follows = False
         self._error: BaseException | None = None
         # Of optimizers, that have been followed.
         self._steps = 0
@@ -67,12 +67,14 @@ class Session:
         self._at_boundary = threading.Event()
         self._lock = threading.Lock()
         self._threads_before: list[str] = []
+        self._descriptors_before: list[str] = []
 
     # ---- joining
 
     def join(self) -> None:
         """Begins to join. Called on the main thread."""
         self._threads_before = residue.threads()
+        self._descriptors_before = residue.descriptors()
         self._environment = AgentEnvironment({**_place(), **self._settings.agent_environment()})
         address = self._settings.environment.get("GRAPHDBG_HOST", "127.0.0.1")
         port = self._settings.environment.get("GRAPHDBG_PORT", "50051")
@@ -141,14 +143,15 @@ class Session:
     def _begin(self) -> None:
         """The first step begins. Called on the thread that trains; never raises."""
         with self._lock:
-            if self._settled.is_set():
+            if self._begins or self._is_leaving:
                 return
-            self._settled.set()
+            self._begins = True
         try:
             self._follow()
         except Exception as error:
             self._error = error
             self._observers.changes.active = False
+        self._settled.set()
 
     def _follow(self) -> None:
         from .. import _exit_report
@@ -239,8 +242,13 @@ class Session:
             now = Counter(residue.threads()) - Counter([residue.current_thread()])
             left = now - Counter(self._threads_before)
             if not left or time.monotonic() > deadline:
-                return [f"thread {name}" for name in left.elements()]
+                break
             time.sleep(_POLL_SECONDS)
+        descriptors = Counter(residue.descriptors()) - Counter(self._descriptors_before)
+        return [
+            *(f"thread {name}" for name in left.elements()),
+            *(f"descriptor {kind}" for kind in sorted(descriptors.elements())),
+        ]
 
 
 def _run_apart(name: str, function: Callable[[], None]) -> None:

@@ -215,6 +215,11 @@ class Observers:
         self._loose.add(optimizer)
 
     def _add_module(self, module: Any) -> None:
+        from torch.nn.parallel import DistributedDataParallel
+
+        # It may have been made before the job was opened.
+        if issubclass(type(module), DistributedDataParallel):
+            self._replicas.adopt(module)
         self._tree.add(module)
         self._training.module_found(module)
 

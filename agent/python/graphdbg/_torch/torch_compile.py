@@ -10,6 +10,7 @@ compiled region as one node.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Protocol
@@ -21,6 +22,9 @@ _NOTICE = (
     "code under torch.compile runs eagerly while it is debugged, so that each of its ops is visible; "
     "set GRAPHDBG_COMPILED=keep to keep it compiled"
 )
+
+# What the names of compiled regions begin with, which PyTorch adds to the variables of the function's module.
+_COMPILED = "__compiled_fn_"
 
 
 def is_kept() -> bool:
@@ -126,6 +130,17 @@ class CompiledRegions:
             return self._region(compiled) if self._changes.active else compiled
 
         self._changes.replace(output_graph.OutputGraph, "call_user_compiler", call_user_compiler)
+        self._wrap_compiled()
+
+    def _wrap_compiled(self) -> None:
+        """Wraps the regions that were compiled before: the new code of a function calls them by name."""
+        from torch._dynamo import disable
+
+        for module in list(sys.modules.values()):
+            for name, value in list(getattr(module, "__dict__", {}).items()):
+                if name.startswith(_COMPILED) and callable(value):
+                    # Like the region itself, the wrapper is not code to compile.
+                    self._changes.replace(module, name, disable(self._region(value)))
 
     def _region(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(compiled, assigned=())
