@@ -18,7 +18,7 @@ AS_IT_WAS = "as it was"
 
 
 # So many times fewer elements that are not finite mean that an experiment helps.
-_FEWER = 10
+_FEWER = 2
 
 
 @dataclass(frozen=True)
