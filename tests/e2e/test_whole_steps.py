@@ -188,33 +188,37 @@ import numpy, torch
 from torch import nn
 
 class Model(nn.Module):
-    def forward(self, x):
+    def forward(self, x, place):
         y = x.exp()
-        bits = y.detach().numpy().view(numpy.uint32)
-        for i in range(20):
-            bits.flat[i] ^= 0x7F800000 & ~bits.flat[i]
-        return y.log().mean()
+        # An exponent of ones is that of infinities and NaN.
+        y.detach().numpy().view(numpy.uint32).flat[place] |= 0x7F800000
+        return y.log()
 
 model = Model()
 weight = nn.Parameter(torch.randn(8, 8))
 optimizer = torch.optim.SGD([weight], lr=0.1)
-for _ in range(2):
-    model(weight).backward()
+for step in range(20):
+    model(weight, 3 * step)
+    weight.grad = torch.ones_like(weight)
     optimizer.step()
 """
 
 
-def test_a_fault_in_memory_does_not_fail_again(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
-    script = tmp_path / "fault.py"
+def test_faults_in_memory_do_not_fail_again(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
+    script, config = tmp_path / "fault.py", tmp_path / "job.yaml"
     script.write_text(FAULTS)
+    config.write_text("capture: {keep: 100}\n")
     run = debug_run(
-        *("--no-wait", "--on-hit", "terminate", "--break-on", "nan,inf", "--capture", str(tmp_path / "b")),
+        *("--no-wait", "--on-hit", "continue", "--break-on", "nan,inf:absorbed=stop", "--config", str(config)),
+        *("--capture", str(tmp_path / "b")),
         command=[sys.executable, str(script)],
     )
-    (file,) = run.result["artifacts"]
-    with BundleFile(Path(file)) as bundle:
-        assert (bundle.manifest["level"], bundle.manifest["node"]) == ("step", "forward/log")
-    replay = graphdbg_program("replay", file)
+    files = [file for file in run.result["artifacts"] if "_log" in file]
+    assert len(files) == 20
+    for file in files:
+        with BundleFile(Path(file)) as bundle:
+            assert (bundle.manifest["level"], run_bundle(bundle)["verdict"]) == ("step", "does not fail")
+    replay = graphdbg_program("replay", files[0])
     assert replay.returncode == 1, replay.stdout
     assert "does not fail" in replay.stdout and "written from outside of PyTorch" in replay.stdout
 
