@@ -14,7 +14,7 @@ from conftest import GRAPHDBG, HOSTS, Finished, clean_environment
 from graphdbg._bundle.repro import described_tensors
 from graphdbg.cli.replay.bundle_file import BundleFile
 from graphdbg.cli.replay.run_bundle import run_bundle
-from test_bundles import _WITHOUT_GRAPHDBG, BUGS_SCRIPT, graphdbg_program
+from test_bundles import _WITHOUT_GRAPHDBG, BUGS_SCRIPT, graphdbg_program, rewrite
 
 MODELS = HOSTS / "replayed_models.py"
 PROGRAMS = HOSTS / "random_programs.py"
@@ -150,6 +150,33 @@ def test_bisect_finds_where_values_go_wrong(steps: Path) -> None:
     assert text.returncode == 0
     assert text.stdout.splitlines()[0].startswith(f"backward/sqrt/div (aten::div.Tensor)   {BUGS_SCRIPT}:")
     assert text.stdout.splitlines()[1] == "  its inputs are finite, its result has 4 inf"
+
+
+@pytest.mark.parametrize("way", ["--bisect", "--what-if", "--debug"])
+@pytest.mark.parametrize("case", ["no_storages", "boundary", "state", "source"])
+def test_hostile_steps_are_refused(steps: Path, tmp_path: Path, way: str, case: str) -> None:
+    def change(members: dict[str, bytes]) -> None:
+        tape, manifest = json.loads(members["tape.json"]), json.loads(members["manifest.json"])
+        if case == "no_storages":
+            tape["storages"] = 3
+        elif case == "boundary":
+            manifest["boundaries"] = ["\x1b[31m"]
+        elif case == "state":
+            tape["ops"][0]["state"] = {"__class__": 1}
+        else:
+            tape["ops"][-1]["source"] = "/etc/passwd"
+        members["tape.json"] = json.dumps(tape).encode()
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    file = tmp_path / "hostile.graphdbg"
+    rewrite(first(steps, "forward_log_softmax_log"), file, change)
+    replay = subprocess.run(
+        [GRAPHDBG, "replay", way, str(file)],
+        **{"input": "info frame\n", "capture_output": True, "text": True, "env": clean_environment()},
+    )
+    assert "Traceback" not in replay.stderr and "\x1b[31m" not in replay.stdout + replay.stderr
+    if case in ("no_storages", "boundary"):
+        assert replay.returncode == 2, replay.stderr
 
 
 @pytest.mark.parametrize(
