@@ -138,7 +138,8 @@ class _Observers:
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         self._training.before_step(optimizer)
-        return self._closures.before_step(optimizer, args, kwargs)
+        has_closure = len(args) > 1 or kwargs
+        return self._closures.before_step(optimizer, args, kwargs) if has_closure else None
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         # Findings belong to the step that ends.
