@@ -78,7 +78,7 @@ MORE_FAULTS: Faults = {
     "reset_before_step": ("loss_detached", "forward/0/weight", "optimizer.step()", "before step()"),
     "rounded": ("gradient_always_zero", "forward/encoder/bias", "def forward", "round() has a gradient of zero"),
     "attention_over_one": ("gradient_always_zero", "forward/score/bias", "def forward", "dimension of size 1"),
-    "plain_tensor": ("parameter_not_optimized", "forward/add", "optimizer =", "gradients reach token"),
+    "plain_tensor": ("parameter_not_optimized", "forward/head/weight", "optimizer =", "gradients reach token"),
     "advantages": ("loss_broadcast", "forward/neg", "advantage", "the differences of [16] and [16, 1]"),
     "step_not_called": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "step() is missing"),
     "only_one_optimizer_steps": ("parameter_not_optimized", "forward/encoder/weight", "", "step() is missing"),

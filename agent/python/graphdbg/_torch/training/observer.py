@@ -77,7 +77,7 @@ class TrainingObserver:
             LearningRates(report, self._readout, self._models, self._optimized),
             LostUpdates(report, self._readout, self._models),
             self._optimized,
-            Unstepped(report, self._models, self._optimized),
+            Unstepped(report, self._models, self._optimized, self._cadence.look_again),
             Loss(report, self._models),
             trained,
             Modes(report, sensitive),

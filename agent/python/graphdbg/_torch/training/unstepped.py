@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..user_code import Line, line_of
@@ -22,23 +22,23 @@ _TIMES = 12
 class _Idle:
     """An optimizer that has not stepped. Its first parameter stands for all."""
 
-    def __init__(self, optimizer: Any, probe: Any) -> None:
-        self.optimizer = weakref.ref(optimizer)
+    def __init__(self, probe: Any, on_suspicion: Callable[[], None]) -> None:
         self.probe = weakref.ref(probe)
         self.values = sample_of(probe.detach()).clone()
+        self._on_suspicion = on_suspicion
         # How often a gradient has come after the last one had been reset.
         self.times = 0
-        self._last: tuple[weakref.ref[Any], int] | None = None
+        self._last: tuple[Any, int] | None = None
         self._handle = probe.register_post_accumulate_grad_hook(self._receive)
 
     def _receive(self, probe: Any) -> None:
         gradient = probe.grad
-        if gradient is None:
-            return
         last, self._last = self._last, (weakref.ref(gradient), gradient._version)
         # Accumulation makes one more version; setting to zero in place makes another one.
         accumulates = last is not None and last[0]() is gradient and gradient._version <= last[1] + 1
         self.times += not accumulates
+        if self.is_suspicious():
+            self._on_suspicion()
 
     def is_suspicious(self) -> bool:
         return self.times > _TIMES
@@ -57,8 +57,10 @@ class Unstepped(Check):
 
     conditions = ("parameter_not_optimized",)
 
-    def __init__(self, report: Report, models: Models, optimized: Optimized) -> None:
+    def __init__(self, report: Report, models: Models, optimized: Optimized, on_suspicion: Callable[[], None]) -> None:
+        """`on_suspicion`: the next step may decide whether there is a finding."""
         super().__init__(report)
+        self._on_suspicion = on_suspicion
         self._models = models
         self._optimized = optimized
         self._idle: weakref.WeakKeyDictionary[Any, _Idle | None] = weakref.WeakKeyDictionary()
@@ -76,7 +78,7 @@ class Unstepped(Check):
                 probe = next(trained(optimizer), None)
                 # Since PyTorch 2.1.
                 can_follow = probe is not None and hasattr(probe, "register_post_accumulate_grad_hook")
-                self._idle[optimizer] = _Idle(optimizer, probe) if can_follow else None
+                self._idle[optimizer] = _Idle(probe, self._on_suspicion) if can_follow else None
         for optimizer, idle in list(self._idle.items()):
             if idle is not None and idle.is_suspicious():
                 self._forget(optimizer)
