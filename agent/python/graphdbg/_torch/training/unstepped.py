@@ -66,6 +66,11 @@ class Unstepped(Check):
         self._idle: weakref.WeakKeyDictionary[Any, _Idle | None] = weakref.WeakKeyDictionary()
         self.symptoms = [self]
 
+    def stop(self) -> None:
+        for idle in self._idle.values():
+            if idle is not None:
+                idle.end()
+
     def model_called(self, call: ModelCall) -> None:
         # An attack, which computes gradients of the input, and those of parameters only by the way.
         if self._has_idle() and any(_is_attacked(each) for each in call.arguments):
