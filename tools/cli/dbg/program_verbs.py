@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..debugger import DebuggerError
+from graphdbg.client.models import Hit
+
+from ..debugger import DebuggerError, open_bundle
 from . import arguments
 from .breakpoint_verbs import saved_lines
 from .quit import Again, Quit
@@ -62,14 +65,9 @@ def _catch(debugger: Interpreter, text: str) -> None:
 
 
 def _capture(debugger: Interpreter, text: str) -> None:
-    if debugger.session.kind != "live":
-        raise DebuggerError("only hits of a live job can be captured")
-    stop = debugger.session.stop
-    hits = stop.hits if stop else ()
-    if not hits:
-        raise DebuggerError(_CAPTURE_STEPS)
-    file = Path(text.strip() or f"{debugger.session.name}-hit{hits[0].id}.graphdbg")
-    content = debugger.session.capture(hits[0].id)
+    hit = _hit(debugger)
+    file = Path(text.strip() or f"{debugger.session.name}-hit{hit.id}.graphdbg")
+    content = debugger.session.capture(hit.id)
     try:
         with open(file, "xb") as out:
             out.write(content)
@@ -85,10 +83,25 @@ def _replay(debugger: Interpreter, text: str) -> None:
 
 
 def _whatif(debugger: Interpreter, text: str) -> None:
+    dtype = text.strip() or "float64"
     if debugger.session.kind == "bundle":
-        debugger.out.line("what the ops give in another type: replay float64")
+        debugger.out.line(debugger.session.replay(dtype))
         return
-    raise DebuggerError('nothing can be changed in a job that runs; "capture" a hit and "replay float64" the bundle')
+    hit = _hit(debugger)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "hit.graphdbg"
+        file.write_bytes(debugger.session.capture(hit.id))
+        debugger.out.line(f"{hit.name} in {dtype}: {open_bundle(file).replay(dtype)}")
+
+
+def _hit(debugger: Interpreter) -> Hit:
+    """The hit at which a live job stands."""
+    if debugger.session.kind != "live":
+        raise DebuggerError("only hits of a live job can be captured")
+    stop = debugger.session.stop
+    if stop is None or not stop.hits:
+        raise DebuggerError(_CAPTURE_STEPS)
+    return stop.hits[0]
 
 
 def _page(debugger: Interpreter, text: str) -> None:
@@ -211,7 +224,16 @@ VERBS = [
         "replay float64",
         _GROUP,
     ),
-    Verb("whatif", _whatif, "", "what would happen with other values", "See replay.", "whatif", _GROUP),
+    Verb(
+        "whatif",
+        _whatif,
+        "[TYPE]",
+        "what the hit would be in another type",
+        "At a stop by a watchpoint: repeats the ops that led to the hit in float64, or in the type that is named, and "
+        "says whether they still meet its condition. The job stays as it is.",
+        "whatif float64",
+        _GROUP,
+    ),
     Verb(
         "page",
         _page,
