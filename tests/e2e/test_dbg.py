@@ -480,6 +480,7 @@ def test_a_bundle_is_replayed_op_by_op(dbg, tmp_path: Path) -> None:
         f"""
         watch abs_max >= 0 on forward/log
         continue
+        whatif float64
         capture {bundle}
         kill
         """,
@@ -487,6 +488,7 @@ def test_a_bundle_is_replayed_op_by_op(dbg, tmp_path: Path) -> None:
         *JOB,
     )
     assert made.returncode == 0, made.stderr
+    assert re.search(r"in float64: .*: 0 of 640 elements are not finite", made.stdout), made.stdout
     done = dbg(
         """
         backtrace

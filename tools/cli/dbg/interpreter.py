@@ -232,7 +232,7 @@ class Interpreter:
         measured = ", ".join(f"{name} {value:g}" for name, value in list(values.items())[:3])
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         condition = self._condition(stop, hit)
-        kind = "Watchpoint" if all(each.kind in ("condition", "data") for each in known) else "Breakpoint"
+        kind = "Watchpoint" if known and all(each.kind in ("condition", "data") for each in known) else "Breakpoint"
         text = f"{kind} {names}, {condition} at {hit.name}{more}, step {hit.step}{rank}"
         return f"{text}: {measured}" if measured else text
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..debugger import DebuggerError
+from graphdbg.client.models import Hit
+
+from ..debugger import DebuggerError, Session, open_bundle
 from . import arguments
 from .breakpoint_verbs import saved_lines
 from .quit import Again, Quit
@@ -62,14 +65,9 @@ def _catch(debugger: Interpreter, text: str) -> None:
 
 
 def _capture(debugger: Interpreter, text: str) -> None:
-    if debugger.session.kind != "live":
-        raise DebuggerError("only hits of a live job can be captured")
-    stop = debugger.session.stop
-    hits = stop.hits if stop else ()
-    if not hits:
-        raise DebuggerError(_CAPTURE_STEPS)
-    file = Path(text.strip() or f"{debugger.session.name}-hit{hits[0].id}.graphdbg")
-    content = debugger.session.capture(hits[0].id)
+    hit = _hit(debugger)
+    file = Path(text.strip() or f"{debugger.session.name}-hit{hit.id}.graphdbg")
+    content = debugger.session.capture(hit.id)
     try:
         with open(file, "xb") as out:
             out.write(content)
@@ -85,11 +83,31 @@ def _replay(debugger: Interpreter, text: str) -> None:
 
 
 def _whatif(debugger: Interpreter, text: str) -> None:
+    dtype = text.strip()
     if debugger.session.kind == "bundle":
-        for line in debugger.session.whatif():
-            debugger.out.line(line)
+        _experiment(debugger, debugger.session, dtype)
         return
-    raise DebuggerError('nothing can be changed in a job that runs; "capture" a hit and "replay float64" the bundle')
+    hit = _hit(debugger)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "hit.graphdbg"
+        file.write_bytes(debugger.session.capture(hit.id))
+        _experiment(debugger, open_bundle(file), dtype)
+
+
+def _experiment(debugger: Interpreter, bundle: Session, dtype: str) -> None:
+    """Repeats a captured hit in one type, or in the ways that tell its cause."""
+    for line in [f"in {dtype}: {bundle.replay(dtype)}"] if dtype else bundle.whatif():
+        debugger.out.line(line)
+
+
+def _hit(debugger: Interpreter) -> Hit:
+    """The hit at which a live job stands."""
+    if debugger.session.kind != "live":
+        raise DebuggerError("only hits of a live job can be captured")
+    stop = debugger.session.stop
+    if stop is None or not stop.hits:
+        raise DebuggerError(_CAPTURE_STEPS)
+    return stop.hits[0]
 
 
 def _page(debugger: Interpreter, text: str) -> None:
@@ -215,10 +233,11 @@ VERBS = [
     Verb(
         "whatif",
         _whatif,
-        "",
-        "repeat the hit of a bundle in other ways, and say what its cause is",
-        "In float64, with what is upstream in float64, with finite inputs, with one thread and deterministic kernels.",
-        "whatif",
+        "[TYPE]",
+        "repeat the hit in other ways, and say what its cause is",
+        "In float64, with what is upstream in float64, with finite inputs, with one thread and deterministic kernels; "
+        "or only in the type that is named. A job that is stopped at a hit stays as it is: a bundle of it is used.",
+        "whatif float64",
         _GROUP,
     ),
     Verb(

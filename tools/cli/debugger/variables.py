@@ -47,6 +47,12 @@ def variables_of(session: Session, number: int) -> dict[str, str]:
     return {name: found for name in names if finder is not None and (found := finder.tensor_of(name)) is not None}
 
 
+def names_of(session: Session, number: int) -> list[str]:
+    """The names of a frame's variables, also of those that are no tensors: fast also in a large graph."""
+    finder = _finder(session, _frames(session), number, _here(session))
+    return [] if finder is None else finder.names()
+
+
 def variable(session: Session, number: int, name: str, executed: bool = True, outwards: bool = False) -> str | None:
     """The tensor of a variable of a frame, NODE:SLOT; None if its function has no such variable.
 
@@ -300,9 +306,9 @@ class _Finder:
         own = [
             node
             for node in nodes
-            if index.kind(node) == "op"
+            if index.is_inside(node, scope)
+            and index.kind(node) == "op"
             and not index.name(node).startswith("backward/")
-            and index.is_inside(node, scope)
         ]
         if not own:
             return None
