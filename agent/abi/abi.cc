@@ -65,6 +65,7 @@ std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 }  // namespace graphdbg::agent
 
 // Never freed, because threads of the program may use it after it was closed.
+// Its agent is freed when a later one has been closed, too.
 struct graphdbg_agent {
   std::unique_ptr<graphdbg::agent::Agent> agent;
   std::atomic<bool> closed{false};
@@ -75,6 +76,8 @@ namespace {
 
 std::atomic<bool> in_forked_child{false};
 std::atomic<graphdbg_agent*> agent_of_process{nullptr};
+// The one that was closed last. Threads of the program may still be inside it.
+std::atomic<graphdbg_agent*> last_closed{nullptr};
 
 // Runs in the child, where only the forking thread exists, so it takes no lock.
 void AfterForkInChild() {
@@ -213,6 +216,8 @@ graphdbg_status graphdbg_close(graphdbg_agent* agent,
       agent->closed.exchange(true)) {
     return GRAPHDBG_DETACHED;
   }
+  graphdbg_agent* const earlier = graphdbg::agent::last_closed.exchange(agent);
+  if (earlier != nullptr) earlier->agent.reset();
   try {
     return agent->agent->Close(ending != nullptr ? CopySized(ending)
                                                  : graphdbg_ending{});
@@ -264,8 +269,9 @@ graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
 
 int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
   // Nothing is of interest to an agent that is not live.
-  return agent != nullptr ? agent->agent->Interest(node)
-                          : GRAPHDBG_INTEREST_NONE;
+  return agent != nullptr && !agent->closed.load(std::memory_order_relaxed)
+             ? agent->agent->Interest(node)
+             : GRAPHDBG_INTEREST_NONE;
 }
 
 void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node) {

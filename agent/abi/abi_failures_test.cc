@@ -157,6 +157,49 @@ TEST_F(AbiFailuresTest, APausedProgramEndsWithItsServerIfToldTo) {
   program_.Close();
 }
 
+TEST_F(AbiFailuresTest, ARunningProgramIsLeftByItsServerIfToldTo) {
+  setenv("GRAPHDBG_GRACE", "0", 1);
+  setenv("GRAPHDBG_WAIT", "0", 1);
+  setenv("GRAPHDBG_ON_DISCONNECT", "detach", 1);
+  auto session = Attach([&] { return program_.Start(); });
+  session->Welcome();
+  EXPECT_EQ(training_.get(), GRAPHDBG_OK);
+  EXPECT_EQ(program_.Step(), GRAPHDBG_OK);
+  server_->Stop();
+  while (program_.Step() == GRAPHDBG_OK) {
+  }
+  EXPECT_EQ(program_.Step(), GRAPHDBG_DETACHED);
+  EXPECT_EQ(program_.host().retained(), 0);
+  EXPECT_EQ(program_.Close(), GRAPHDBG_DETACHED);
+}
+
+TEST_F(AbiFailuresTest, WithoutAServerAProgramThatIsNotToWaitIsLeft) {
+  setenv("GRAPHDBG_CONNECT_TIMEOUT", "0", 1);
+  setenv("GRAPHDBG_ON_DISCONNECT", "detach", 1);
+  setenv("GRAPHDBG_PORT", "1", 1);
+  EXPECT_EQ(program_.Open(), GRAPHDBG_OK);
+  EXPECT_EQ(program_.Start(), GRAPHDBG_DETACHED);
+  program_.Close();
+}
+
+TEST_F(AbiFailuresTest, OpensAgainAndAgain) {
+  setenv("GRAPHDBG_WAIT", "0", 1);
+  Serve();
+  for (int cycle = 0; cycle < 10; ++cycle) {
+    ToyProgram program{LoadAgent()};
+    EXPECT_EQ(program.Open(), GRAPHDBG_OK);
+    Train([&] { return program.Start(); });
+    auto session = server_->Accept();
+    session->Welcome();
+    EXPECT_EQ(training_.get(), GRAPHDBG_OK);
+    EXPECT_EQ(program.Step(), GRAPHDBG_OK);
+    program.Close();
+    session->WaitForGoodbye();
+    EXPECT_EQ(program.host().retained(), 0);
+    EXPECT_EQ(program.Step(), GRAPHDBG_DETACHED);
+  }
+}
+
 TEST_F(AbiFailuresTest, AForkedChildIsInertAndTheParentGoesOn) {
   setenv("GRAPHDBG_WAIT", "0", 1);
   auto session = Attach([&] { return program_.Start(); });

@@ -306,12 +306,15 @@ void Agent::Work() {
 }
 
 void Agent::ApplyDisconnectPolicy() {
-  if (!gate_.closed_since() || !live()) return;
+  const bool detaches = config_.on_disconnect == OnDisconnect::kDetach;
+  if (!live() || (!gate_.closed_since() && !detaches)) return;
   const auto lost_since = connection_.lost_since();
   if (!lost_since || config_.on_disconnect == OnDisconnect::kHold ||
       std::chrono::steady_clock::now() - *lost_since < config_.grace) {
     return;
   }
+  if (detaches)
+    return Detach("lost the server; training continues without debugging");
   if (config_.on_disconnect == OnDisconnect::kStop) {
     LogToStderr(
         "lost the server while the program was paused; terminating the program "

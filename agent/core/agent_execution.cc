@@ -34,6 +34,7 @@ std::string Seconds(std::chrono::milliseconds time) {
 }  // namespace
 
 graphdbg_status Agent::WaitForServer(bool* found) {
+  captures_.Start();
   *found = !config_.serverless;
   if (config_.serverless) {
     SetOwnWatchpoints();
@@ -48,6 +49,11 @@ graphdbg_status Agent::WaitForServer(bool* found) {
       return GRAPHDBG_INTERRUPTED;
     case ServerConnection::Readiness::kNoServer:
       *found = false;
+      if (config_.on_disconnect == OnDisconnect::kDetach) {
+        Detach(absl::StrCat("found no server at ", connection_.address(),
+                            " within ", Seconds(config_.connect_timeout)));
+        break;
+      }
       connection_.SearchInBackground();
       LogToStderr(absl::StrCat(
           "found no server at ", connection_.address(), " within ",

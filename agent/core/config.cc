@@ -70,6 +70,7 @@ std::optional<OnDisconnect> ParseOnDisconnect(absl::string_view text) {
   if (text == "resume") return OnDisconnect::kResume;
   if (text == "hold") return OnDisconnect::kHold;
   if (text == "stop") return OnDisconnect::kStop;
+  if (text == "detach") return OnDisconnect::kDetach;
   return std::nullopt;
 }
 
@@ -77,6 +78,14 @@ std::optional<OnError> ParseOnError(absl::string_view text) {
   if (text == "pause") return OnError::kPause;
   if (text == "continue") return OnError::kContinue;
   if (text == "auto") return OnError::kPauseIfAttended;
+  return std::nullopt;
+}
+
+std::optional<TapeSetting> ParseTape(absl::string_view text) {
+  if (text == "auto") return TapeSetting::kAuto;
+  if (text == "off") return TapeSetting::kOff;
+  if (text == "forward_backward") return TapeSetting::kForwardBackward;
+  if (text == "whole_step") return TapeSetting::kWholeStep;
   return std::nullopt;
 }
 
@@ -477,6 +486,11 @@ Config ReadConfig(const Environment& environment,
               &config.bundles.upstream);
   reader.Read({"GRAPHDBG_CAPTURE_SOURCES"}, "0 or 1", ParseBool,
               &config.bundles.sources);
+  reader.Read({"GRAPHDBG_CAPTURE_TAPE"},
+              "auto, off, forward_backward or whole_step", ParseTape,
+              &config.bundles.tape);
+  reader.Read({"GRAPHDBG_CAPTURE_TAPE_BUDGET"}, "a size in bytes, such as 2GiB",
+              ParseBytes, &config.bundles.tape_budget);
   reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);
   reader.Read({"GRAPHDBG_STEPS"}, "a number of steps", ParseCount,
               &config.step_limit);
@@ -484,7 +498,7 @@ Config ReadConfig(const Environment& environment,
               &config.on_error);
   reader.Read({"GRAPHDBG_CONNECT_TIMEOUT"}, "seconds", ParseSeconds,
               &config.connect_timeout);
-  reader.Read({"GRAPHDBG_ON_DISCONNECT"}, "resume, hold or stop",
+  reader.Read({"GRAPHDBG_ON_DISCONNECT"}, "resume, hold, stop or detach",
               ParseOnDisconnect, &config.on_disconnect);
   reader.Read({"GRAPHDBG_GRACE"}, "seconds", ParseSeconds, &config.grace);
   config.program = ProgramName(command_line);

@@ -17,7 +17,8 @@
 
 namespace graphdbg::agent {
 
-enum class OnDisconnect { kResume, kHold, kStop };
+// kDetach: resumes, and is not debugged any more.
+enum class OnDisconnect { kResume, kHold, kStop, kDetach };
 // The reaction to an uncaught exception that is about to end the program.
 enum class OnError { kPause, kContinue, kPauseIfAttended };
 

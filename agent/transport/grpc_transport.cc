@@ -160,6 +160,8 @@ class GrpcTransport final : public Transport {
     }
     Cancel();
     thread_.join();
+    // The last of gRPC's objects: its own threads end with it.
+    credentials_.reset();
   }
 
  private:

@@ -60,6 +60,12 @@ def test_names_of_headers_ignore_case(dap):
     assert dap.response(1)["success"]
 
 
+def test_each_condition_is_one_filter(dap):
+    filters = dap.initialize()["exceptionBreakpointFilters"]
+    labels = [each["label"] for each in filters]
+    assert "NaN or infinity" in labels and len(labels) == len(set(labels))
+
+
 def test_every_request_before_initialize_is_refused(dap):
     assert dap.refused("threads") == "the first request must be initialize"
     assert dap.refused("launch", program="train.py") == "the first request must be initialize"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,17 +91,23 @@ def _split_command(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from .dbg.loop import debug
     from .dbg.opened import launched, opened
+    from .dbg.quit import Again
 
     command = arguments.command_line
     if command and (arguments.target or arguments.pid or arguments.server):
         arguments.parser.error("name a target, or a command after --, and not both")
     token = _token(arguments.token_file)
-    with contextlib.ExitStack() as open_things:
-        if command:
-            session = open_things.enter_context(launched(command, {}))
-        else:
-            session = open_things.enter_context(opened(arguments.target, arguments.server, arguments.pid, token))
-        return debug(session, _options(arguments))
+    options = _options(arguments)
+    while True:
+        with contextlib.ExitStack() as open_things:
+            if command:
+                session = open_things.enter_context(launched(command, {}))
+            else:
+                session = open_things.enter_context(opened(arguments.target, arguments.server, arguments.pid, token))
+            try:
+                return debug(session, options)
+            except Again as again:
+                options = dataclasses.replace(options, files=[], lines=again.lines, init=False)
 
 
 def debug_job(client: Client, job: str, arguments: argparse.Namespace) -> int:
@@ -117,9 +125,16 @@ def debug_job(client: Client, job: str, arguments: argparse.Namespace) -> int:
 def _options(arguments: argparse.Namespace) -> Options:
     from .dbg.loop import Options
 
+    command = arguments.command_line
     return Options(
-        arguments.files, arguments.lines, arguments.batch, not arguments.no_init, bool(arguments.command_line)
+        arguments.files, arguments.lines, arguments.batch, not arguments.no_init, bool(command), _script(command)
     )
+
+
+def _script(command: Sequence[str]) -> str:
+    """The first Python file that a command names; "" if there is none."""
+    found = (Path(word).resolve() for word in command if word.endswith(".py"))
+    return next((str(file) for file in found if file.is_file()), "")
 
 
 def _token(file: Path | None) -> str | None:

@@ -89,7 +89,8 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
   if (status != GRAPHDBG_OK) return status;
   graph_.Reset(agent_);
   tracer_.Attach(agent_, &graph_, this);
-  if (engine_ == nullptr) InstallEngine();
+  InstallEngine();
+  TraceRanges(&tracer_, engine_);
   WaitForBackward();
   return GRAPHDBG_OK;
 }
@@ -97,6 +98,7 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
 void Adapter::Reset() {
   level_.store(GRAPHDBG_LEVEL_OFF);
   started_.store(false);
+  held_.store(false);
   terminating_.store(false);
   optimizer_seen_.store(false);
   step_open_.store(false);
@@ -107,12 +109,20 @@ void Adapter::Reset() {
   called_models_.clear();
 }
 
-// Hooks in PyTorch cannot be removed, so they stay for later jobs.
+// Engines cannot be removed from PyTorch, so they stay for later jobs.
 void Adapter::InstallEngine() {
-  engine_ = UsesRecordFunction() ? MakeRecordFunctionEngine(&tracer_)
-                                 : MakeDispatchEngine(&tracer_);
-  TraceRanges(&tracer_, engine_);
-  pthread_atfork(nullptr, nullptr, [] { Get().AfterFork(); });
+  static CaptureEngine* dispatch = nullptr;
+  static CaptureEngine* record_function = nullptr;
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { Get().AfterFork(); });
+  (void)registered;
+  const bool records = UsesRecordFunction();
+  CaptureEngine*& engine = records ? record_function : dispatch;
+  if (engine == nullptr) {
+    engine = records ? MakeRecordFunctionEngine(&tracer_)
+                     : MakeDispatchEngine(&tracer_);
+  }
+  engine_ = engine;
 }
 
 void Adapter::TraceOps(bool on) {
@@ -135,6 +145,7 @@ void Adapter::AfterFork() {
 
 void Adapter::DetachInterpreter() {
   TraceOps(false);
+  graph_.tape().Clear();
   interpreter_.store(nullptr, std::memory_order_release);
 }
 
@@ -158,6 +169,12 @@ void Adapter::Close(const graphdbg_ending* ending) {
   graphdbg_close(agent_, ending);
 }
 
+void Adapter::Forget() {
+  StopWaitingForBackward();
+  StopTracingRanges();
+  graph_.Reset(agent_);
+}
+
 void Adapter::SetLevel(int level) {
   level_.store(level);
   // Other changes take effect at the next boundary: counting ops from the
@@ -169,7 +186,7 @@ graphdbg_status Adapter::AtBoundary(graphdbg_status status) {
   graph_.bound().ReleaseResolved();
   if (status == GRAPHDBG_DETACHED) level_.store(GRAPHDBG_LEVEL_OFF);
   if (status == GRAPHDBG_TERMINATE) terminating_.store(true);
-  TraceOps(level_.load() == GRAPHDBG_LEVEL_OPS);
+  TraceOps(level_.load() == GRAPHDBG_LEVEL_OPS && !held_.load());
   return status;
 }
 
@@ -184,9 +201,31 @@ graphdbg_status Adapter::Start(bool trains) {
   if (started_.exchange(true)) return GRAPHDBG_OK;
   rank_ = rank;
   world_size_ = world_size;
-  CurrentThread().trains = true;
+  CurrentThread().trains = !held_.load();
   StopWaitingForBackward();
-  return AtBoundary(graphdbg_start(agent_));
+  const graphdbg_status status = AtBoundary(graphdbg_start(agent_));
+  BeginTape();
+  return status;
+}
+
+void Adapter::BeginTape() {
+  graph_.tape().Clear();
+  const graphdbg_interpreter* const python = interpreter();
+  if (level_.load() == GRAPHDBG_LEVEL_OPS && graph_.tape().HasMode() &&
+      python != nullptr && python->step_begins != nullptr) {
+    python->step_begins();
+  }
+}
+
+graphdbg_status Adapter::Connect() {
+  held_.store(true);
+  return Start(/*trains=*/true);
+}
+
+void Adapter::Follow() {
+  held_.store(false);
+  CurrentThread().trains = true;
+  AtBoundary(GRAPHDBG_OK);
 }
 
 bool Adapter::GetPlace(uint32_t* rank, uint32_t* world_size) const {
@@ -334,9 +373,9 @@ graphdbg_status Adapter::StepEnd() {
     MutexLock lock(&mu_);
     called_models_.clear();
   }
-  const graphdbg_status status = graphdbg_step_end(agent_);
-  graph_.tape().Clear();
-  return AtBoundary(status);
+  const graphdbg_status status = AtBoundary(graphdbg_step_end(agent_));
+  BeginTape();
+  return status;
 }
 
 graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {

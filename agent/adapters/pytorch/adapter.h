@@ -25,6 +25,9 @@ class Adapter : public TracerHost {
                        const graphdbg_interpreter* interpreter);
   void DetachInterpreter();
   void Close(const graphdbg_ending* ending);
+  // After Close(), in a program that goes on: releases all tensors, and takes
+  // out of PyTorch what can be taken out.
+  void Forget();
   graphdbg_status Failed(const graphdbg_ending& ending, uint32_t scope,
                          const char* file, uint32_t line);
   void Notify(const char* line) { graphdbg_notify(agent_, line); }
@@ -57,6 +60,11 @@ class Adapter : public TracerHost {
   // started, or as long as the interpreter does not want this process to be
   // debugged. `trains` means that this is not only a call of a model.
   graphdbg_status Start(bool trains);
+  // For a program that trains already, whose thread must not wait: starts, on
+  // another thread, but traces nothing until Follow(). The latter is called on
+  // the thread that trains, between two steps.
+  graphdbg_status Connect();
+  void Follow();
   // Returns false if PyTorch does not know this process's rank.
   bool GetPlace(uint32_t* rank, uint32_t* world_size) const;
   // Whether the inputs of models have to be reported.
@@ -94,6 +102,7 @@ class Adapter : public TracerHost {
   Adapter() = default;
   // Forgets the job of an earlier Open().
   void Reset();
+  // Makes the engine that the environment asks for, if there is none yet.
   void InstallEngine();
   // Has no effect before the engine exists.
   void TraceOps(bool on);
@@ -112,6 +121,8 @@ class Adapter : public TracerHost {
   void EndEvaluation();
   graphdbg_status ReportInputs();
   graphdbg_status ReportInput(const ModelInput& input);
+  // Begins the tape of a step.
+  void BeginTape();
   // Called between two steps or passes, after a call that may have waited.
   graphdbg_status AtBoundary(graphdbg_status status);
 
@@ -123,6 +134,8 @@ class Adapter : public TracerHost {
   CaptureEngine* engine_ = nullptr;
   std::atomic<int> level_{GRAPHDBG_LEVEL_OFF};
   std::atomic<bool> started_{false};
+  // Between Connect() and Follow().
+  std::atomic<bool> held_{false};
   // From torch.distributed; no ranks if it is not used.
   uint32_t rank_ = 0;
   uint32_t world_size_ = 0;

@@ -57,11 +57,9 @@ void BoundTensors::Clear() {
   ReleaseResolved();
   MutexLock lock(&mu_);
   binding_by_tensor_.clear();
-  for (auto& binding : bindings_) {
-    binding->tensor.reset();
-    cleared_.push_back(std::move(binding));
-  }
-  bindings_.clear();
+  if (bindings_.empty()) return;
+  for (auto& binding : bindings_) binding->tensor.reset();
+  cleared_ = std::exchange(bindings_, {});
 }
 
 void BoundTensors::Refresh(Producers* producers) {

@@ -37,7 +37,7 @@ class BoundTensors {
   };
 
   // Creates a binding without a tensor. It is the handle for
-  // graphdbg_bind_tensor and lives as long as the process.
+  // graphdbg_bind_tensor and lives as long as the agent.
   Binding* Create(uint32_t node, uint32_t scope, bool changes);
   // Binds to this tensor, which the caller keeps alive during the call.
   void Hold(Binding* binding, c10::TensorImpl* tensor);
@@ -64,7 +64,8 @@ class BoundTensors {
  private:
   mutable Mutex mu_;
   std::vector<std::unique_ptr<Binding>> bindings_ GRAPHDBG_GUARDED_BY(mu_);
-  // Bindings from before Clear(), to which an agent may still refer.
+  // Bindings from before the last Clear(), to which an agent that is being
+  // closed may still refer.
   std::vector<std::unique_ptr<Binding>> cleared_ GRAPHDBG_GUARDED_BY(mu_);
   std::unordered_map<const c10::TensorImpl*, Binding*> binding_by_tensor_
       GRAPHDBG_GUARDED_BY(mu_);

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 10
+#define GRAPHDBG_HOOKS_API_VERSION 11
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -45,6 +45,11 @@ typedef struct graphdbg_interpreter {
   /* A JSON object that describes the interpreter and its packages; null if it
    * cannot. Lives as long as the process. Null means that there is none. */
   const char* (*environment)(void);
+  /* Called when a step begins whose ops may have to be repeated: remembers the
+   * states of the interpreter's random number generators. May be null. */
+  void (*step_begins)(void);
+  /* As the member of graphdbg_host. May be null. */
+  const char* (*training)(void);
 } graphdbg_interpreter;
 
 /* Functions of the adapter. */
@@ -146,6 +151,15 @@ typedef struct graphdbg_torch_adapter {
                 const char* file, uint32_t line);
   /* The node of such a tensor; 0 if it is not known. */
   uint32_t (*node_of)(const void* tensor);
+
+  /* For a program that trains already. `connect` is called after `open`, on any
+   * thread but the one that trains: it waits for the server in its place, and
+   * traces nothing yet. `follow` is called on the thread that trains, between
+   * two steps, the first of which begins. */
+  graphdbg_status (*connect)(void);
+  void (*follow)(void);
+  /* Called after `close` if the program goes on: releases all tensors. */
+  void (*forget)(void);
 } graphdbg_torch_adapter;
 
 /* Exported by libgraphdbg_torch.so. */

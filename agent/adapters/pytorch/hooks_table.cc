@@ -182,6 +182,24 @@ const graphdbg_torch_adapter kTable = {
             static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
       });
     },
+    /*connect=*/
+    [] {
+      return CallOr(GRAPHDBG_INTERNAL, [] { return Adapter::Get().Connect(); });
+    },
+    /*follow=*/
+    [] {
+      CallOr(0, [] {
+        Adapter::Get().Follow();
+        return 0;
+      });
+    },
+    /*forget=*/
+    [] {
+      CallOr(0, [] {
+        Adapter::Get().Forget();
+        return 0;
+      });
+    },
 };
 
 }  // namespace

@@ -14,7 +14,13 @@ using Observer = std::unique_ptr<at::ObserverContext>;
 
 OpTracer* range_tracer = nullptr;
 CaptureEngine* engine = nullptr;
+at::CallbackHandle ranges = at::INVALID_CALLBACK_HANDLE;
 at::CallbackHandle backward = at::INVALID_CALLBACK_HANDLE;
+
+void Remove(at::CallbackHandle* callback) {
+  if (*callback == at::INVALID_CALLBACK_HANDLE) return;
+  at::removeCallback(std::exchange(*callback, at::INVALID_CALLBACK_HANDLE));
+}
 
 bool StartsWith(const char* text, std::string_view prefix) {
   return std::strncmp(text, prefix.data(), prefix.size()) == 0;
@@ -75,12 +81,15 @@ Observer StartBackward(const at::RecordFunction&) {
 }  // namespace
 
 void TraceRanges(OpTracer* tracer, CaptureEngine* the_engine) {
+  StopTracingRanges();
   range_tracer = tracer;
   engine = the_engine;
   using Callback = at::RecordFunctionCallback;
-  at::addGlobalCallback(
+  ranges = at::addGlobalCallback(
       Callback(StartRange, EndRange).scopes({at::RecordScope::USER_SCOPE}));
 }
+
+void StopTracingRanges() { Remove(&ranges); }
 
 void WaitForBackward() {
   StopWaitingForBackward();
@@ -89,9 +98,6 @@ void WaitForBackward() {
                                 .scopes({at::RecordScope::BACKWARD_FUNCTION}));
 }
 
-void StopWaitingForBackward() {
-  if (backward == at::INVALID_CALLBACK_HANDLE) return;
-  at::removeCallback(std::exchange(backward, at::INVALID_CALLBACK_HANDLE));
-}
+void StopWaitingForBackward() { Remove(&backward); }
 
 }  // namespace graphdbg::pytorch

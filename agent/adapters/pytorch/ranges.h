@@ -9,9 +9,10 @@ namespace graphdbg::pytorch {
 // Traces the ranges that PyTorch itself marks: calls of optimizers and loading
 // of data. No overhead between ranges.
 //
-// Called once per process; the arguments must outlive the process's use of
-// PyTorch.
+// From now on, until StopTracingRanges(). The arguments must outlive the
+// process's use of PyTorch.
 void TraceRanges(OpTracer* follower, CaptureEngine* engine);
+void StopTracingRanges();
 
 // Detects the first backward pass from now on, until StopWaitingForBackward().
 void WaitForBackward();

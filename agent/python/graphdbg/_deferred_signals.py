@@ -23,9 +23,11 @@ class DeferredSignals:
 
     def __init__(self) -> None:
         self._handlers: dict[int, Any] = {}
+        self.is_waiting = False
         self._recorded: list[tuple[int, FrameType | None]] = []
 
     def begin_wait(self) -> None:
+        self.is_waiting = True
         if threading.current_thread() is not threading.main_thread():
             return
         for number in _SIGNALS:
@@ -41,6 +43,7 @@ class DeferredSignals:
         return bool(self._recorded)
 
     def end_wait(self) -> None:
+        self.is_waiting = False
         if threading.current_thread() is threading.main_thread():
             for number, handler in self._handlers.items():
                 signal.signal(number, handler)

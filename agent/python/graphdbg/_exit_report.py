@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ._log import log
+from ._undo import UndoList
 
 
 class Agent(Protocol):
@@ -40,7 +41,15 @@ def install() -> None:
     atexit.register(_at_exit)
 
 
-def expect_exit() -> None:
+def install_late(agent: Agent, changes: UndoList) -> None:
+    """Registers the report in a program that runs already."""
+    install()
+    changes.enter(lambda: atexit.unregister(_at_exit))
+    set_agent(agent)
+    changes.enter(lambda: set_agent(None))
+
+
+def expect_exit(changes: UndoList) -> None:
     """Has this process report its exit. Called when it takes its place in the job.
 
     Processes of multiprocessing do not all run exit functions, and some inherited
@@ -53,15 +62,16 @@ def expect_exit() -> None:
         from multiprocessing.util import Finalize
 
         # The lowest priority runs last.
-        Finalize(None, _at_child_exit, exitpriority=-sys.maxsize)
+        report = Finalize(None, _at_child_exit, exitpriority=-sys.maxsize)
+        changes.enter(report.cancel)
 
 
-def set_agent(agent: Agent) -> None:
+def set_agent(agent: Agent | None) -> None:
     global _agent
     _agent = agent
 
 
-def follow_threads(trains: Callable[[int], bool]) -> None:
+def follow_threads(trains: Callable[[int], bool], changes: UndoList) -> None:
     """Reports exceptions that end a thread which trains, after Python has printed them.
 
     `trains(ident)` returns whether the thread did. Exceptions of the main thread are
@@ -72,10 +82,12 @@ def follow_threads(trains: Callable[[int], bool]) -> None:
     def hook(failure: threading.ExceptHookArgs) -> None:
         report(failure)
         exception = failure.exc_value
-        if _agent is not None and isinstance(exception, Exception) and trains(threading.get_ident()):
+        if not changes.active or _agent is None or not isinstance(exception, Exception):
+            return
+        if trains(threading.get_ident()):
             _agent.failed(exception, type_name(exception), message(exception), _trace(exception))
 
-    threading.excepthook = hook
+    changes.replace(threading, "excepthook", hook)
 
 
 def has_agent() -> bool:

@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from ._undo import UndoList
+
 
 class _Loader(Loader):
     """Wraps another loader and calls a function after it has run the module."""
@@ -55,13 +57,17 @@ class _Finder(MetaPathFinder):
         return None
 
 
-def after_import(name: str, call: Callable[[], None]) -> None:
-    """Calls `call` once, right after module `name` has been imported.
+def after_import(name: str, call: Callable[[], None], changes: UndoList | None = None) -> None:
+    """Calls `call` once, right after module `name` has been imported, unless `changes` have been undone by then.
 
     If the module has been imported already, `call` runs immediately. It must not
     raise.
     """
     if name in sys.modules:
-        call()
-    else:
+        return call()
+    if changes is None:
         sys.meta_path.insert(0, _Finder(name, call))
+        return
+    finder = _Finder(name, lambda: call() if changes.active else None)
+    sys.meta_path.insert(0, finder)
+    changes.enter(lambda: sys.meta_path.remove(finder) if finder in sys.meta_path else None)

@@ -9,6 +9,7 @@ import pytest
 from graphdbg._torch.training.cadence import Cadence, Clocks
 from graphdbg._torch.training.observer import TrainingObserver
 from graphdbg._torch.training.readout import Readout
+from graphdbg._undo import UndoList
 
 torch = pytest.importorskip("torch")
 
@@ -144,7 +145,7 @@ class Training:
     def __init__(self) -> None:
         torch.manual_seed(0)
         self.hooks = Hooks()
-        self.observer = TrainingObserver(self.hooks, Cadence(Clocks(Clock(), Clock(), Clock())))
+        self.observer = TrainingObserver(self.hooks, UndoList(), Cadence(Clocks(Clock(), Clock(), Clock())))
         self.model = torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.ReLU(), torch.nn.Linear(64, 2))
         self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1)
         self.inputs, self.labels = torch.randn(16, 8), torch.randint(2, (16,))

@@ -16,6 +16,8 @@ MANIFEST = "manifest.json"
 VALUES = ("leaves.safetensors", "expected.safetensors")
 
 _REQUIRED = ("tape.json", "repro.py", "graph.json", "environment.json", *VALUES)
+# Of bundles with all ops of a step.
+_OF_STEPS = ("random.safetensors", "training.json")
 _SOURCE = re.compile(r"sources/[0-9]{1,3}_[A-Za-z0-9._]{1,255}")
 _MAX_MEMBERS = 64
 _MAX_TEXT_BYTES = 64 << 20
@@ -116,7 +118,7 @@ def _checked_members(archive: zipfile.ZipFile, file_bytes: int) -> dict[str, zip
         name = info.filename
         if name in members:
             raise BadBundle(f"it has the member {name} twice")
-        if name not in (*_REQUIRED, MANIFEST) and not _SOURCE.fullmatch(name):
+        if name not in (*_REQUIRED, *_OF_STEPS, MANIFEST) and not _SOURCE.fullmatch(name):
             raise BadBundle(f"it has a member with the name {name!r}")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise BadBundle(f"{name} is compressed or encrypted")

@@ -10,6 +10,7 @@
 #include "agent/adapters/pytorch/hooks/module_calls.h"
 #include "agent/adapters/pytorch/hooks/source_stack.h"
 #include "agent/adapters/pytorch/hooks/state.h"
+#include "agent/adapters/pytorch/hooks/waits.h"
 
 namespace graphdbg::hooks {
 namespace {
@@ -20,10 +21,16 @@ PyObject* Load(PyObject*, PyObject* args) {
   const char* agent;
   const char* path;
   if (!PyArg_ParseTuple(args, "ss", &agent, &path)) return nullptr;
-  void* library = dlopen(agent, RTLD_NOW | RTLD_LOCAL);
+  void* library;
+  const char* error = nullptr;
+  // The program's other threads go on meanwhile.
+  Py_BEGIN_ALLOW_THREADS;
+  library = dlopen(agent, RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) error = dlerror();
+  Py_END_ALLOW_THREADS;
   if (library == nullptr) {
-    PyErr_SetString(PyExc_ImportError, dlerror());
+    PyErr_SetString(PyExc_ImportError, error);
     return nullptr;
   }
   const auto get = reinterpret_cast<graphdbg_torch_adapter_getter>(
@@ -63,6 +70,38 @@ PyObject* Install(PyObject*, PyObject* args) {
   Global().enabled = true;
   Py_RETURN_NONE;
 }
+
+PyObject* Uninstall(PyObject*, PyObject* module_class) {
+  Global().enabled = false;
+  Py_CLEAR(Global().on_detached);
+  Py_CLEAR(Global().on_start);
+  const int removed = UninstallModuleCalls(module_class);
+  return removed < 0 ? nullptr : PyBool_FromLong(removed);
+}
+
+PyObject* Connect(PyObject*, PyObject*) {
+  graphdbg_status status;
+  RunPendingCallsInWaits(true);
+  Py_BEGIN_ALLOW_THREADS;
+  status = Global().adapter->connect();
+  Py_END_ALLOW_THREADS;
+  return PyBool_FromLong(status == GRAPHDBG_OK);
+}
+
+PyObject* Follow(PyObject*, PyObject*) {
+  if (Global().enabled) Global().adapter->follow();
+  Py_RETURN_NONE;
+}
+
+PyObject* Forget(PyObject*, PyObject*) {
+  RunPendingCallsInWaits(false);
+  Py_BEGIN_ALLOW_THREADS;
+  Global().adapter->forget();
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
+}
+
+PyObject* IsPaused(PyObject*, PyObject*) { return PyBool_FromLong(AnyWait()); }
 
 PyObject* Disable(PyObject*, PyObject*) {
   Global().enabled = false;
@@ -355,6 +394,11 @@ PyMethodDef methods[] = {
     {"load", Load, METH_VARARGS, nullptr},
     {"open", Open, METH_VARARGS, nullptr},
     {"install", Install, METH_VARARGS, nullptr},
+    {"uninstall", Uninstall, METH_O, nullptr},
+    {"connect", Connect, METH_NOARGS, nullptr},
+    {"follow", Follow, METH_NOARGS, nullptr},
+    {"forget", Forget, METH_NOARGS, nullptr},
+    {"is_paused", IsPaused, METH_NOARGS, nullptr},
     {"disable", Disable, METH_NOARGS, nullptr},
     {"declare_scope", DeclareScope, METH_VARARGS, nullptr},
     {"bind_tensor", BindTensor, METH_VARARGS, nullptr},

@@ -19,7 +19,9 @@ struct ModuleScope {
 
 // Protected by the interpreter's lock.
 struct Calls {
-  PyObject* original = nullptr;
+  // The object that is installed. Earlier ones, which something may still refer
+  // to, only forward calls.
+  PyObject* installed = nullptr;
   PyObject* on_unknown = nullptr;
   // Null after it has raised an exception.
   PyObject* on_model = nullptr;
@@ -65,6 +67,7 @@ bool IsForProgram() { return PyErr_ExceptionMatches(PyExc_Exception) == 0; }
 // error, not the program's: it is reported, and the call continues without
 // scope. Returns false with an exception set if that is for the program.
 bool RequestScope(PyObject* module, ModuleScope* out) {
+  if (Table().on_unknown == nullptr) return false;
   PyObject* const result =
       PyObject_CallFunctionObjArgs(Table().on_unknown, module, nullptr);
   if (result == nullptr) {
@@ -78,14 +81,28 @@ bool RequestScope(PyObject* module, ModuleScope* out) {
   return Find(module, out);
 }
 
+// The type of the object that replaces torch.nn.Module.__call__. It behaves
+// like a function of the class, with a tenth of the overhead of a Python
+// function, and has the attributes of the original: PyTorch's profiler, for
+// example, reads __code__.
+struct ModuleCall {
+  PyObject_HEAD Vectorcall call;
+  PyObject* original;
+};
+
+PyObject* OriginalOf(PyObject* self) {
+  return reinterpret_cast<ModuleCall*>(self)->original;
+}
+
 // Arguments of a vectorcall; args[0] is the module.
 struct Arguments {
+  PyObject* original;
   PyObject* const* args;
   size_t count;
   PyObject* keywords;
 
   PyObject* CallOriginal() const {
-    return Python().vectorcall(Table().original, args, count, keywords);
+    return Python().vectorcall(original, args, count, keywords);
   }
 };
 
@@ -160,10 +177,11 @@ PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
   return result;
 }
 
-PyObject* Call(PyObject*, PyObject* const* args, size_t count,
+PyObject* Call(PyObject* self, PyObject* const* args, size_t count,
                PyObject* keywords) {
-  const Arguments call{args, count, keywords};
-  if (!Global().enabled || PositionalCount(count) == 0) {
+  const Arguments call{OriginalOf(self), args, count, keywords};
+  if (!Global().enabled || self != Table().installed ||
+      PositionalCount(count) == 0) {
     return call.CallOriginal();
   }
   ModuleScope module;
@@ -176,14 +194,6 @@ PyObject* Call(PyObject*, PyObject* const* args, size_t count,
                                  : CallInScope(module, call);
 }
 
-// The type of the object that replaces torch.nn.Module.__call__. It behaves
-// like a function of the class, with a tenth of the overhead of a Python
-// function, and has the attributes of the original: PyTorch's profiler, for
-// example, reads __code__.
-struct ModuleCall {
-  PyObject_HEAD Vectorcall call;
-};
-
 PyObject* BindToModule(PyObject* self, PyObject* module, PyObject*) {
   if (module == nullptr || module == Py_None) return Py_NewRef(self);
   return Python().new_method(self, module);
@@ -195,7 +205,14 @@ PyObject* AttributeOfOriginal(PyObject* self, PyObject* name) {
     return own;
   }
   PyErr_Clear();
-  return PyObject_GetAttr(Table().original, name);
+  return PyObject_GetAttr(OriginalOf(self), name);
+}
+
+void DeleteModuleCall(PyObject* self) {
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(self));
+  Py_DECREF(OriginalOf(self));
+  PyObject_Free(self);
+  Py_DECREF(type);
 }
 
 PyObject* CallModuleCall(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -211,6 +228,7 @@ PyMemberDef module_call_members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot module_call_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(DeleteModuleCall)},
     {Py_tp_call, reinterpret_cast<void*>(CallModuleCall)},
     {Py_tp_descr_get, reinterpret_cast<void*>(BindToModule)},
     {Py_tp_getattro, reinterpret_cast<void*>(AttributeOfOriginal)},
@@ -222,14 +240,20 @@ PyType_Spec module_call_spec = {
     Py_TPFLAGS_DEFAULT | kHasVectorcall | Py_TPFLAGS_METHOD_DESCRIPTOR,
     module_call_slots};
 
-PyObject* NewModuleCall() {
-  PyObject* const type = PyType_FromSpec(&module_call_spec);
+PyObject* NewModuleCall(PyObject* original) {
+  static PyObject* const type = PyType_FromSpec(&module_call_spec);
   if (type == nullptr) return nullptr;
   ModuleCall* const made =
       PyObject_New(ModuleCall, reinterpret_cast<PyTypeObject*>(type));
-  Py_DECREF(type);
-  if (made != nullptr) made->call = Call;
+  if (made == nullptr) return nullptr;
+  made->call = Call;
+  made->original = Py_NewRef(original);
   return reinterpret_cast<PyObject*>(made);
+}
+
+void ForgetScopes() {
+  for (auto& [module, entry] : Table().scopes) Py_DECREF(entry.module);
+  Table().scopes.clear();
 }
 
 }  // namespace
@@ -240,24 +264,37 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
     PyErr_SetString(PyExc_TypeError, "torch.nn.Module is not a class");
     return false;
   }
-  Calls& calls = Table();
-  if (calls.original != nullptr) {
-    // The program is debugged again, with other scopes.
-    for (auto& [module, entry] : calls.scopes) Py_DECREF(entry.module);
-    calls.scopes.clear();
-    Assign(&calls.on_unknown, on_unknown);
-    Assign(&calls.on_model, on_model);
-    return true;
-  }
-  calls.original = PyObject_GetAttrString(module_class, "__call__");
-  if (calls.original == nullptr) return false;
-  calls.on_unknown = Py_NewRef(on_unknown);
-  calls.on_model = Py_NewRef(on_model);
-  PyObject* const call = NewModuleCall();
+  PyObject* const original = PyObject_GetAttrString(module_class, "__call__");
+  if (original == nullptr) return false;
+  PyObject* const call = NewModuleCall(original);
+  Py_DECREF(original);
   if (call == nullptr) return false;
+  ForgetScopes();
+  Assign(&Table().on_unknown, on_unknown);
+  Assign(&Table().on_model, on_model);
+  Assign(&Table().installed, call);
   const int failed = PyObject_SetAttrString(module_class, "__call__", call);
   Py_DECREF(call);
   return failed == 0;
+}
+
+int UninstallModuleCalls(PyObject* module_class) {
+  Calls& calls = Table();
+  ForgetScopes();
+  ObserveModels(Py_None, false);
+  Py_CLEAR(calls.on_unknown);
+  Py_CLEAR(calls.on_model);
+  if (calls.installed == nullptr) return 1;
+  PyObject* const now = PyObject_GetAttrString(module_class, "__call__");
+  if (now == nullptr) return -1;
+  int removed = now == calls.installed ? 1 : 0;
+  if (removed == 1 &&
+      PyObject_SetAttrString(module_class, "__call__", OriginalOf(now)) != 0) {
+    removed = -1;
+  }
+  Py_DECREF(now);
+  Py_CLEAR(calls.installed);
+  return removed;
 }
 
 void ObserveModels(PyObject* on_output, bool suspicious_only) {

@@ -18,6 +18,11 @@ namespace graphdbg::hooks {
 bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
                         PyObject* on_model);
 
+// Takes it out again, and forgets all scopes. Returns 1; 0 if something has
+// replaced it since, in which case it stays and only forwards calls; -1 with an
+// exception set.
+int UninstallModuleCalls(PyObject* module_class);
+
 // Has `on_output(module, output)` called after each call of a model, and
 // `on_model` before each, whether or not inputs have to be reported. None ends
 // it. With `suspicious_only`, only calls in training mode without gradients are

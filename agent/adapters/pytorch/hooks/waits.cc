@@ -1,5 +1,6 @@
 #include "agent/adapters/pytorch/hooks/waits.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -26,6 +27,8 @@ std::array<bool, kSignals.size()> chained GRAPHDBG_GUARDED_BY(mu);
 // published here, and is never freed. Programs rarely change their actions, and
 // an action that is the same as before is used again.
 std::array<std::atomic<const struct sigaction*>, kSignals.size()> earlier{};
+
+std::atomic<bool> runs_pending_calls{false};
 
 struct Wait {
   PyThreadState* python = nullptr;
@@ -96,6 +99,34 @@ void AcquireInterpreterLock(PyThreadState* state) {
   PyEval_RestoreThread(state);
 }
 
+// An exception that a pending call raises is for the program, which runs on
+// only after the wait.
+int RaiseLater(void* exception) {
+  PyObject* const raised = static_cast<PyObject*>(exception);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised)), raised);
+  Py_DECREF(raised);
+  return -1;
+}
+
+bool IsMainThread() { return syscall(SYS_gettid) == getpid(); }
+
+// Returns whether one of them has raised an exception.
+bool RunPendingCalls() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const bool raised = Py_MakePendingCalls() < 0;
+  if (raised) {
+    PyObject *new_type, *exception, *new_traceback;
+    PyErr_Fetch(&new_type, &exception, &new_traceback);
+    PyErr_NormalizeException(&new_type, &exception, &new_traceback);
+    Py_AddPendingCall(RaiseLater, exception);
+    Py_XDECREF(new_type);
+    Py_XDECREF(new_traceback);
+  }
+  PyErr_Restore(type, value, traceback);
+  return raised;
+}
+
 }  // namespace
 
 void* BeginWait() {
@@ -116,7 +147,23 @@ void EndWait(void* token) {
 }
 
 int Interrupted(void* token) {
-  return static_cast<const Wait*>(token)->signals_seen_before != signals_seen;
+  Wait* const wait = static_cast<Wait*>(token);
+  if (wait->signals_seen_before != signals_seen) return 1;
+  if (!runs_pending_calls || !IsMainThread() || Python().is_finalizing() != 0) {
+    return 0;
+  }
+  // PyTorch has given the lock away before most ops.
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  const bool raised = RunPendingCalls();
+  PyGILState_Release(gil);
+  return raised ? 1 : 0;
 }
+
+bool AnyWait() {
+  MutexLock lock(&mu);
+  return waits > 0;
+}
+
+void RunPendingCallsInWaits(bool on) { runs_pending_calls = on; }
 
 }  // namespace graphdbg::hooks

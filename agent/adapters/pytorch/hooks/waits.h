@@ -16,6 +16,14 @@ void* BeginWait();
 void EndWait(void* token);
 int Interrupted(void* token);
 
+// Whether a thread waits now.
+bool AnyWait();
+
+// Whether the main thread runs Python's pending calls while it waits, by which
+// a debugger from outside the process takes graphdbg out again. Handlers of
+// other signals than the above then run during a wait, too.
+void RunPendingCallsInWaits(bool on);
+
 }  // namespace graphdbg::hooks
 
 #endif  // AGENT_ADAPTERS_PYTORCH_HOOKS_WAITS_H_

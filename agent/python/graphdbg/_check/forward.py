@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 from .._torch import older_torch
+from .._undo import UndoList
 from . import tensors
 from .failures import is_loss
 from .guard import guarded
@@ -15,7 +16,7 @@ from .progress import Progress
 
 def install(progress: Progress) -> None:
     watcher = _Watcher(progress)
-    older_torch.before_each_registration("parameter", guarded(watcher.parameter_registered))
+    older_torch.before_each_registration("parameter", guarded(watcher.parameter_registered), UndoList())
     watcher.wait_for_call()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._torch import older_torch
 from .._torch.steps import StepCounter
+from .._undo import UndoList
 from . import tensors
 from .guard import guarded
 from .progress import Progress
@@ -19,7 +20,7 @@ _EXAMINED = 2
 
 def install(progress: Progress) -> None:
     watcher = _Watcher(progress)
-    older_torch.call_around_each_step(guarded(watcher.before), guarded(watcher.after))
+    older_torch.call_around_each_step(guarded(watcher.before), guarded(watcher.after), UndoList())
 
 
 def _parameters(optimizer: Any) -> Iterator[Any]:

@@ -31,6 +31,24 @@ def install(
     model, and True for a backward pass or an optimizer's step.
     """
 
+def uninstall(module_class: type, /) -> bool:
+    """Takes out what `install` has put into the class. False if something has replaced it: it stays, inert."""
+
+def connect() -> bool:
+    """Waits for the server instead of the thread that trains, which `follow` is called on later. False: none.
+
+    Called after `open`, in a program that trains already. Nothing is followed yet.
+    """
+
+def follow() -> None:
+    """The first step begins. Called after `connect` and `install`, between two steps."""
+
+def forget() -> None:
+    """Releases all tensors. Called after `close` if the program goes on."""
+
+def is_paused() -> bool:
+    """Whether a thread waits for the user or the server."""
+
 def disable() -> None:
     """Stops following. Called in a forked child."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol
 
+from .._undo import UndoList
+from . import step_record
 from .steps import StepCounter
 
 
@@ -23,7 +24,7 @@ def _scaler_class() -> Any:
     return getattr(amp, "GradScaler", None) or torch.cuda.amp.GradScaler
 
 
-def install(hooks: GradScale, steps: StepCounter) -> None:
+def install(hooks: GradScale, steps: StepCounter, changes: UndoList) -> None:
     """Sets the scale between GradScaler's `scale` and `update`.
 
     After an overflow GradScaler skips the optimizer's step. The job counts a step
@@ -35,7 +36,8 @@ def install(hooks: GradScale, steps: StepCounter) -> None:
     @wraps(scale)
     def scale_and_record(scaler: Any, outputs: Any) -> Any:
         scaled = scale(scaler, outputs)
-        if scaler.is_enabled():
+        if changes.active and scaler.is_enabled():
+            step_record.scalers.add(scaler)
             hooks.set_grad_scale(scaler.get_scale())
         return scaled
 
@@ -43,18 +45,16 @@ def install(hooks: GradScale, steps: StepCounter) -> None:
     def step_and_count(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         before = steps.calls
         result = step(scaler, optimizer, *args, **kwargs)
-        if scaler.is_enabled() and steps.calls == before:
+        if changes.active and scaler.is_enabled() and steps.calls == before:
             steps(optimizer)
         return result
 
     @wraps(update)
     def update_and_reset(scaler: Any, *args: Any, **kwargs: Any) -> Any:
-        hooks.set_grad_scale(0.0)
+        if changes.active:
+            hooks.set_grad_scale(0.0)
         return update(scaler, *args, **kwargs)
 
-    _replace(scaler_class, scale=scale_and_record, step=step_and_count, update=update_and_reset)
-
-
-def _replace(scaler_class: Any, **methods: Callable[..., Any]) -> None:
-    for name, method in methods.items():
-        setattr(scaler_class, name, method)
+    changes.replace(scaler_class, "scale", scale_and_record)
+    changes.replace(scaler_class, "step", step_and_count)
+    changes.replace(scaler_class, "update", update_and_reset)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from .._undo import UndoList
+
 
 class BackwardPasses(Protocol):
     """The functions of _hooks that count backward passes."""
@@ -16,11 +18,14 @@ class BackwardPasses(Protocol):
 class Engine:
     """Wraps PyTorch's autograd engine."""
 
-    def __init__(self, engine: Any, hooks: BackwardPasses, before: Callable[[Sequence[Any]], None]) -> None:
+    def __init__(
+        self, engine: Any, hooks: BackwardPasses, before: Callable[[Sequence[Any]], None], changes: UndoList
+    ) -> None:
         """`before` is called with the roots of each pass that accumulates gradients."""
         self._engine = engine
         self._hooks = hooks
         self._before = before
+        self._changes = changes
 
     def run_backward(
         self,
@@ -32,6 +37,16 @@ class Engine:
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
     ) -> Any:
+        if not self._changes.active:
+            return self._engine.run_backward(
+                tensors,
+                grad_tensors,
+                keep_graph,
+                create_graph,
+                inputs,
+                allow_unreachable=allow_unreachable,
+                accumulate_grad=accumulate_grad,
+            )
         if accumulate_grad:
             self._before(tensors)
         token = self._hooks.enter_backward(create_graph)
@@ -55,8 +70,9 @@ class Engine:
         return getattr(self._engine, name)
 
 
-def install(hooks: BackwardPasses, before: Callable[[Sequence[Any]], None]) -> None:
+def install(hooks: BackwardPasses, before: Callable[[Sequence[Any]], None], changes: UndoList) -> None:
     """Calls `before` with the roots of each backward pass that accumulates gradients."""
     from torch.autograd import Variable
 
-    Variable._execution_engine = Engine(Variable._execution_engine, hooks, before)
+    engine = Engine(Variable._execution_engine, hooks, before, changes)
+    changes.replace(Variable, "_execution_engine", engine)

@@ -57,18 +57,29 @@ def cache_directory() -> Path:
     return Path(base) / "graphdbg" / "adapters"
 
 
+def built(library: Library) -> Path:
+    """Returns the library's file. Raises CannotBuild if it has not been built yet."""
+    file = _file_of(library)
+    if not file.exists():
+        raise CannotBuild(f"there is no adapter for {library.purpose} yet; debugging any program with it makes one")
+    return file
+
+
+def _file_of(library: Library) -> Path:
+    return cache_directory() / f"{library.key}-{_digest(library)}" / library.file_name
+
+
 def build(library: Library) -> Path:
     """Returns the library's file and builds it first if necessary, which may take a minute.
 
     Raises CannotBuild.
     """
     try:
-        directory = cache_directory()
-        target = directory / f"{library.key}-{_digest(library)}"
-        file = target / library.file_name
+        file = _file_of(library)
         if file.exists():
             return file
-        directory.mkdir(parents=True, exist_ok=True)
+        target = file.parent
+        target.parent.mkdir(parents=True, exist_ok=True)
         with _exclusive(_sibling(target, "lock")):
             if not file.exists():
                 _build(library, target)

@@ -6,24 +6,26 @@ import importlib.util
 import os
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .. import _c_api
-from .build_adapter import CannotBuild, Library, build
+from .build_adapter import CannotBuild, Library, build, built
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _AGENT = _c_api.LIBRARY
 _ADAPTER = "libgraphdbg_torch.so"
 
 
-def load(torch: Any) -> ModuleType:
+def load(torch: Any, may_build: bool = True) -> ModuleType:
     """Returns the extension module _hooks, with the adapter for `torch` loaded.
 
-    Raises CannotBuild if the package contains no adapter and none can be built.
+    Raises CannotBuild if the package contains no adapter and none can be, or may be, built.
     """
-    hooks = _hooks()
+    make = build if may_build else built
+    hooks = _hooks(make)
     shipped = shipped_adapter(torch)
     if shipped is not None:
         try:
@@ -33,7 +35,7 @@ def load(torch: Any) -> ModuleType:
             # PyTorch has the right version but was built with other options.
             pass
     try:
-        hooks.load(str(_AGENT), str(build(_adapter(torch))))
+        hooks.load(str(_AGENT), str(make(_adapter(torch))))
     except ImportError as error:
         raise CannotBuild(f"the compiled adapter does not load: {error}") from error
     return hooks
@@ -70,13 +72,16 @@ def _adapter(torch: Any) -> Library:
     )
 
 
-def _hooks() -> ModuleType:
+def _hooks(make: Callable[[Library], Path]) -> ModuleType:
+    loaded = sys.modules.get(f"{__package__}._hooks")
+    if loaded is not None:
+        return loaded
     try:
         from . import _hooks as shipped
 
         return shipped
     except ImportError:
-        return _load_extension(build(_extension()))
+        return _load_extension(make(_extension()))
 
 
 def _extension() -> Library:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+from collections.abc import Callable, Iterable
 from opcode import opmap
 from typing import Any
 
 from .. import Terminated, _exit_report
 from .._log import warn_not_debugged
 from .._process import default_job_name
+from .._undo import UndoList
 from . import (
     amp,
     backward,
@@ -20,6 +23,7 @@ from . import (
     older_torch,
     optimizers,
     place,
+    step_record,
     steps,
     swap_tensors,
     torch_compile,
@@ -43,11 +47,11 @@ def follow() -> None:
 def _follow() -> None:
     adapter = open_job(default_job_name())
     if adapter is not None:
-        _exit_report.set_agent(_Agent(adapter))
+        _exit_report.set_agent(ReportedAgent(adapter))
 
 
-# Installed with the first job of the process.
-_observers: _Observers | None = None
+# Of the job in progress.
+_observers: Observers | None = None
 
 
 def open_job(job_name: str) -> Any | None:
@@ -56,17 +60,12 @@ def open_job(job_name: str) -> Any | None:
     Returns the adapter; None if there is nothing to debug. The caller closes the adapter and
     then calls `close_job`, after which another job may be opened.
     """
-    global _observers
     import torch
 
-    adapter = _observers.adapter if _observers is not None else hooks.load(torch)
+    adapter = hooks.load(torch)
     if not adapter.open(str(torch.__version__), job_name):
         return None
-    if _observers is None:
-        _observers = _Observers(adapter)
-        _observers.install()
-    else:
-        _observers.restart()
+    Observers(adapter).install()
     return adapter
 
 
@@ -76,7 +75,7 @@ def report_failure(adapter: Any, exception: BaseException, type_name: str, messa
     adapter.failed(type_name, message, trace, scope, file, line)
 
 
-class _Agent:
+class ReportedAgent:
     """Reports the end of a program that is debugged as a whole."""
 
     def __init__(self, adapter: Any) -> None:
@@ -91,70 +90,136 @@ class _Agent:
 def adopt_existing() -> None:
     """Follows the modules and optimizers that existed before the job was opened."""
     if _observers is not None:
-        _observers.adopt_existing()
+        _observers.adopt(gc.get_objects())
 
 
-def close_job() -> None:
-    """Gives PyTorch back what only a debugged program must do without."""
-    if _observers is not None:
-        _observers.eager.lift()
+def close_job() -> list[str]:
+    """Gives PyTorch back as it was. Returns the names of what stays, because the program has replaced it since."""
+    return _observers.uninstall() if _observers is not None else []
 
 
-class _Observers:
-    """Watches PyTorch from Python. It is installed once and stays, since it cannot be removed."""
+def _after_fork() -> None:
+    # Before the first step nothing is followed, and a forked child may train itself.
+    if _observers is not None and _observers.has_place():
+        _observers.adapter.disable()
+
+
+# Python cannot take such a function out again.
+@functools.cache
+def _follow_forks() -> None:
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class Observers:
+    """Watches PyTorch from Python for one job.
+
+    Attributes:
+        changes: What has been changed in the process. Not active once the job has ended.
+    """
 
     def __init__(self, adapter: Any) -> None:
         self.adapter = adapter
-        self.eager = torch_compile.ForcedEager(adapter.notify)
-        self._place = place.Place(_exit_report.expect_exit)
+        self.changes = UndoList()
+        # Called when the agent has given up the job.
+        self.on_detached: Callable[[], None] = lambda: None
+        # Called after each step of an optimizer.
+        self.on_step: Callable[[Any], None] = lambda optimizer: None
+        self._follows = False
+        self._eager = torch_compile.ForcedEager(adapter.notify, self.changes)
+        self._keeps_compiled = torch_compile.is_kept()
+        self._place = place.Place(lambda: _exit_report.expect_exit(self.changes))
         self._loose = optimizers.LooseParameters(adapter)
         self._counter = steps.StepCounter(adapter.step_end)
-        symbolic = keras_on_torch.install(adapter, self._counter)
+        symbolic = keras_on_torch.SymbolicCalls(self.changes)
+        self._symbolic = symbolic
         self._tree = modules.ModuleTree(adapter, library_directories(), lambda: symbolic.active)
         self._closures = optimizers.Closures(adapter)
-        self._training = TrainingObserver(adapter)
+        self._training = TrainingObserver(adapter, self.changes)
         self._replicas = Replicas(adapter)
 
     def install(self) -> None:
+        self.prepare()
+        self.follow()
+
+    def prepare(self) -> None:
+        """Watches the steps of optimizers, and calls `on_step`."""
+        global _observers
+        _observers = self
+        older_torch.call_around_each_step(self._before_step, self._after_step, self.changes)
+        _follow_forks()
+
+    def follow(self) -> None:
+        """Follows everything else. Called between two steps."""
         import torch
 
-        older_torch.silence_profiler_ranges()
+        older_torch.silence_profiler_ranges(self.changes)
         self._follow_modules()
         if nudged_inputs.is_wanted():
             # Outside of what follows modules, so that the graph has the changed inputs.
-            nudged_inputs.install(self.adapter)
-        _exit_report.follow_threads(lambda ident: ident == self._place.thread or ident in self._counter.threads)
-        older_torch.call_around_each_step(self._before_step, self._after_step)
-        self._tree.follow_registrations(self._parameter_registered)
-        optimizers.install(self._add_optimizer)
-        self._replicas.follow()
-        backward.install(self.adapter, self._training.before_backward)
-        amp.install(self.adapter, self._counter)
-        swap_tensors.install(self.adapter)
+            nudged_inputs.install(self.adapter, self.changes)
+        _exit_report.follow_threads(
+            lambda ident: ident == self._place.thread or ident in self._counter.threads, self.changes
+        )
+        keras_on_torch.install(self.adapter, self._counter, self._symbolic, self.changes)
+        self._tree.follow_registrations(self._parameter_registered, self.changes)
+        optimizers.install(self._add_optimizer, self.changes)
+        self._replicas.follow(self.changes)
+        backward.install(self.adapter, self._training.before_backward, self.changes)
+        amp.install(self.adapter, self._counter, self.changes)
+        swap_tensors.install(self.adapter, self.changes)
         if hasattr(torch, "compile"):
-            (torch_compile.CompiledRegions(self.adapter) if torch_compile.is_kept() else self.eager).install()
-        # Before the first step nothing is followed, and a forked child may train itself.
-        os.register_at_fork(after_in_child=lambda: self.adapter.disable() if self._place.taken else None)
+            regions = torch_compile.CompiledRegions(self.adapter, self.changes)
+            (regions if self._keeps_compiled else self._eager).install()
+        self._follows = True
+
+    def follow_from_here(self) -> None:
+        """Follows a program that trains already. Called on the thread that trains, between two steps."""
+        self.follow()
+        self._place.take(trains=True)
+        self.adapter.follow()
+
+    def uninstall(self) -> list[str]:
+        """Undoes all of it. Returns the names of what stays."""
+        global _observers
+        if _observers is self:
+            _observers = None
+        return self.changes.run()
+
+    def has_place(self) -> bool:
+        """Whether this process takes part in the job."""
+        return self._place.taken
 
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        if not self.changes.active or not self._follows:
+            return None
         self._training.before_step(optimizer)
         return self._closures.before_step(optimizer, args, kwargs)
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        # Findings belong to the step that ends.
-        self._training.after_step(optimizer)
-        self._replicas.after_step(optimizer)
-        self._counter(optimizer, args, kwargs)
+        if not self.changes.active:
+            return
+        if self._follows:
+            # Findings belong to the step that ends.
+            self._training.after_step(optimizer)
+            self._replicas.after_step(optimizer)
+            self._counter(optimizer, args, kwargs)
+        self.on_step(optimizer)
 
     def _parameter_registered(self) -> None:
         self._loose.module_has_parameter()
         self._training.parameter_registered()
 
     def _add_optimizer(self, optimizer: Any) -> None:
+        step_record.optimizers.add(optimizer)
         self._training.optimizer_made(optimizer)
         self._loose.add(optimizer)
 
     def _add_module(self, module: Any) -> None:
+        from torch.nn.parallel import DistributedDataParallel
+
+        # It may have been made before the job was opened.
+        if issubclass(type(module), DistributedDataParallel):
+            self._replicas.adopt(module)
         self._tree.add(module)
         self._training.module_found(module)
 
@@ -177,30 +242,24 @@ class _Observers:
             trace = trace.tb_next
         return scope, file, line
 
-    def restart(self) -> None:
-        """Forgets the job before, so that the next one gets the names that it would have alone."""
-        self._place.reset()
-        self._tree.reset()
-        self._loose.reset()
-        self._training.reset()
-        self._replicas.reset()
-        self._counter.reset()
-        self._follow_modules()
-        if not torch_compile.is_kept():
-            self.eager.resume()
-
-    def adopt_existing(self) -> None:
+    def adopt(self, candidates: Iterable[object]) -> None:
+        """Follows the optimizers and data parallel models among objects that were made before."""
         from torch.nn.parallel import DistributedDataParallel
         from torch.optim import Optimizer
 
         self._loose.module_has_parameter()
         # The classes of some proxies run code when they are asked for their class.
-        for candidate in gc.get_objects():
+        for candidate in candidates:
             if issubclass(type(candidate), Optimizer):
+                step_record.optimizers.add(candidate)
                 self._training.optimizer_made(candidate)
                 self._loose.adopt(candidate)
             elif issubclass(type(candidate), DistributedDataParallel):
                 self._replicas.adopt(candidate)
+
+    def _detached(self) -> None:
+        self._eager.lift()
+        self.on_detached()
 
     def _follow_modules(self) -> None:
         from torch.nn import Module
@@ -210,7 +269,8 @@ class _Observers:
             self._add_module,
             self._before_model,
             Terminated,
-            self.eager.lift,
+            self._detached,
             self._place.take,
             library_directories(),
         )
+        self.changes.enter(lambda: None if self.adapter.uninstall(Module) else "torch.nn.Module.__call__")

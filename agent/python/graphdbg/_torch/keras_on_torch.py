@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from .. import _import_hook
 from .._log import log
+from .._undo import UndoList
 
 # Where Keras defines the base classes.
 _OPTIMIZERS = "keras.src.optimizers.base_optimizer"
@@ -27,8 +28,9 @@ class OptimizerSeen(Protocol):
 class SymbolicCalls:
     """Knows whether the program is in a call of a layer that computes only shapes."""
 
-    def __init__(self) -> None:
+    def __init__(self, changes: UndoList) -> None:
         self.active = False
+        self._changes = changes
 
     def wrap(self) -> None:
         import importlib
@@ -39,7 +41,11 @@ class SymbolicCalls:
 
         @wraps(original)
         def call(layer: Any, *args: Any, **kwargs: Any) -> Any:
-            if self.active or not (scope.in_symbolic_scope() or _has_symbols((args, kwargs))):
+            if (
+                self.active
+                or not self._changes.active
+                or not (scope.in_symbolic_scope() or _has_symbols((args, kwargs)))
+            ):
                 return original(layer, *args, **kwargs)
             self.active = True
             try:
@@ -47,7 +53,7 @@ class SymbolicCalls:
             finally:
                 self.active = False
 
-        layer.__call__ = call
+        self._changes.replace(layer, "__call__", call)
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -64,25 +70,23 @@ def _has_symbols(arguments: Any) -> bool:
     return any(type(leaf).__name__ == "KerasTensor" for leaf in _leaves(arguments))
 
 
-def install(hooks: OptimizerSeen, on_step: Callable[[Any], None]) -> SymbolicCalls:
+def install(hooks: OptimizerSeen, on_step: Callable[[Any], None], symbolic: SymbolicCalls, changes: UndoList) -> None:
     """Calls `on_step(optimizer)` after each step of an optimizer of Keras, once Keras is imported."""
-    symbolic = SymbolicCalls()
-    _after_import(_LAYERS, "layers", symbolic.wrap)
-    _after_import(_OPTIMIZERS, "optimizers", lambda: _wrap_optimizers(hooks, on_step))
-    return symbolic
+    _after_import(_LAYERS, "layers", symbolic.wrap, changes)
+    _after_import(_OPTIMIZERS, "optimizers", lambda: _wrap_optimizers(hooks, on_step, changes), changes)
 
 
-def _after_import(name: str, what: str, call: Callable[[], None]) -> None:
+def _after_import(name: str, what: str, call: Callable[[], None], changes: UndoList) -> None:
     def follow() -> None:
         try:
             call()
         except Exception as error:
             log(f"cannot follow the {what} of this version of Keras: {error!r}")
 
-    _import_hook.after_import(name, follow)
+    _import_hook.after_import(name, follow, changes)
 
 
-def _wrap_optimizers(hooks: OptimizerSeen, on_step: Callable[[Any], None]) -> None:
+def _wrap_optimizers(hooks: OptimizerSeen, on_step: Callable[[Any], None], changes: UndoList) -> None:
     import importlib
 
     base = importlib.import_module(_OPTIMIZERS).BaseOptimizer
@@ -93,11 +97,12 @@ def _wrap_optimizers(hooks: OptimizerSeen, on_step: Callable[[Any], None]) -> No
     @wraps(initialize)
     def initialize_and_report(self: Any, *args: Any, **kwargs: Any) -> None:
         initialize(self, *args, **kwargs)
-        hooks.optimizer_seen()
+        if changes.active:
+            hooks.optimizer_seen()
 
     @wraps(apply)
     def apply_in_range(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if active:
+        if active or not changes.active:
             return apply(self, *args, **kwargs)
         from torch.autograd.profiler import record_function
 
@@ -111,4 +116,5 @@ def _wrap_optimizers(hooks: OptimizerSeen, on_step: Callable[[Any], None]) -> No
         on_step(self)
         return result
 
-    base.__init__, base.apply = initialize_and_report, apply_in_range
+    changes.replace(base, "__init__", initialize_and_report)
+    changes.replace(base, "apply", apply_in_range)

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .._undo import UndoList
 from . import model_names
 
 if TYPE_CHECKING:
@@ -131,12 +132,6 @@ class ModuleTree:
         """The scope of a module that has been called; 0 for everything else."""
         return self._scopes.get(id(candidate), 0)
 
-    def reset(self) -> None:
-        """Forgets all modules."""
-        for table in (self._owners, self._paths, self._known, self._scopes):
-            table.clear()
-        self._arguments = (None, [])
-
     def add(self, module: Module) -> None:
         """Assigns a scope to `module`, which is being called and has none yet, unless only shapes are computed."""
         if self._computes_shapes():
@@ -223,19 +218,22 @@ class ModuleTree:
         for name, buffer in module.named_buffers(recurse=False):
             self._hooks.bind_tensor(scope, name, self._hooks.BUFFER, buffer)
 
-    def follow_registrations(self, on_parameter: Callable[[], None]) -> None:
+    def follow_registrations(self, on_parameter: Callable[[], None], changes: UndoList) -> None:
         """Binds parameters and buffers that modules register after their first call."""
         from . import older_torch
 
         def parameter(module: Module, name: str, value: Any) -> None:
+            if not changes.active:
+                return
             on_parameter()
             self._rebind(module, name, self._hooks.PARAMETER, value)
 
         def buffer(module: Module, name: str, value: Any) -> None:
-            self._rebind(module, name, self._hooks.BUFFER, value)
+            if changes.active:
+                self._rebind(module, name, self._hooks.BUFFER, value)
 
-        older_torch.before_each_registration("parameter", parameter)
-        older_torch.before_each_registration("buffer", buffer)
+        older_torch.before_each_registration("parameter", parameter, changes)
+        older_torch.before_each_registration("buffer", buffer, changes)
 
     def _rebind(self, module: Module, name: str, kind: int, value: Any) -> None:
         if value is not None and self._is_known(module):

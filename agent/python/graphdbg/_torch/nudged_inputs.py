@@ -14,6 +14,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._log import log
+from .._undo import UndoList
 from .modules import is_model
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def is_wanted() -> bool:
     return os.environ.get("GRAPHDBG_NUDGE_INPUTS", "").strip().lower() not in ("", "0", "false")
 
 
-def install(hooks: IgnoringHooks) -> None:
-    """Wraps the calls of modules, for the rest of the process."""
+def install(hooks: IgnoringHooks, changes: UndoList) -> None:
+    """Wraps the calls of modules."""
     from torch.nn import Module
 
     log(
@@ -45,9 +46,9 @@ def install(hooks: IgnoringHooks) -> None:
 
     @functools.wraps(Module.__call__)
     def nudged(self: Module, /, *args: Any, **kwargs: Any) -> Any:
-        return nudge.around(call, self, args, kwargs)
+        return nudge.around(call, self, args, kwargs) if changes.active else call(self, *args, **kwargs)
 
-    Module.__call__ = nudged
+    changes.replace(Module, "__call__", nudged)
 
 
 class _Nudge(threading.local):

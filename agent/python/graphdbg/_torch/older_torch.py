@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from .._undo import UndoList
 
 BeforeStep = Callable[[Any, Any, Any], Any]
 StepHook = Callable[[Any, Any, Any], None]
 RegistrationHook = Callable[[Any, str, Any], None]
 
 
-def call_around_each_step(before: BeforeStep, after: StepHook) -> None:
+def call_around_each_step(before: BeforeStep, after: StepHook, changes: UndoList) -> None:
     """Calls both with `optimizer, args, kwargs` around each step of every optimizer.
 
     `before` may return new args and kwargs.
@@ -19,13 +21,17 @@ def call_around_each_step(before: BeforeStep, after: StepHook) -> None:
     from torch.optim import optimizer
 
     try:
-        optimizer.register_optimizer_step_pre_hook(before)
-        optimizer.register_optimizer_step_post_hook(after)
+        register_before, register_after = (
+            optimizer.register_optimizer_step_pre_hook,
+            optimizer.register_optimizer_step_post_hook,
+        )
     except AttributeError:
-        _wrap_steps(optimizer.Optimizer, before, after)
+        return _wrap_steps(optimizer.Optimizer, before, after, changes)
+    changes.remove_handle(register_before(before))
+    changes.remove_handle(register_after(after))
 
 
-def _wrap_steps(base: Any, before: BeforeStep, after: StepHook) -> None:
+def _wrap_steps(base: Any, before: BeforeStep, after: StepHook, changes: UndoList) -> None:
     # PyTorch calls this method for each new optimizer to prepare its class for the
     # profiler.
     prepare = base._hook_for_profile
@@ -33,10 +39,24 @@ def _wrap_steps(base: Any, before: BeforeStep, after: StepHook) -> None:
     def prepare_for_both(self: Any) -> None:
         prepare(self)
         cls = type(self)
-        if not hasattr(cls.step, "_graphdbg"):
-            cls.step = _wrapped_step(before, cls.step, after)
+        if changes.active:
+            wrap(cls)
 
-    base._hook_for_profile = prepare_for_both
+    def wrap(cls: Any) -> None:
+        if not hasattr(cls.step, "_graphdbg"):
+            changes.replace(cls, "step", _wrapped_step(before, cls.step, after))
+
+    changes.replace(base, "_hook_for_profile", prepare_for_both)
+    for cls in _classes_below(base):
+        # Only those of which the program has made optimizers.
+        if hasattr(cls.step, "hooked"):
+            wrap(cls)
+
+
+def _classes_below(base: Any) -> Iterator[Any]:
+    for cls in base.__subclasses__():
+        yield cls
+        yield from _classes_below(cls)
 
 
 def _wrapped_step(before: BeforeStep, step: Any, after: StepHook) -> Any:
@@ -51,14 +71,13 @@ def _wrapped_step(before: BeforeStep, step: Any, after: StepHook) -> Any:
     return wrapper
 
 
-def before_each_registration(kind: str, hook: RegistrationHook) -> None:
+def before_each_registration(kind: str, hook: RegistrationHook, changes: UndoList) -> None:
     """Calls `hook(module, name, value)` before a module registers a parameter or buffer (`kind`)."""
     from torch.nn.modules import module as registry
 
     register = getattr(registry, f"register_module_{kind}_registration_hook", None)
     if register is not None:
-        register(hook)
-        return
+        return changes.remove_handle(register(hook))
     original = getattr(registry.Module, f"register_{kind}")
 
     @functools.wraps(original)
@@ -66,10 +85,10 @@ def before_each_registration(kind: str, hook: RegistrationHook) -> None:
         hook(self, name, value)
         original(self, name, value, *args, **kwargs)
 
-    setattr(registry.Module, f"register_{kind}", wrapper)
+    changes.replace(registry.Module, f"register_{kind}", wrapper)
 
 
-def silence_profiler_ranges() -> None:
+def silence_profiler_ranges(changes: UndoList) -> None:
     """Replaces `record_function` by a version that runs no ops.
 
     PyTorch wraps the methods of optimizers in `record_function`. Before 2.0 it
@@ -95,4 +114,4 @@ def silence_profiler_ranges() -> None:
 
     methods: dict[str, Any] = {"__init__": init, "__enter__": enter_range, "__exit__": exit_range}
     for name, method in methods.items():
-        setattr(record_function, name, method)
+        changes.replace(record_function, name, method)

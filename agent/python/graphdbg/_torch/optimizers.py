@@ -8,6 +8,7 @@ from functools import wraps
 from types import FrameType
 from typing import Any, Protocol
 
+from .._undo import UndoList
 from .user_code import user_frame
 
 
@@ -50,10 +51,6 @@ class LooseParameters:
 
     def module_has_parameter(self) -> None:
         self._modules_have_parameters = True
-
-    def reset(self) -> None:
-        """Forgets how many tensors have been numbered."""
-        self._count = 0
 
     def add(self, optimizer: Any) -> None:
         """Handles a new optimizer. If it trains loose tensors only, the training starts here."""
@@ -117,7 +114,7 @@ class Closures:
         return call
 
 
-def install(on_optimizer: Callable[[Any], None]) -> None:
+def install(on_optimizer: Callable[[Any], None], changes: UndoList) -> None:
     """Calls `on_optimizer` with each new optimizer."""
     from torch.optim import Optimizer
 
@@ -126,6 +123,7 @@ def install(on_optimizer: Callable[[Any], None]) -> None:
     @wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        on_optimizer(self)
+        if changes.active:
+            on_optimizer(self)
 
-    Optimizer.__init__ = init
+    changes.replace(Optimizer, "__init__", init)

@@ -37,10 +37,6 @@ class Place:
         # The thread that took it.
         self.thread: int | None = None
 
-    def reset(self) -> None:
-        """Leaves the place, so that another job can take one."""
-        self.taken = False
-
     def take(self, trains: bool) -> tuple[int, int] | None:
         """Returns the rank and the number of ranks; None if this process is not to be debugged yet.
 

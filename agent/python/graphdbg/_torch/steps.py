@@ -26,12 +26,6 @@ class StepCounter:
         # Idents of the threads that call optimizers.
         self.threads: set[int] = set()
 
-    def reset(self) -> None:
-        """Forgets the leading optimizer."""
-        self._leader = None
-        self._stepped.clear()
-        self.threads.clear()
-
     def __call__(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
         """A hook for torch.optim's register_optimizer_step_post_hook."""
         self.calls += 1

@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Protocol
 
+from .._undo import UndoList
+
 
 class Bindings(Protocol):
     """The functions of _hooks that release and hold tensors."""
@@ -18,7 +20,7 @@ class Bindings(Protocol):
     def hold_tensor(self, binding: int, tensor: object, /) -> None: ...
 
 
-def install(hooks: Bindings) -> None:
+def install(hooks: Bindings, changes: UndoList) -> None:
     import torch
 
     # PyTorch 1.13 does not have it.
@@ -28,6 +30,8 @@ def install(hooks: Bindings) -> None:
 
     @wraps(original)
     def swap_tensors(first: Any, second: Any) -> None:
+        if not changes.active:
+            return original(first, second)  # type: ignore[no-any-return]
         bindings = [(tensor, hooks.release_tensor(tensor)) for tensor in (first, second)]
         try:
             original(first, second)
@@ -37,4 +41,4 @@ def install(hooks: Bindings) -> None:
                 if binding:
                     hooks.hold_tensor(binding, tensor)
 
-    torch.utils.swap_tensors = swap_tensors
+    changes.replace(torch.utils, "swap_tensors", swap_tensors)

@@ -16,11 +16,15 @@ from functools import wraps
 from typing import Any, Protocol
 
 from .._import_hook import after_import
+from .._undo import UndoList
 
 _NOTICE = (
     "code under torch.compile runs eagerly while it is debugged, so that each of its ops is visible; "
     "set GRAPHDBG_COMPILED=keep to keep it compiled"
 )
+
+# What the names of compiled regions begin with, which PyTorch adds to the variables of the function's module.
+_COMPILED = "__compiled_fn_"
 
 
 def is_kept() -> bool:
@@ -31,44 +35,36 @@ def is_kept() -> bool:
 class ForcedEager:
     """Keeps the compiler's stance at "force_eager" until `lift` is called."""
 
-    def __init__(self, notify: Callable[[str], None]) -> None:
+    def __init__(self, notify: Callable[[str], None], changes: UndoList) -> None:
         self._notify: Callable[[str], None] | None = notify
+        self._changes = changes
         self._active = True
         # The stance that the program has set; None until torch._dynamo is imported.
         self._programs_stance: Any = None
-        self._taken_over = False
 
     def install(self) -> None:
         # torch._dynamo takes seconds to import, and many programs never need it.
-        after_import("torch._dynamo", self._take_over)
+        after_import("torch._dynamo", self._take_over, self._changes)
+        self._changes.enter(self.lift)
 
     def lift(self) -> None:
         """Restores the program's own stance after the debugger has detached."""
+        if not self._active:
+            return
         self._active = False
         if self._programs_stance is not None:
             from torch._dynamo import eval_frame
 
             eval_frame._stance = self._programs_stance
 
-    def resume(self) -> None:
-        """Undoes `lift` when the program is debugged again."""
-        self._active = True
-        if self._taken_over and self._programs_stance is not None:
-            from torch._dynamo import eval_frame
-
-            self._programs_stance, eval_frame._stance = eval_frame._stance, eval_frame.DynamoStance("force_eager")
-        elif "torch._dynamo" in sys.modules:
-            self._take_over()
-
     def _take_over(self) -> None:
         from torch._dynamo import config, decorators, eval_frame
 
-        if not self._active or self._taken_over:
+        if not self._active:
             return
-        self._taken_over = True
         if not hasattr(eval_frame, "_set_stance"):
             # Before PyTorch 2.6.
-            config.disable = True
+            self._changes.replace(config, "disable", True)
             return
         original, eager = eval_frame._set_stance, eval_frame.DynamoStance("force_eager")
 
@@ -80,7 +76,8 @@ class ForcedEager:
 
         set_stance._dynamo_forbidden = True  # type: ignore[attr-defined]
         self._programs_stance = original(eager)
-        eval_frame._set_stance = decorators._set_stance = set_stance
+        self._changes.replace(eval_frame, "_set_stance", set_stance)
+        self._changes.replace(decorators, "_set_stance", set_stance)
         self._notify_of_compiled_code(eval_frame)
 
     def _notify_of_compiled_code(self, eval_frame: Any) -> None:
@@ -92,7 +89,7 @@ class ForcedEager:
                 notify(_NOTICE)
             return original(callback)
 
-        eval_frame._callback_from_stance = callback_from_stance
+        self._changes.replace(eval_frame, "_callback_from_stance", callback_from_stance)
 
 
 class Regions(Protocol):
@@ -115,11 +112,12 @@ def _tensors(values: Any) -> Iterator[object]:
 class CompiledRegions:
     """Makes each compiled region a node."""
 
-    def __init__(self, hooks: Regions) -> None:
+    def __init__(self, hooks: Regions, changes: UndoList) -> None:
         self._hooks = hooks
+        self._changes = changes
 
     def install(self) -> None:
-        after_import("torch._dynamo", self._take_over)
+        after_import("torch._dynamo", self._take_over, self._changes)
 
     def _take_over(self) -> None:
         from torch._dynamo import output_graph
@@ -128,9 +126,21 @@ class CompiledRegions:
 
         @wraps(original)
         def call_user_compiler(self_: Any, *args: Any, **kwargs: Any) -> Any:
-            return self._region(original(self_, *args, **kwargs))
+            compiled = original(self_, *args, **kwargs)
+            return self._region(compiled) if self._changes.active else compiled
 
-        output_graph.OutputGraph.call_user_compiler = call_user_compiler
+        self._changes.replace(output_graph.OutputGraph, "call_user_compiler", call_user_compiler)
+        self._wrap_compiled()
+
+    def _wrap_compiled(self) -> None:
+        """Wraps the regions that were compiled before: the new code of a function calls them by name."""
+        from torch._dynamo import disable
+
+        for module in list(sys.modules.values()):
+            for name, value in list(getattr(module, "__dict__", {}).items()):
+                if name.startswith(_COMPILED) and callable(value):
+                    # Like the region itself, the wrapper is not code to compile.
+                    self._changes.replace(module, name, disable(self._region(value)))
 
     def _region(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(compiled, assigned=())

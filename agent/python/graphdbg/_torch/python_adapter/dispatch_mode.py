@@ -10,6 +10,7 @@ from torch.autograd.profiler import record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..._log import warn_not_debugged
+from ..._undo import UndoList
 from .node_names import OPTIMIZER
 from .operators import Op
 from .session import IGNORED, Session
@@ -83,13 +84,13 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[misc]
             return None
 
 
-def follow_ranges(session: Session) -> None:
+def follow_ranges(session: Session, changes: UndoList) -> None:
     """Recognizes optimizers and data loaders by the ranges that PyTorch marks for its profiler."""
     enter, leave = record_function.__enter__, record_function.__exit__
 
     def enter_range(self: Any) -> Any:
         name = self.name
-        if session.is_current_thread():
+        if changes.active and session.is_current_thread():
             optimizer = _optimizer_class(name)
             if optimizer:
                 if name.startswith("Optimizer.step#"):
@@ -108,7 +109,8 @@ def follow_ranges(session: Session) -> None:
                 session.optimizer_stepped()
         return leave(self, *exception)
 
-    record_function.__enter__, record_function.__exit__ = enter_range, leave_range
+    changes.replace(record_function, "__enter__", enter_range)
+    changes.replace(record_function, "__exit__", leave_range)
 
 
 def _optimizer_class(range_name: str) -> str:

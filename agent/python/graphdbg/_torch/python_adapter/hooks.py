@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _c_api
 from ..._deferred_signals import DeferredSignals
+from ..._undo import UndoList
 from .dispatch_mode import DispatchMode, follow_ranges
 from .graph import Graph
 from .module_calls import ModuleCalls
@@ -29,15 +30,14 @@ class Hooks:
         self._signals = DeferredSignals()
         self._session = Session(self._library, self._agent, self._graph, self._signals)
         self._calls = ModuleCalls(self._session)
+        self._changes = UndoList()
         # The frames that the agent got last from capture_stack.
         self._frames: Any = None
 
     # ---- the agent and its host
 
     def open(self, torch_version: str, job_name: str) -> bool:
-        if self._agent:
-            raise RuntimeError("the adapter that is written in Python debugs one job in each process")
-        # Kept until the process exits, since the agent calls it until then.
+        # As long as the agent, which calls it.
         self._host = _c_api.make_host(
             retain=lambda _, owner: self._graph.retain(owner),
             release=lambda _, owner: self._graph.release(owner),
@@ -122,8 +122,24 @@ class Hooks:
         self._session.on_start = on_start
         self._session.stacks = StackCapture(library_directories)
         self._session.follow_ops = DispatchMode(self._session).follow
-        follow_ranges(self._session)
+        follow_ranges(self._session, self._changes)
         self._calls.install(module_class, on_unknown, on_model)
+
+    def uninstall(self, module_class: Any) -> bool:
+        return not [*self._calls.uninstall(), *self._changes.run()]
+
+    def connect(self) -> bool:
+        """Does nothing: this adapter waits for the server on the thread that trains."""
+        return True
+
+    def follow(self) -> None:
+        self._session.follow_current_thread()
+
+    def forget(self) -> None:
+        self._graph.bound.clear()
+
+    def is_paused(self) -> bool:
+        return self._signals.is_waiting
 
     def _is_followed(self) -> bool:
         """Whether the calling thread is followed."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..._log import warn_not_debugged
+from ..._undo import UndoList
 from .session import MODULE, Session
 
 
@@ -29,6 +30,7 @@ class ModuleCalls:
         self._on_output: Callable[[Any, Any], None] | None = None
         self._suspicious_only = False
         self.enabled = False
+        self._installed = UndoList()
 
     def observe_models(self, on_output: Callable[[Any, Any], None] | None, suspicious_only: bool) -> None:
         self._on_output, self._suspicious_only = on_output, suspicious_only
@@ -65,8 +67,14 @@ class ModuleCalls:
                 self._session.leave_model()
             return result
 
-        module_class.__call__ = call
+        self._installed.replace(module_class, "__call__", call)
         self.enabled = True
+
+    def uninstall(self) -> list[str]:
+        """Returns what stays, and only forwards calls, because something has replaced it since."""
+        self.enabled = False
+        self._scopes.clear()
+        return self._installed.run()
 
     def _scope_of(self, module: Any) -> _ModuleScope | None:
         found = self._scopes.get(id(module))

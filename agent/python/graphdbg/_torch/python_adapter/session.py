@@ -76,6 +76,9 @@ class Session:
         self._known_sequence = 0
         self._placement = Placement(FORWARD)
 
+    def follow_current_thread(self) -> None:
+        self._thread = threading.get_ident()
+
     def is_current_thread(self) -> bool:
         """Whether the calling thread is the one that is followed."""
         return threading.get_ident() == self._thread

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..._undo import UndoList
 from .check import Check, ModelCall, Report
 
 
@@ -39,7 +40,7 @@ class Autocast(Check):
         self.report("autocast_without_effect", message, [first], line=call.line, key=id(call.module))
 
 
-def follow_contexts(check: Callable[[], Autocast]) -> None:
+def follow_contexts(check: Callable[[], Autocast], changes: UndoList) -> None:
     """Keeps the list of contexts that were requested and disabled, in the check of the present job."""
     import torch
 
@@ -51,7 +52,8 @@ def follow_contexts(check: Callable[[], Autocast]) -> None:
         self: Any, device_type: Any, dtype: Any = None, enabled: bool = True, *args: Any, **kwargs: Any
     ) -> None:
         make(self, device_type, dtype, enabled, *args, **kwargs)
-        self._graphdbg_requested = enabled
+        if changes.active:
+            self._graphdbg_requested = enabled
 
     @functools.wraps(enter)
     def watched_enter(self: Any) -> Any:
@@ -66,7 +68,7 @@ def follow_contexts(check: Callable[[], Autocast]) -> None:
         return leave(self, *details)
 
     for name, method in {"__init__": watched_init, "__enter__": watched_enter, "__exit__": watched_exit}.items():
-        setattr(autocast, name, method)
+        changes.replace(autocast, name, method)
 
 
 def _enabled_devices() -> list[str]:

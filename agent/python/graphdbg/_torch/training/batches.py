@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
+from ..._undo import UndoList
 from ..user_code import Line, is_own, line_of, user_frame
 from .check import PATIENCE, Check, ModelCall, Report
 from .samples import Digest, digest_of, tensors_in
@@ -64,7 +65,7 @@ class Batches(Check):
         self.report("batch_repeated", message, tensors, line=delivery.line)
 
 
-def follow_loaders(deliver: Callable[[Any, Any], None]) -> None:
+def follow_loaders(deliver: Callable[[Any, Any], None], changes: UndoList) -> None:
     """Calls `deliver(iterator, batch)` with each batch of a DataLoader."""
     from torch.utils.data import dataloader
 
@@ -74,10 +75,11 @@ def follow_loaders(deliver: Callable[[Any, Any], None]) -> None:
     @functools.wraps(advance)
     def watched_next(self: Any) -> Any:
         batch = advance(self)
-        deliver(self, batch)
+        if changes.active:
+            deliver(self, batch)
         return batch
 
-    base.__next__ = watched_next
+    changes.replace(base, "__next__", watched_next)
 
 
 def _asks_user(frame: FrameType | None) -> bool:

@@ -26,6 +26,12 @@ class Casts(Check):
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
         # Where there is no other tensor to report.
         self._parameters: list[Any] = []
+        # Of hooks of modules that have not been called yet.
+        self._handles: list[Any] = []
+
+    def stop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
 
     def model_called(self, call: ModelCall) -> None:
         self._parameters = list(call.module.parameters())[:1]
@@ -67,6 +73,7 @@ class Casts(Check):
             self._look_at(casts, {**module.forward.__globals__, **arguments}, file)
 
         handle = module.register_forward_pre_hook(before_forward, with_kwargs=True)
+        self._handles.append(handle)
 
     def _casts_in(self, code: CodeType) -> list[Cast]:
         if code not in self._casts:

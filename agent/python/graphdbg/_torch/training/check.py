@@ -134,6 +134,9 @@ class Check:
     def look_again(self) -> None:
         """Something has changed: what was seen in earlier steps may no longer be so."""
 
+    def stop(self) -> None:
+        """The job is no longer debugged: takes out hooks that wait for something."""
+
     def model_called(self, call: ModelCall) -> None: ...
 
     def model_returned(self, call: ModelCall, output: Any) -> None: ...

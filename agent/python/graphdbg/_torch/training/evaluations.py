@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..._undo import UndoList
 from ..user_code import Line, line_of
 from .check import PATIENCE, Check, ModelCall, Report
 from .feeding import Feeding
@@ -143,6 +144,9 @@ class FunctionalDropout(Check):
         # A model that has raised an exception has not returned.
         self._restore()
 
+    def stop(self) -> None:
+        self._restore()
+
     def _replace(self) -> None:
         from torch.nn import functional
 
@@ -173,7 +177,7 @@ class FunctionalDropout(Check):
         return call
 
 
-def follow_evaluations(begin: Callable[[], None]) -> None:
+def follow_evaluations(begin: Callable[[], None], changes: UndoList) -> None:
     """Calls `begin` when a model is put into evaluation mode."""
     from torch.nn import Module
 
@@ -181,10 +185,11 @@ def follow_evaluations(begin: Callable[[], None]) -> None:
 
     @functools.wraps(original)
     def watched_eval(self: Any) -> Any:
-        begin()
+        if changes.active:
+            begin()
         return original(self)
 
-    Module.eval = watched_eval
+    changes.replace(Module, "eval", watched_eval)
 
 
 def _default_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:

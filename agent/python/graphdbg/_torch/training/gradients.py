@@ -48,6 +48,9 @@ class MissingGradients(Check):
     def look_again(self) -> None:
         self._steps.clear()
 
+    def stop(self) -> None:
+        self._calls.stop()
+
     def model_called(self, call: ModelCall) -> None:
         self._selects = any(isinstance(each, (str, int)) for each in call.arguments)
 

@@ -26,6 +26,8 @@ class Loss(Check):
         self._called = False
         # Gradients have come to a parameter whose optimizer did not find them.
         self._reached = False
+        # Of the hooks that find that out.
+        self._handles: list[Any] = []
         self._without = Counts()
         self.symptoms = [self._without]
         # A parameter of the optimizer that stepped last.
@@ -120,16 +122,19 @@ class Loss(Check):
             line = line_of(sys._getframe(1))
             self.report("loss_detached", message, [parameters[0]], line=line, key=id(optimizer))
 
+    def stop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
     def _watch_gradients(self, parameters: Sequence[Any]) -> None:
         """Finds out whether backward passes come to the parameters, although a step finds no gradients."""
 
         def reach(parameter: Any) -> None:
             self._reached = True
-            for handle in handles:
-                handle.remove()
+            self.stop()
 
         # Since PyTorch 2.1.
-        handles = [
+        self._handles = [
             parameter.register_post_accumulate_grad_hook(reach)
             for parameter in parameters
             if hasattr(parameter, "register_post_accumulate_grad_hook")

@@ -9,6 +9,7 @@ from threading import get_ident
 from typing import Any, Protocol
 
 from ..._log import log
+from ..._undo import UndoList
 from ..user_code import line_of
 from . import autocast, batches
 from .cadence import Cadence
@@ -48,18 +49,15 @@ class TrainingObserver:
     Tests run in observed steps, which Cadence chooses. In the others, Signs looks for changes.
     """
 
-    def __init__(self, hooks: TrainingHooks, cadence: Cadence | None = None) -> None:
+    def __init__(self, hooks: TrainingHooks, changes: UndoList, cadence: Cadence | None = None) -> None:
         self._hooks = hooks
+        self._changes = changes
         self._cadence = cadence or Cadence()
-        # Whether data loaders, autocast and eval() are wrapped, which cannot be undone.
+        # Whether data loaders, autocast and eval() are wrapped.
         self._follows = False
         self._inside = False
-        self.reset()
-
-    def reset(self) -> None:
-        """Forgets the job."""
         self._thread: int | None = None
-        report = Report(self._hooks)
+        report = Report(hooks)
         self._models, self._readout = Models(), Readout()
         self._signs = Signs(self._models)
         self._notices = True
@@ -240,9 +238,14 @@ class TrainingObserver:
     def _follow(self) -> None:
         if not self._follows:
             self._follows = True
-            batches.follow_loaders(self._deliver)
-            autocast.follow_contexts(lambda: self._autocast)
-            follow_evaluations(self._evaluation_begins)
+            batches.follow_loaders(self._deliver, self._changes)
+            autocast.follow_contexts(lambda: self._autocast, self._changes)
+            follow_evaluations(self._evaluation_begins, self._changes)
+            self._changes.enter(self._stop)
+
+    def _stop(self) -> None:
+        for check in self._all:
+            check.stop()
 
     def _deliver(self, iterator: Any, batch: Any) -> None:
         if self._batches not in self._watched or not self._is_followed():

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from ... import _c_api
 from ..._log import log
+from ..._undo import UndoList
 from . import digests
 from .check import grouped, trained
 from .readout import Readout
@@ -120,17 +121,13 @@ class Replicas:
         self._hooks = hooks
         self._library: Any = None
         self._models: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.reset()
-
-    def reset(self) -> None:
-        """Forgets the job."""
         self._readout = Readout()
         self._groups: weakref.WeakKeyDictionary[Any, _Group] = weakref.WeakKeyDictionary()
         self._cadences: weakref.WeakKeyDictionary[Any, _Cadence] = weakref.WeakKeyDictionary()
         # Models that have stepped without synchronization, as local SGD does.
         self._apart: weakref.WeakSet[Any] = weakref.WeakSet()
 
-    def follow(self) -> None:
+    def follow(self, changes: UndoList) -> None:
         """Has all data parallel models compared that are made from now on."""
         from torch.nn.parallel import DistributedDataParallel
 
@@ -141,7 +138,7 @@ class Replicas:
             base(model, *args, **kwargs)
             self._models.add(model)
 
-        DistributedDataParallel.__init__ = watched_init
+        changes.replace(DistributedDataParallel, "__init__", watched_init)
 
     def adopt(self, model: Any) -> None:
         """The model has been made before."""
