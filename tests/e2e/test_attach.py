@@ -32,8 +32,8 @@ class Data(torch.utils.data.IterableDataset):
         import time
         yield torch.tensor(os.getpid())
         time.sleep(120)
-worker = next(iter(torch.utils.data.DataLoader(Data(), batch_size=None, num_workers=1)))
-print("ready", int(worker), flush=True)
+batches = iter(torch.utils.data.DataLoader(Data(), batch_size=None, num_workers=1))
+print("ready", int(next(batches)), flush=True)
 import time; time.sleep(120)
 """
 
@@ -201,7 +201,7 @@ def test_without_a_server_it_starts_one_and_stays(training: Program, environment
 
 def test_dbg_attaches_and_leaves(training: Program, graphdbg) -> None:
     before = threads(training)
-    done = graphdbg("dbg", "--pid", str(training.pid), "--batch", "--ex", "info job", "--ex", "next")
+    done = graphdbg("dbg", "--pid", str(training.pid), "--batch", "--ex", "pause", "--ex", "info job")
     assert done.returncode == 0, done.stderr
     assert "pytorch" in done.stdout
     wait_until("threads to have ended", lambda: threads(training) == before)
@@ -279,7 +279,7 @@ def test_all_ranks_of_a_training_are_attached_to(server: Server, start: Start, g
 
 
 def test_a_process_without_pytorch(start: Start, graphdbg) -> None:
-    process = start("-c", "print('ready', flush=True); input()")
+    process = start("-c", "import time; print('ready', flush=True); time.sleep(60)")
     assert refusal(graphdbg, process.pid) == f"process {process.pid} has not imported PyTorch"
 
 
@@ -328,7 +328,11 @@ def test_a_launcher(start: Start, graphdbg, tmp_path: Path) -> None:
     begin = f"process {process.pid} starts trainings (torch.distributed.run) and does not train itself; attach to "
     assert message.startswith(begin)
     rank = int(message.removeprefix(begin))
-    assert "attached_training.py" in Path(f"/proc/{rank}/cmdline").read_text()
+    try:
+        assert "attached_training.py" in Path(f"/proc/{rank}/cmdline").read_text()
+    finally:
+        # It has a session of its own.
+        os.kill(rank, signal.SIGKILL)
 
 
 def test_detaching_from_what_is_not_attached(training: Program, graphdbg) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 
@@ -10,7 +11,7 @@ from . import command_dbg, report
 from .attach import detach
 from .attach.attached_job import AttachedJob, AttachOptions, attached_job
 from .attach.errors import AlreadyAttachedError
-from .attach.foreground import stay
+from .attach.foreground import ended_by_signals, stay
 from .attach.injection import METHODS
 from .attach.processes import Process
 from .attach.ranks import other_ranks, rank_of
@@ -130,16 +131,19 @@ def _join(pids: list[int], arguments: argparse.Namespace) -> int:
     options = AttachOptions(
         arguments.server, arguments.token_file, arguments.break_on, arguments.method, arguments.compile
     )
-    try:
-        with attached_job(pids, options) as job:
+    with contextlib.ExitStack() as open_things:
+        try:
+            job = open_things.enter_context(attached_job(pids, options))
+        except KeyboardInterrupt:
+            report.log("gave up waiting; the text does nothing should it run yet")
+            return 130
+        if arguments.files or arguments.lines or arguments.batch:
             _report(job, arguments.json)
-            if arguments.files or arguments.lines or arguments.batch:
-                return command_dbg.debug_job(job.server.client, job.job, arguments)
+            return command_dbg.debug_job(job.server.client, job.job, arguments)
+        with ended_by_signals() as ended:
+            _report(job, arguments.json)
             if job.server.own is not None:
-                stay(job)
-    except KeyboardInterrupt:
-        report.log("gave up waiting; the process is not changed any more")
-        return 130
+                stay(job, ended)
     return 0
 
 

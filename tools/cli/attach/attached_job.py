@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -95,26 +96,38 @@ def join_job(pids: Sequence[int], server: TargetServer, options: AttachOptions) 
 
 
 def _join_all(pids: Sequence[int], server: TargetServer, options: AttachOptions) -> list[Joined]:
-    def join_one(pid: int) -> Joined | CliError:
+    joined: list[Joined] = []
+    given_up = threading.Event()
+
+    def join_one(pid: int) -> CliError | None:
         try:
-            return join(
-                pid,
-                server.environment,
-                method=options.method,
-                may_compile=options.may_compile,
-                say=options.say,
+            joined.append(
+                join(
+                    pid,
+                    server.environment,
+                    method=options.method,
+                    may_compile=options.may_compile,
+                    say=options.say,
+                    given_up=given_up,
+                )
             )
         except CliError as error:
             return error
+        return None
 
-    with ThreadPoolExecutor(len(pids)) as threads:
-        results = list(threads.map(join_one, pids))
-    joined = [each for each in results if isinstance(each, Joined)]
-    for error in results:
-        if isinstance(error, CliError):
-            _leave(joined, options.method)
+    try:
+        with ThreadPoolExecutor(len(pids)) as threads:
+            try:
+                error = next(filter(None, list(threads.map(join_one, pids))), None)
+            except KeyboardInterrupt:
+                given_up.set()
+                raise
+        if error is not None:
             raise error
-    return joined
+    except BaseException:
+        _leave(joined, options.method)
+        raise
+    return sorted(joined, key=lambda each: pids.index(each.target.process.pid))
 
 
 def _leave(joined: Sequence[Joined], method: Method) -> None:

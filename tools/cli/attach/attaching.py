@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ def join(
     method: Method = "auto",
     may_compile: bool = False,
     say: Callable[[str], None] = lambda _: None,
+    given_up: threading.Event | None = None,
 ) -> Joined:
     """Puts the agent into a process.
 
@@ -56,6 +58,7 @@ def join(
         method: How the process is made to run the text.
         may_compile: Compile an adapter for its PyTorch if there is none.
         say: Called with what the user should know while it takes longer.
+        given_up: Set by another thread if the user does not want to wait any longer.
 
     Raises:
         AlreadyAttachedError: It is debugged already.
@@ -66,7 +69,7 @@ def join(
         compile_adapter(target, may_compile, say)
     began = time.monotonic()
     settings = {"environment": _as_seen_by(target.process, environment)}
-    answer, queued = _Call(target.process, target.python, method, say).run("join", settings)
+    answer, queued = _Call(target.process, target.python, method, say, given_up).run("join", settings)
     if answer["state"] == "already":
         raise AlreadyAttachedError(f"{_message_of(answer)}; --move takes it over")
     if answer["state"] != "started":
@@ -92,11 +95,19 @@ def detach(pid: int, *, method: Method = "auto", say: Callable[[str], None] = la
 class _Call:
     """Has a process call a function of graphdbg._attach."""
 
-    def __init__(self, process: Process, python: str, method: Method, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        process: Process,
+        python: str,
+        method: Method,
+        say: Callable[[str], None],
+        given_up: threading.Event | None = None,
+    ) -> None:
         self._process = process
         self._python = python
         self._method = method
         self._say = say
+        self._given_up = given_up or threading.Event()
         self._started = process.start_ticks
 
     def run(self, verb: str, settings: Json) -> tuple[Json, Queued]:
@@ -107,7 +118,7 @@ class _Call:
             answer, queued = self._once(verb, directory, settings)
             if answer["state"] != "busy":
                 return answer, queued
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self._given_up.is_set():
                 raise CannotAttachError(f"process {self._process.pid}: {_message_of(answer)}; try again later")
             time.sleep(_RETRY_SECONDS)
 
@@ -128,6 +139,8 @@ class _Call:
             where = f" (it is in {queued.where})" if queued.where else ""
             self._say(f"waiting for the program's main thread to come back to Python{where}; Ctrl-C gives up")
         while answer is None:
+            if self._given_up.is_set():
+                raise CannotAttachError("gave up waiting")
             if self._process.start_ticks != self._started:
                 raise CannotAttachError(f"process {self._process.pid} has ended")
             answer = answers.wait(_PATIENCE_SECONDS)

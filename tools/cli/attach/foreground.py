@@ -16,14 +16,13 @@ from .attached_job import AttachedJob
 _POLL_SECONDS = 0.1
 
 
-def stay(job: AttachedJob) -> None:
-    """Reports the job's hits until it ends, or until Ctrl-C or a signal that ends this process."""
+def stay(job: AttachedJob, ended: threading.Event) -> None:
+    """Reports the job's hits until it ends, or until the event is set."""
     actions = FindingActions()
     follower = JobFollower(job.server.client, RunOptions(wait=False), [], job.state(), actions)
     try:
-        with _ended_by_signals() as ended:
-            while not follower.ended and not ended.wait(_POLL_SECONDS):
-                follower.update(job.state())
+        while not follower.ended and not ended.wait(_POLL_SECONDS):
+            follower.update(job.state())
     except CliError as error:
         # Its server is gone.
         report.log(f"{error}; the training continues")
@@ -37,7 +36,7 @@ def stay(job: AttachedJob) -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[threading.Event]:
+def ended_by_signals() -> Iterator[threading.Event]:
     """An event that SIGINT, SIGTERM and SIGHUP set meanwhile."""
     ended = threading.Event()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

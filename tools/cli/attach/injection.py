@@ -23,6 +23,8 @@ METHODS: tuple[Method, ...] = ("auto", "ptrace", "remote", "gdb")
 
 _INJECT = Path(__file__).resolve().parents[2] / "lib" / "graphdbg-inject"
 _SECONDS = 30.0
+# Reading the symbols of all libraries takes long.
+_GDB_SECONDS = 120.0
 # Errors after which the same may succeed at another moment.
 _PASSING = frozenset({"queue_locked", "call_failed", "in_kernel", "no_stack", "queue_full"})
 # Where the injector writes the address of the text's memory.
@@ -32,7 +34,7 @@ _GDB = """set pagination off
 set confirm off
 set $text = (char *)((void *(*)(void *, unsigned long, int, int, int, long))mmap)(0, {size}, 3, 34, -1, 0)
 restore {file} binary $text
-print "queued", ((int (*)(void *, void *))Py_AddPendingCall)((void *)PyRun_SimpleString, $text)
+printf "queued: %d\\n", ((int (*)(void *, void *))Py_AddPendingCall)((void *)PyRun_SimpleString, $text)
 detach
 """
 
@@ -159,15 +161,18 @@ def _by_gdb(process: Process, text: str) -> Queued:
         raise Refused("no_gdb", "gdb is not installed")
     with _file(text.encode(errors="surrogateescape") + b"\0") as file, _file(b"") as script:
         script.write_text(_GDB.format(size=file.stat().st_size, file=file))
-        done = subprocess.run(
-            ["gdb", "--nx", "--batch", "--pid", str(process.pid), "-x", str(script)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            start_new_session=True,
-        )
-    if '"queued"' not in done.stdout or "= 0" not in done.stdout:
+        try:
+            done = subprocess.run(
+                ["gdb", "--nx", "--batch", "--pid", str(process.pid), "-x", str(script)],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_GDB_SECONDS,
+                start_new_session=True,
+            )
+        except subprocess.TimeoutExpired:
+            raise Refused("gdb_failed", f"gdb has not finished within {_GDB_SECONDS:g} s") from None
+    if "queued: 0\n" not in done.stdout:
         lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         raise Refused("gdb_failed", f"gdb: {lines[-1] if lines else 'no output'}")
     return Queued()

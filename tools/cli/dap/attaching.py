@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +30,13 @@ class Attached:
         session: The debugger's session.
         http: The server that shows it; None for a captured hit.
         unsupported: The commands that a live job does not support.
+        leave: Takes the agent out of a process that it was put into for the session.
     """
 
     session: Session
     http: HttpClient | None
     unsupported: Sequence[str] = ()
+    leave: Callable[[], None] = lambda: None
 
 
 def attached(given: Json, server: OwnServer) -> Attached:
@@ -78,7 +81,7 @@ def _process(pid: int, server: OwnServer) -> Attached:
         job = join_job([pid], own_server(server.process), AttachOptions(say=lambda _: None))
     except CannotAttachError as error:
         raise RequestError(str(error), show=True) from None
-    return live(job.server.client, job.job)
+    return dataclasses.replace(live(job.server.client, job.job), leave=lambda: job.leave("auto"))
 
 
 def live(http: HttpClient, job: str) -> Attached:

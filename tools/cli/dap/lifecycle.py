@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import threading
+from collections.abc import Callable
 
 from graphdbg.client.errors import GraphdbgError
 
@@ -44,6 +45,8 @@ class Lifecycle:
         self._launcher = Launcher(context, job, self._terminated)
         self._launched: LaunchArguments | None = None
         self._is_attached = False
+        # Takes the agent out of a process that the session has attached to.
+        self._leave: Callable[[], None] = lambda: None
         self._has_terminated = False
         self._lock = threading.Lock()
 
@@ -80,6 +83,8 @@ class Lifecycle:
                     session.detach(resume)
         if program is not None and ends:
             program.end()
+        leave, self._leave = self._leave, lambda: None
+        leave()
         if self.server is not None:
             self.server.close()
             self.server = None
@@ -108,6 +113,7 @@ class Lifecycle:
             # Nothing uses it any more.
             server.close()
         self._is_attached = True
+        self._leave = found.leave
         self._context.connection.event("process", {"name": visible(found.session.name), "startMethod": "attach"})
         threading.Thread(target=self._follow, args=(found,), daemon=True).start()
         self._context.connection.event("initialized")
