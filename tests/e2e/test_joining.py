@@ -28,7 +28,7 @@ class Debugger:
         self._texts = 0
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(f"\0joining-{os.getpid()}-{id(self)}")
-        self._socket.settimeout(60)
+        self._socket.settimeout(240)
         self._socket.listen(8)
         self.name = self._socket.getsockname()[1:].decode()
         self.signalled = directory / "signalled"
@@ -304,10 +304,7 @@ def test_what_the_program_has_wrapped_stays_and_is_named(
     answer = debugger.tell(process, f"exec({wrap!r}, {{}}); {debugger.text('detach')}")
     assert "torch.nn.Module.__call__" in answer["stays"]
     assert debugger.tell(process, debugger.text("join", job="again"))["state"] == "started"
-    wait_until("its ops again", lambda: "forward/log" in names_of(server, "again"))
-    assert names_of(server, "again") == [
-        each for each in names_of(server, "joined") if each in names_of(server, "again")
-    ]
+    wait_until("its ops again", lambda: "forward/blocks/1/linear/addmm" in names_of(server, "again"))
     joined = end(process, tmp_path / "stop")
     assert joined == untouched(len(joined))
 
