@@ -257,7 +257,8 @@ TEST_F(CapturesTest, WhyABundleHasTheOpAloneIsInTheManifest) {
   const std::string content = Content(Files()[0]);
   EXPECT_NE(content.find(R"("why_not_step": "the step needs more")"),
             std::string::npos);
-  EXPECT_EQ(content.find("random.safetensors"), std::string::npos);
+  EXPECT_NE(content.find(R"("level": "op")"), std::string::npos);
+  EXPECT_EQ(content.find("training.json"), std::string::npos);
 }
 
 TEST_F(CapturesTest, TheTapeIsWhatTheWatchpointsNeed) {
