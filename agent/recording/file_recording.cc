@@ -309,9 +309,9 @@ bool FileRecording::Close(const v1::Goodbye& goodbye,
   on_ = false;
   staging_.EndStep();
   if (!writer_.Finish(kCloseLimit)) {
-    log_line_(absl::StrCat(
-        "recording: the file system of ", description_.directory.path,
-        " does not answer; the newest records are in the ring only"));
+    log_line_(absl::StrCat("recording: ", description_.directory.path,
+                           " could not be written in ", kCloseLimit.count(),
+                           " s; the newest records are in the ring only"));
     return false;
   }
   Ending ending;

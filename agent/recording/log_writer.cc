@@ -1,9 +1,8 @@
 #include "agent/recording/log_writer.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,24 +16,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How much is written at once: little enough to be in the cache when the system
-// copies it, because its checksums have just been tested.
-constexpr uint64_t kBatchRecords = (uint64_t{256} << 10) / runs::kRecordBytes;
+// How much is written at once: file systems take less time for each page of a
+// large write, and it still is in the cache when the system copies it, because
+// its checksums have just been tested.
+constexpr uint64_t kBatchRecords = (uint64_t{1} << 20) / runs::kRecordBytes;
 // With so many records to write, the end of a step begins a round.
 constexpr uint64_t kManyRecords = (uint64_t{1} << 20) / runs::kRecordBytes;
 // While records arrive faster than the period allows for.
 constexpr milliseconds kShortestWait(5);
 // How long the last round waits for threads in the midst of appending.
 constexpr milliseconds kLastCommits(100);
-constexpr int kLowestPriority = 19;
 
-// The program's signals are for its own threads, and its threads come first.
+// The program's signals are for its own threads. These are not interrupted when
+// this one wakes; but it has its share of the processors, however many threads
+// are busy: with the lowest priority, it would hardly run beside these, and the
+// ring would be full.
 void BecomeBackground() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)),
-              kLowestPriority);
+  const sched_param priority = {};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
 }
 
 bool EndsStep(const runs::Record& record) {

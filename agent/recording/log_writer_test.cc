@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -234,6 +235,28 @@ TEST_F(LogWriterTest, WritesTheNewestOnlyAtAHitAndAtTheEnd) {
   EXPECT_EQ(log.records.size(), 30u + ring_->capacity());
   EXPECT_EQ(log.records.rbegin()->first, 10'039u);
   EXPECT_EQ(log.segments.size(), 2u);
+}
+
+TEST_F(LogWriterTest, HasItsShareOfTheProcessors) {
+  auto ring = Ring::Create(rank_ + "/ring.gdbr", uint64_t{1} << 20, RingOwner(),
+                           Ring::Overwrite::kNever);
+  LogWriter::Callbacks callbacks;
+  callbacks.check_room = [] { return absl::OkStatus(); };
+  callbacks.write_tensors = [] {};
+  const int priority = getpriority(PRIO_PROCESS, 0);
+  std::atomic<int> policy{-1};
+  std::atomic<bool> is_lower{true};
+  callbacks.write_messages = [&](bool) {
+    policy = sched_getscheduler(0);
+    is_lower = getpriority(PRIO_PROCESS, 0) > priority;
+    return absl::OkStatus();
+  };
+  LogWriter writer(ring->get(), SegmentWriter(rank_ + "/log", RingOwner()),
+                   options_, std::move(callbacks));
+  writer.Start();
+  EXPECT_TRUE(writer.Finish(std::chrono::seconds(60)));
+  EXPECT_EQ(policy, SCHED_BATCH);
+  EXPECT_FALSE(is_lower);
 }
 
 TEST_F(LogWriterTest, ThatHangsIsNotWaitedForForEver) {

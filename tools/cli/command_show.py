@@ -13,6 +13,10 @@ from .terminal import visible
 if TYPE_CHECKING:
     from graphdbg.runs import Run
 
+_REASONS = {
+    "overhead": "left out, so that recording stays below its share of the time (record.overhead)",
+    "not_due": "no collection was due",
+}
 _NONFINITE = ("nan_count", "pos_inf_count", "neg_inf_count")
 
 
@@ -50,8 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     if step is None and not arguments.tensor:
         step = steps[-1] if steps else 0
     rows = _rows(recorded, rank, step, arguments.tensor, arguments.collection)
+    mark = recorded.rank(rank).steps.step(step) if step else None
+    reason = mark.reason if mark else ""
     if arguments.json:
         header = {"run": recorded.id, "ended": recorded.ended, "rank": rank, "step": step, "steps": len(steps)}
+        header["reason"] = reason
         print(json.dumps({**header, "last_ops": [last_op_json(op) for op in recorded.last_ops(rank)], "tensors": rows}))
         return 0
     if arguments.tensor:
@@ -63,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for line in last_op_lines(recorded, rank):
             print(visible(line))
+        if reason:
+            print(visible(f"step {step}: {_REASONS.get(reason, reason)}"))
         _print(rows, "tensor")
     return 0
 

@@ -136,6 +136,16 @@ def test_show_prints_a_step_or_a_tensor(runs):
     assert [(row["tensor"], row["mean"]) for row in answer["tensors"]] == [(LOSS, 0.5)]
 
 
+def test_show_says_why_a_step_has_no_statistics(tmp_path):
+    rank = SyntheticRank(tmp_path / "runs" / "first")
+    rank.add(mark(BEGIN_KIND, 1), mark(END_KIND, 1, reason=1), mark(BEGIN_KIND, 2), mark(END_KIND, 2, reason=2))
+    rank.write()
+    run = tmp_path / "runs" / "first"
+    assert "step 1: left out, so that recording stays below" in graphdbg_command("show", run, "--step", 1).stdout
+    assert "step 2: no collection was due" in graphdbg_command("show", run).stdout
+    assert json.loads(graphdbg_command("show", run, "--step", 1, "--json").stdout)["reason"] == "overhead"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
