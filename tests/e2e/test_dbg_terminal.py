@@ -82,7 +82,7 @@ def test_completion_history_and_the_jobs_output(terminal, tmp_path: Path) -> Non
     first = terminal("--", *DIGITS)
     first.expect("waits before the first step")
     first.expect(PROMPT)
-    first.complete("sta", "tistics")
+    first.complete("stat", "istics")
     first.enter("")
     first.expect("stands at none")
     first.expect(PROMPT)

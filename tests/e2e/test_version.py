@@ -9,7 +9,9 @@ from importlib import metadata
 from pathlib import Path
 
 import graphdbg
+import pytest
 from conftest import GRAPHDBG, Server
+from graphdbg.cli.main import COMMANDS, make_parser
 
 
 def test_all_parts_say_the_same_version(server: Server) -> None:
@@ -28,3 +30,11 @@ def test_the_program_starts_without_the_packages_of_analysis() -> None:
     """They are optional, take time to load, and start threads."""
     text = "import sys, graphdbg.cli.main; print(*sorted({'numpy', 'pyarrow', 'duckdb', 'pandas'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "attach"])
+def test_each_command_is_found_without_the_others(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        make_parser(command).parse_args([command, "--help"])
+    assert end.value.code == 0
+    assert f"graphdbg {command} " in capsys.readouterr().out
