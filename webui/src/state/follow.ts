@@ -6,6 +6,7 @@ import { useEffect, useRef } from 'react';
 import type { Hit, Job } from '../api/types';
 import { isRun } from '../base/run_id';
 import { originOfStop } from './hits';
+import { incidentOf, useIncidents } from './incidents';
 import type { JobModel } from './job';
 import { useJob } from './job_store';
 import { patchRoute, useRouter, useSelectedRank } from './router';
@@ -44,7 +45,15 @@ function targetOf(model: JobModel, info: Job, shown: number): Target {
   return { node: info.ranks.find(({ rank }) => rank === shown)?.node ?? '', hit, rank: null };
 }
 
+// Selects the tensor of a hit; a rank of null stays.
+function show(hit: Hit, rank: number | null): void {
+  revealNode(hit.node, 'replace');
+  useUi.setState({ hit: hit.id });
+  patchRoute({ ...(hit.slot > 0 ? { slot: String(hit.slot) } : {}), ...(rank === null ? {} : { rank }) });
+}
+
 export function useFollowStop(): void {
+  const followed = useRef<Hit | null>(null);
   const stops = useJob((state) => state.model.stops);
   const shown = useSelectedRank();
   const place = useJob((state) => placeOf(state.model.info, shown));
@@ -69,15 +78,26 @@ export function useFollowStop(): void {
     // A node named by the address takes precedence over the first stop.
     if (wasFirst && route.view === 'job' && route.route.node !== null) return;
     if (!shouldFollow(performance.now(), useUi.getState().touched_at, commanded_at)) return;
-    if (node) revealNode(node, 'replace');
-    if (rank !== null) patchRoute({ rank });
-    if (hit !== null) {
-      useUi.setState({ hit: hit.id });
-      if (hit.slot > 0) patchRoute({ slot: String(hit.slot) });
-    }
+    followed.current = hit;
+    if (hit !== null) show(hit, rank);
+    else if (node) revealNode(node, 'replace');
+    if (hit === null && rank !== null) patchRoute({ rank });
     const bad = info.pause_reason === 'watchpoint' || info.pause_reason === 'error';
     if (bad && node && !isRun(useJob.getState().id ?? '') && !useUi.getState().whole_graph) patchRoute({ around: 1 });
     // The rank that is shown is part of what is followed, not a reason to follow.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [stops, place]);
+  // The incidents come after the stop, and know better where it began: from the derivative of an op, for example,
+  // they lead to the op. Unless the user has gone elsewhere.
+  const incidents = useIncidents((state) => state.incidents);
+  useEffect(() => {
+    const hit = followed.current;
+    const { route } = useRouter.getState();
+    const stays = route.view === 'job' && route.route.node === hit?.node && useUi.getState().hit === hit?.id;
+    if (hit === null || incidents === null || !stays) return;
+    const origin = incidentOf(hit, incidents)?.origin;
+    if (origin === undefined || origin.id === hit.id || origin.step !== hit.step) return;
+    followed.current = origin;
+    show(origin, origin.rank);
+  }, [incidents]);
 }
