@@ -1,8 +1,9 @@
 """Trains many kinds of models and optimizers for two steps each; those that are named, or all.
 
-Prints a line for each: its name, and the number of its last step.
+Prints a line for each: its name, the number of its last step, and a digest of its weights and buffers.
 """
 
+import hashlib
 import sys
 
 import torch
@@ -219,8 +220,11 @@ def train(name):
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad(set_to_none=name != "kept_gradients")
+    digest = hashlib.sha256()
+    for value in model.state_dict().values():
+        digest.update(value.detach().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 for number, name in enumerate(sys.argv[1:] or MODELS, 1):
-    train(name)
-    print(name, 2 * number, flush=True)
+    print(name, 2 * number, train(name), flush=True)

@@ -136,8 +136,8 @@ def _bisect(bundle: BundleFile, arguments: argparse.Namespace) -> int:
 
 
 def _op(op: dict[str, Any]) -> str:
-    source = op.get("source") or {}
-    place = f"   {source.get('file')}:{source.get('line')}" if source else ""
+    source = op.get("source")
+    place = f"   {source.get('file')}:{source.get('line')}" if isinstance(source, dict) else ""
     return f"{op['node']} ({op['op']}){place}"
 
 

@@ -105,6 +105,8 @@ void Adapter::Reset() {
   model_seen_.store(false);
   tracer_.step().Reset();
   CurrentThread().evaluated_placed = false;
+  graph_.tape().SetMode(GRAPHDBG_TAPE_OFF, 0);
+  graph_.tape().Clear();
   MutexLock lock(&mu_);
   called_models_.clear();
 }

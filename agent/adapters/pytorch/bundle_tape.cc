@@ -140,6 +140,8 @@ class TapeCut {
   Memory MemoryAfter(c10::StorageImpl* storage, int64_t op) const;
   void Measure(const Memory& memory, const TapedView& view, int64_t op);
   void MeasureAll();
+  // Whether the program has freed or shrunk memory that would be saved.
+  bool IsFreed() const;
   std::string ViewText(const Memory& memory, const TapedView& view);
   std::string ArgumentText(int64_t number, size_t index);
   std::string OpText(int64_t number);
@@ -321,6 +323,7 @@ std::string TapeCut::WhyNotStep(int64_t target) {
   std::string why = RepeatStep(target);
   if (!why.empty()) return why;
   MeasureAll();
+  if (IsFreed()) return "the program has freed memory that the step began with";
   uint64_t bytes = 0;
   for (const auto& [memory, extent] : extents_) {
     if (memory.kind == Kind::kLeaf && extent.end > 0) {
@@ -432,6 +435,15 @@ void TapeCut::MeasureAll() {
       Measure(MemoryAfter(view.address(), number), view, number);
     });
   }
+}
+
+bool TapeCut::IsFreed() const {
+  return std::any_of(extents_.begin(), extents_.end(), [](const auto& entry) {
+    const auto& [memory, extent] = entry;
+    return memory.kind == Kind::kLeaf && extent.end > 0 &&
+           (extent.source == nullptr ||
+            static_cast<uint64_t>(extent.end) > extent.source->nbytes());
+  });
 }
 
 std::string TapeCut::ViewText(const Memory& memory, const TapedView& view) {
@@ -591,6 +603,11 @@ void TapeCut::Run(uint32_t node, uint32_t slot, uint32_t upstream,
     }
     Extend(upstream);
     MeasureAll();
+    if (IsFreed()) {
+      out->reason = "value_gone";
+      out->error = "the program has freed an input of " + describe_(node).name;
+      return;
+    }
   }
   Write(target, slot, out);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,10 @@ from .values import TensorView
 
 if TYPE_CHECKING:
     from graphdbg.client.arrays import Array
+
+
+# The results of all ops are kept to be looked at, unless they have more bytes: then those of one op.
+_KEPT_BYTES = 1 << 30
 
 
 class BundleSession(Session):
@@ -57,6 +62,7 @@ class BundleSession(Session):
             raise DebuggerError(f"{path} is not a bundle: {error}") from None
         self._rank = int(self.manifest.get("rank") or 0)
         self._place = self._hit_place
+        self._last_results: tuple[int, list[Array | None]] = (-1, [])
         self._stop = self.stop_at(self._place, "watchpoint")
         self._bundle_breakpoints = BundleBreakpoints(self)
         self.breakpoints = self._bundle_breakpoints
@@ -212,7 +218,7 @@ class BundleSession(Session):
             raise self.unknown_node(node)
         if number > self._place:
             raise DebuggerError(f"{node} has not been executed yet at this place")
-        result = dict(enumerate(self._values[number])).get(int(slot))
+        result = dict(enumerate(self.outputs_at(number))).get(int(slot))
         if result is None:
             raise DebuggerError(f"{node} has no output {slot}")
         whole = ArrayTensor(name, result, self._rank)
@@ -221,24 +227,33 @@ class BundleSession(Session):
         sliced_shape(whole.shape, slice)
         return ArrayTensor(f"{name}{slice}", whole.read(slice), self._rank)
 
-    def outputs_at(self, place: int) -> list[Array | None]:
-        """The results of an op, by its number."""
-        return self._values[place]
+    def outputs_at(self, number: int) -> list[Array | None]:
+        """The results of an op as they were when it had run."""
+        if sum(_result_bytes(op) for op in self._ops) <= _KEPT_BYTES:
+            return self._values[number]
+        if self._last_results[0] != number:
+            steps = self._steps()
+            results: list[Array | None] = []
+            for _ in range(number + 1):
+                results = next(steps)
+            self._last_results = (number, results)
+        return self._last_results[1]
 
     @functools.cached_property
     def _values(self) -> list[list[Array | None]]:
-        """The results of all ops, each as it was when the op had run."""
-        return self._replayed(None)
+        """The results of all ops, by number."""
+        return list(self._steps())
 
-    def _replayed(self, dtype: str | None) -> list[list[Any]]:
+    def _steps(self) -> Iterator[list[Array | None]]:
+        """Repeats the ops one by one: the results of each."""
         try:
             from ..replay.replays import CannotRun, replay_of, reported
         except ImportError as error:
             raise DebuggerError(f"a replay needs {error.name}: pip install {error.name}", UNAVAILABLE) from None
         try:
             with BundleFile(self._path) as bundle, reported(bundle):
-                steps = replay_of(bundle, dtype).steps()
-                return [[None if each is None else _array(each) for each in results] for _, results in steps]
+                for _, results in replay_of(bundle).steps():
+                    yield [None if each is None else _array(each) for each in results]
         except (BadBundle, CannotRun, OSError) as error:
             raise DebuggerError(f"cannot replay {self.name}: {error}", UNAVAILABLE) from None
 
@@ -304,6 +319,11 @@ def _small_node(op: Any) -> SmallNode:
 
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, dict) and "tensor" in value
+
+
+def _result_bytes(op: Any) -> int:
+    """How many bytes the results of an op have, taking 8 for each element."""
+    return sum(8 * math.prod(each["tensor"]["sizes"]) for each in op["results"] if each)
 
 
 def _info(node: str, slot: int, tensor: Any) -> TensorInfo:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from graphdbg._bundle.repro import Call, CannotRun, Replay, counts
+from graphdbg._bundle.repro import Call, CannotRun, Replay, check, counts
 
 from .bundle_file import BundleFile
 from .replays import replay_of, reported
@@ -18,7 +18,7 @@ AS_IT_WAS = "as it was"
 
 
 # So many times fewer elements that are not finite mean that an experiment helps.
-_FEWER = 10
+_FEWER = 2
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,11 @@ EXPERIMENTS: dict[str, Callable[[BundleFile], torch.Tensor]] = {
 
 
 def experiments_of(bundle: BundleFile) -> list[str]:
-    """The experiments that make a difference for a bundle."""
-    devices = {each["device"] for each in bundle.json("tape.json")["storages"] if each}
+    """The experiments that make a difference for a bundle. Raises BadBundle if it is damaged."""
+    tape = bundle.json("tape.json")
+    with reported(bundle):
+        check(tape)
+    devices = {each["device"] for each in tape["storages"] if each}
     return [name for name in EXPERIMENTS if name != ON_CPU or devices - {"cpu"}]
 
 

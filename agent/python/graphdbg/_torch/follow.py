@@ -193,7 +193,8 @@ class Observers:
         if not self.changes.active or not self._follows:
             return None
         self._training.before_step(optimizer)
-        return self._closures.before_step(optimizer, args, kwargs)
+        has_closure = len(args) > 1 or kwargs
+        return self._closures.before_step(optimizer, args, kwargs) if has_closure else None
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.changes.active:
