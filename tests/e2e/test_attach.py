@@ -278,6 +278,27 @@ def test_all_ranks_of_a_training_are_attached_to(server: Server, start: Start, g
     assert [each["pid"] for each in answer["processes"]] == [each.pid for each in ranks]
 
 
+def test_a_process_in_a_container_gets_a_copy_of_the_package(
+    server: Server, environment: dict[str, str], graphdbg
+) -> None:
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("needs root and unshare")
+    script = f"mount -t tmpfs tmpfs /tmp && cd / && exec {sys.executable} -u {TRAINING} /none"
+    command = ["unshare", "--mount", "sh", "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout is not None
+            if process.stdout.readline() != "ready\n":
+                pytest.skip("this machine allows no mount namespaces")
+            job = attach(graphdbg, process)["job"]
+            wait_until("steps", lambda: server.job(job)["step"] >= 3)
+            (copy,) = Path(f"/proc/{process.pid}/root/tmp").glob("graphdbg-0-*")
+            assert (copy / "graphdbg" / "_attach").is_dir() and copy.stat().st_mode & 0o777 == 0o700
+            assert graphdbg("detach", str(process.pid)).returncode == 0
+        finally:
+            process.kill()
+
+
 def test_a_process_without_pytorch(start: Start, graphdbg) -> None:
     process = start("-c", "import time; print('ready', flush=True); time.sleep(60)")
     assert refusal(graphdbg, process.pid) == f"process {process.pid} has not imported PyTorch"
