@@ -34,6 +34,7 @@ std::string Seconds(std::chrono::milliseconds time) {
 }  // namespace
 
 graphdbg_status Agent::WaitForServer(bool* found) {
+  captures_.Start();
   *found = !config_.serverless;
   if (config_.serverless) {
     SetOwnWatchpoints();

@@ -180,7 +180,11 @@ class Bundle {
     ops_ = Parsed(tape.text);
     RETURN_IF_ERROR(Add("tape.json", tape.text));
     RETURN_IF_ERROR(Add("repro.py", ReproScript()));
-    RETURN_IF_ERROR(AddLeaves(tape));
+    RETURN_IF_ERROR(AddVectors("leaves.safetensors",
+                               {tape.leaves, tape.leaf_names, tape.leaf_count},
+                               {}));
+    if (tape.whole_step) RETURN_IF_ERROR(AddStep(tape));
+    why_not_step_ = tape.why_not_step == nullptr ? "" : tape.why_not_step;
     RETURN_IF_ERROR(AddExpected(tape.expected));
     RETURN_IF_ERROR(Add("graph.json", Dump(GraphJson())));
     RETURN_IF_ERROR(
@@ -221,26 +225,68 @@ class Bundle {
     return text + kReproScript;
   }
 
-  absl::Status AddLeaves(const graphdbg_tape& tape) {
-    Json tensors = Json::object();
+  // Vectors of bytes of the program, with their names.
+  struct Vectors {
+    const graphdbg_tensor* tensors;
+    const char* const* names;
+    size_t count;
+  };
+
+  // Writes a safetensors file with these vectors, and with `more`: integers.
+  absl::Status AddVectors(const std::string& name, const Vectors& vectors,
+                          const Json& more) {
+    Json header = Json::object();
     uint64_t bytes = 0;
-    for (size_t i = 0; i < tape.leaf_count; ++i) {
-      const auto size = static_cast<uint64_t>(tape.leaves[i].shape[0]);
-      tensors[tape.leaf_names[i]] = {{"dtype", "U8"},
-                                     {"shape", Json::array({size})},
-                                     {"data_offsets", {bytes, bytes + size}}};
+    const auto place = [&](const std::string& key, const char* dtype,
+                           uint64_t elements, uint64_t size) {
+      header[key] = {{"dtype", dtype},
+                     {"shape", Json::array({elements})},
+                     {"data_offsets", {bytes, bytes + size}}};
       bytes += size;
+    };
+    // Integers first, at offsets that their size divides.
+    std::string integers;
+    for (const auto& [key, values] : more.items()) {
+      if (!values.is_array()) continue;
+      place(key, "I64", values.size(), 8 * values.size());
+      for (const Json& value : values) {
+        const int64_t number =
+            value.is_number_integer() ? value.get<int64_t>() : int64_t{0};
+        integers.append(reinterpret_cast<const char*>(&number), 8);
+      }
     }
-    const std::string header = SafetensorsHeader(tensors);
-    const std::string name = "leaves.safetensors";
-    RETURN_IF_ERROR(zip_.Begin(name, header.size() + bytes));
-    RETURN_IF_ERROR(zip_.Write(header));
-    for (size_t i = 0; i < tape.leaf_count; ++i) {
+    for (size_t i = 0; i < vectors.count; ++i) {
+      const auto size = static_cast<uint64_t>(vectors.tensors[i].shape[0]);
+      place(vectors.names[i], "U8", size, size);
+    }
+    const std::string text = SafetensorsHeader(header);
+    RETURN_IF_ERROR(zip_.Begin(name, text.size() + bytes));
+    RETURN_IF_ERROR(zip_.Write(text));
+    RETURN_IF_ERROR(zip_.Write(integers));
+    for (size_t i = 0; i < vectors.count; ++i) {
       RETURN_IF_ERROR(ReadPieces(
-          parts_.devices, tape.leaves[i],
+          parts_.devices, vectors.tensors[i],
           [this](absl::string_view piece) { return zip_.Write(piece); }));
     }
-    return End(name, header.size() + bytes);
+    return End(name, text.size() + bytes);
+  }
+
+  // What only bundles of a whole step have.
+  absl::Status AddStep(const graphdbg_tape& tape) {
+    level_ = "step";
+    Json training = Parsed(subject_.training);
+    const Json random = training.value("random", Json::object());
+    training.erase("random");
+    for (const Json& storage : ops_.value("storages", Json::array())) {
+      if (!storage.is_object() || !storage.contains("after")) continue;
+      Json boundary = storage["after"];
+      boundary["leaf"] = storage["leaf"];
+      boundaries_.push_back(std::move(boundary));
+    }
+    RETURN_IF_ERROR(AddVectors(
+        "random.safetensors",
+        {tape.random, tape.random_names, tape.random_count}, random));
+    return Add("training.json", Dump(training));
   }
 
   absl::Status AddExpected(const graphdbg_tensor* tensor) {
@@ -362,13 +408,17 @@ class Bundle {
     for (const v1::SourceFrame& frame : node_.stack()) {
       stack.push_back(FrameJson(frame));
     }
-    return {{"format", kFormat},         {"level", "op"},
-            {"graphdbg", kVersion},      {"job", subject_.job},
-            {"rank", subject_.rank},     {"world_size", subject_.world_size},
-            {"step", subject_.step},     {"node", node_.name()},
-            {"slot", subject_.slot},     {"hit", hit_},
-            {"stack", std::move(stack)}, {"expected", expected_},
-            {"sources", sources_},       {"members", members_}};
+    Json manifest = {
+        {"format", kFormat},         {"level", level_},
+        {"graphdbg", kVersion},      {"job", subject_.job},
+        {"rank", subject_.rank},     {"world_size", subject_.world_size},
+        {"step", subject_.step},     {"node", node_.name()},
+        {"slot", subject_.slot},     {"hit", hit_},
+        {"stack", std::move(stack)}, {"expected", expected_},
+        {"sources", sources_},       {"members", members_}};
+    if (level_ == "step") manifest["boundaries"] = boundaries_;
+    if (!why_not_step_.empty()) manifest["why_not_step"] = why_not_step_;
+    return manifest;
   }
 
   const BundleWriter::Parts& parts_;
@@ -379,6 +429,9 @@ class Bundle {
   Json ops_;
   v1::Node node_;
   Json expected_;
+  std::string level_ = "op";
+  std::string why_not_step_;
+  Json boundaries_ = Json::array();
   Json sources_ = Json::array();
   Json members_ = Json::object();
 };

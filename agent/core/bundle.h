@@ -23,8 +23,9 @@ struct BundleSubject {
   std::string job;
   uint32_t rank = 0;
   uint32_t world_size = 1;
-  // A JSON object; see Host::Environment.
+  // JSON objects; see Host::Environment and Host::Training.
   std::string environment;
+  std::string training;
 };
 
 // Writes bundles: a hit's op and those that led to it, with their values. The

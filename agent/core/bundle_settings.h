@@ -6,6 +6,10 @@
 
 namespace graphdbg::agent {
 
+// How much of each step is kept so that bundles can repeat all of it. kAuto:
+// as much as the watchpoints whose hits are captured need.
+enum class TapeSetting { kAuto, kOff, kForwardBackward, kWholeStep };
+
 struct BundleSettings {
   // Where bundles are written that nobody downloads.
   std::string directory = "bundles";
@@ -15,6 +19,9 @@ struct BundleSettings {
   uint32_t upstream = 8;
   // Whether bundles contain the user's source files.
   bool sources = true;
+  TapeSetting tape = TapeSetting::kAuto;
+  // Of memory that a step's tape keeps, in bytes.
+  int64_t tape_budget = int64_t{2} << 30;
 };
 
 }  // namespace graphdbg::agent

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/wire/error.h"
@@ -88,20 +90,76 @@ absl::Status MakeDirectories(const std::string& path) {
   }
 }
 
+// Whether a watchpoint has only hits that come before the optimizer's step.
+bool EndsBeforeOptimizer(const v1::NodeSelection& selection) {
+  const auto is_before = [](const std::string& name) {
+    return absl::StartsWith(name, "forward") ||
+           absl::StartsWith(name, "backward");
+  };
+  const auto all_before = [&](const auto& names) {
+    return std::all_of(names.begin(), names.end(), is_before);
+  };
+  if (!selection.nodes().empty() || !selection.scopes().empty() ||
+      !selection.patterns().empty()) {
+    return all_before(selection.nodes()) && all_before(selection.scopes()) &&
+           all_before(selection.patterns());
+  }
+  return !selection.categories().empty() &&
+         std::all_of(selection.categories().begin(),
+                     selection.categories().end(), [](int category) {
+                       return category == v1::NODE_CATEGORY_ACTIVATION ||
+                              category == v1::NODE_CATEGORY_GRADIENT;
+                     });
+}
+
 }  // namespace
+
+void Captures::Start() {
+  MutexLock lock(&mu_);
+  UpdateTape();
+}
+
+void Captures::UpdateTape() {
+  graphdbg_tape_mode mode = GRAPHDBG_TAPE_OFF;
+  switch (parts_.config->bundles.tape) {
+    case TapeSetting::kOff:
+      break;
+    case TapeSetting::kForwardBackward:
+      mode = GRAPHDBG_TAPE_FORWARD_BACKWARD;
+      break;
+    case TapeSetting::kWholeStep:
+      mode = GRAPHDBG_TAPE_WHOLE_STEP;
+      break;
+    case TapeSetting::kAuto:
+      for (const auto& [id, watchpoint] : watched_) {
+        mode = std::max(mode, EndsBeforeOptimizer(watchpoint.selection())
+                                  ? GRAPHDBG_TAPE_FORWARD_BACKWARD
+                                  : GRAPHDBG_TAPE_WHOLE_STEP);
+      }
+      // All that is wanted has been written.
+      if (written_ >= parts_.config->bundles.keep) mode = GRAPHDBG_TAPE_OFF;
+      break;
+  }
+  if (mode == tape_) return;
+  tape_ = mode;
+  parts_.host->SetTape(
+      mode, static_cast<uint64_t>(parts_.config->bundles.tape_budget));
+}
 
 void Captures::Set(const v1::SetWatchpoint& watchpoint) {
   MutexLock lock(&mu_);
   if (watchpoint.capture() && watchpoint.enabled()) {
-    watched_[watchpoint.id()] = watchpoint.condition();
+    watched_[watchpoint.id()] = watchpoint;
   } else {
     watched_.erase(watchpoint.id());
   }
+  UpdateTape();
 }
 
 void Captures::Remove(uint32_t watchpoint) {
   MutexLock lock(&mu_);
   watched_.erase(watchpoint);
+  UpdateTape();
 }
 
 void Captures::CaptureNext(uint32_t node, const std::string& cause) {
@@ -143,8 +201,8 @@ void Captures::OnHit(const v1::Hit& hit) {
       return;
     }
   }
-  due_.push_back(
-      {hit.node_id(), hit.slot(), hit.step(), HitJson(hit, found->second)});
+  due_.push_back({hit.node_id(), hit.slot(), hit.step(),
+                  HitJson(hit, found->second.condition())});
   any_due_ = true;
 }
 
@@ -185,6 +243,7 @@ BundleSubject Captures::SubjectOf(uint32_t node, uint32_t slot,
   subject.rank = parts_.config->rank;
   subject.world_size = parts_.config->world_size;
   subject.environment = parts_.host->Environment();
+  subject.training = parts_.host->Training();
   return subject;
 }
 
@@ -205,6 +264,7 @@ void Captures::WriteAll(uint64_t step) {
       MutexLock lock(&mu_);
       if (path.ok()) {
         ++written_;
+        UpdateTape();
       } else {
         failed = ++failed_;
       }

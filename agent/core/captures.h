@@ -33,6 +33,10 @@ class Captures {
     std::function<void(const std::string& line)> notify;
   };
   explicit Captures(Parts parts) : parts_(std::move(parts)) {}
+  // Has the program keep what a bundle of the whole step needs, if the
+  // configuration or a watchpoint asks for that. Called once before the first
+  // step, when the configuration is known.
+  void Start() GRAPHDBG_EXCLUDES(mu_);
 
   // A watchpoint was set or removed.
   void Set(const v1::SetWatchpoint& watchpoint) GRAPHDBG_EXCLUDES(mu_);
@@ -67,6 +71,7 @@ class Captures {
     std::string hit;
   };
 
+  void UpdateTape() GRAPHDBG_REQUIRES(mu_);
   void CheckAwaited(uint32_t node, uint64_t step) GRAPHDBG_EXCLUDES(mu_);
   void WriteAll(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
   // Returns the path.
@@ -78,8 +83,9 @@ class Captures {
   std::atomic<bool> any_awaited_{false};
 
   mutable Mutex mu_;
-  // The conditions of the watchpoints with this action, by id.
-  std::map<uint32_t, v1::Condition> watched_ GRAPHDBG_GUARDED_BY(mu_);
+  // The watchpoints with this action, by id.
+  std::map<uint32_t, v1::SetWatchpoint> watched_ GRAPHDBG_GUARDED_BY(mu_);
+  graphdbg_tape_mode tape_ GRAPHDBG_GUARDED_BY(mu_) = GRAPHDBG_TAPE_OFF;
   // Causes by node.
   std::map<uint32_t, std::string> awaited_ GRAPHDBG_GUARDED_BY(mu_);
   std::vector<Due> due_ GRAPHDBG_GUARDED_BY(mu_);

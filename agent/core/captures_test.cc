@@ -23,6 +23,11 @@ struct Program {
   std::string error;
   std::string reason;
   std::vector<uint32_t> asked;
+  bool whole_step = false;
+  const char* why_not_step = nullptr;
+  // As it was set last, with its budget.
+  graphdbg_tape_mode mode = GRAPHDBG_TAPE_OFF;
+  uint64_t budget = 0;
   const unsigned char memory[4] = {'l', 'e', 'a', 'f'};
 };
 
@@ -41,7 +46,14 @@ void Capture(void* user, uint32_t node, uint32_t, uint32_t,
   const char* const name = "s0";
   graphdbg_tape tape = {};
   tape.struct_size = sizeof(tape);
-  tape.text = R"({"ops":[{"node":"forward/log"}]})";
+  tape.text = R"({"ops":[{"node":"forward/log"}],"storages":[{"leaf":"s0",)"
+              R"("after":{"op":"c10d::allreduce_","node":"backward/sum"}}]})";
+  const char* const state_name = "r4";
+  tape.whole_step = program.whole_step ? 1 : 0;
+  tape.why_not_step = program.why_not_step;
+  tape.random = &leaf;
+  tape.random_names = &state_name;
+  tape.random_count = 1;
   tape.leaves = &leaf;
   tape.leaf_names = &name;
   tape.leaf_count = 1;
@@ -53,6 +65,15 @@ void Capture(void* user, uint32_t node, uint32_t, uint32_t,
 }
 
 const char* Environment(void*) { return R"({"python":"3.11"})"; }
+
+void SetTape(void* user, graphdbg_tape_mode mode, uint64_t budget) {
+  static_cast<Program*>(user)->mode = mode;
+  static_cast<Program*>(user)->budget = budget;
+}
+
+const char* Training(void*) {
+  return R"({"optimizers":[{"class":"SGD"}],"random":{"python":[7,8]}})";
+}
 
 class CapturesTest : public testing::Test {
  protected:
@@ -82,6 +103,8 @@ class CapturesTest : public testing::Test {
     host.user = program;
     host.capture = Capture;
     host.environment = Environment;
+    host.set_tape = SetTape;
+    host.training = Training;
     return Host(&host);
   }
 
@@ -208,6 +231,73 @@ TEST_F(CapturesTest, CapturesTheNextExecutionForARule) {
   ASSERT_EQ(Files().size(), 1);
   EXPECT_NE(Content(Files()[0]).find("rule 'spike' at forward/log:0"),
             std::string::npos);
+}
+
+TEST_F(CapturesTest, ABundleOfAWholeStepHasItsStatesAndBoundaries) {
+  Watch(1, true);
+  program_.whole_step = true;
+  captures_.OnHit(Hit(1, 7));
+  captures_.WriteDue(7);
+  ASSERT_EQ(Files().size(), 1);
+  const std::string content = Content(Files()[0]);
+  for (const char* part :
+       {R"("level": "step")", "random.safetensors", R"("r4":{"dtype":"U8")",
+        R"("python":{"dtype":"I64","shape":[2])", "training.json",
+        R"("class": "SGD")", R"("op": "c10d::allreduce_")"}) {
+    EXPECT_NE(content.find(part), std::string::npos) << part;
+  }
+}
+
+TEST_F(CapturesTest, WhyABundleHasTheOpAloneIsInTheManifest) {
+  Watch(1, true);
+  program_.why_not_step = "the step needs more";
+  captures_.OnHit(Hit(1, 7));
+  captures_.WriteDue(7);
+  ASSERT_EQ(Files().size(), 1);
+  const std::string content = Content(Files()[0]);
+  EXPECT_NE(content.find(R"("why_not_step": "the step needs more")"),
+            std::string::npos);
+  EXPECT_EQ(content.find("random.safetensors"), std::string::npos);
+}
+
+TEST_F(CapturesTest, TheTapeIsWhatTheWatchpointsNeed) {
+  config_.bundles.tape_budget = 100;
+  captures_.Start();
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_OFF);
+  Watch(1, false);
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_OFF);
+  v1::SetWatchpoint gradients;
+  gradients.set_id(2);
+  gradients.set_enabled(true);
+  gradients.set_capture(true);
+  gradients.mutable_selection()->add_patterns("backward/**");
+  captures_.Set(gradients);
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_FORWARD_BACKWARD);
+  EXPECT_EQ(program_.budget, 100);
+  // All nodes, so those of the optimizer as well.
+  Watch(1, true);
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_WHOLE_STEP);
+  captures_.Remove(1);
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_FORWARD_BACKWARD);
+  captures_.Remove(2);
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_OFF);
+}
+
+TEST_F(CapturesTest, NoTapeIsKeptOnceAllBundlesAreWritten) {
+  config_.bundles.keep = 1;
+  Watch(1, true);
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_WHOLE_STEP);
+  captures_.OnHit(Hit(1, 7));
+  captures_.WriteDue(7);
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_OFF);
+}
+
+TEST_F(CapturesTest, TheConfigurationHasPrecedenceOverWatchpoints) {
+  config_.bundles.tape = TapeSetting::kForwardBackward;
+  captures_.Start();
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_FORWARD_BACKWARD);
+  Watch(1, true);
+  EXPECT_EQ(program_.mode, GRAPHDBG_TAPE_FORWARD_BACKWARD);
 }
 
 TEST_F(CapturesTest, AProgramThatCannotCaptureIsNotAsked) {

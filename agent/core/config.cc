@@ -81,6 +81,14 @@ std::optional<OnError> ParseOnError(absl::string_view text) {
   return std::nullopt;
 }
 
+std::optional<TapeSetting> ParseTape(absl::string_view text) {
+  if (text == "auto") return TapeSetting::kAuto;
+  if (text == "off") return TapeSetting::kOff;
+  if (text == "forward_backward") return TapeSetting::kForwardBackward;
+  if (text == "whole_step") return TapeSetting::kWholeStep;
+  return std::nullopt;
+}
+
 // Whether the path leads to a socket that no other user could have put there.
 bool IsOwnSocket(const std::string& path) {
   struct stat status;
@@ -478,6 +486,11 @@ Config ReadConfig(const Environment& environment,
               &config.bundles.upstream);
   reader.Read({"GRAPHDBG_CAPTURE_SOURCES"}, "0 or 1", ParseBool,
               &config.bundles.sources);
+  reader.Read({"GRAPHDBG_CAPTURE_TAPE"},
+              "auto, off, forward_backward or whole_step", ParseTape,
+              &config.bundles.tape);
+  reader.Read({"GRAPHDBG_CAPTURE_TAPE_BUDGET"}, "a size in bytes, such as 2GiB",
+              ParseBytes, &config.bundles.tape_budget);
   reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);
   reader.Read({"GRAPHDBG_STEPS"}, "a number of steps", ParseCount,
               &config.step_limit);

@@ -80,6 +80,17 @@ class Host {
     return text != nullptr ? text : "";
   }
 
+  // See graphdbg_host.
+  void SetTape(graphdbg_tape_mode mode, uint64_t budget) const {
+    if (host_.set_tape) host_.set_tape(host_.user, mode, budget);
+  }
+  // A JSON object; empty if unknown. May take the interpreter's lock.
+  const char* Training() const {
+    const char* const text =
+        host_.training ? host_.training(host_.user) : nullptr;
+    return text != nullptr ? text : "";
+  }
+
   // Returns false if the program does not know its rank.
   bool Place(uint32_t* rank, uint32_t* world_size) const {
     return host_.place && host_.place(host_.user, rank, world_size) == 0;

@@ -196,6 +196,8 @@ model::WatchpointSpec ReadWatchpoint(BodyReader& body) {
   spec.enabled = body.Boolean("enabled").value_or(true);
   spec.once = body.Boolean("once").value_or(false);
   spec.ignore_count = ReadIgnoreCount(body).value_or(0);
+  spec.muted_until_step =
+      body.Integer("muted_until_step", 0, kMaxSteps).value_or(0);
   spec.group = ReadGroup(body).value_or("");
   spec.actions = ReadActions(body).value_or(std::vector<model::Action>());
   return spec;
@@ -281,6 +283,7 @@ absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     change.enabled = body.Boolean("enabled");
     change.once = body.Boolean("once");
     change.ignore_count = ReadIgnoreCount(body);
+    change.muted_until_step = body.Integer("muted_until_step", 0, kMaxSteps);
     change.group = ReadGroup(body);
     change.actions = ReadActions(body);
     return change;

@@ -86,13 +86,14 @@ TEST(DecodeWatchpointTest, ReadsAllFields) {
     "condition": {"id": "max_gt", "params": {"value": 2}},
     "nodes": ["a"], "scopes": ["b", "c"], "patterns": ["*/d"],
     "categories": ["weight", "gradient"], "pause": "step", "enabled": false,
-    "once": true, "ignore_count": 3, "group": "g",
+    "once": true, "ignore_count": 3, "muted_until_step": 9, "group": "g",
     "actions": ["pause", "stop", "log", "record", "capture",
                 {"record": {"level": "light", "collections": ["weights"],
                             "steps": 7}}]})");
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_TRUE(spec->once);
   EXPECT_EQ(spec->ignore_count, 3u);
+  EXPECT_EQ(spec->muted_until_step, 9u);
   EXPECT_EQ(spec->group, "g");
   EXPECT_EQ(
       spec->actions,
@@ -188,6 +189,8 @@ TEST(DecodeWatchpointTest, ErrorsNameTheField) {
       {R"({"condition":{"id":"x"},"enabled":1})", "enabled"},
       {R"({"condition":{"id":"x"},"color":"red"})", "color"},
       {R"({"condition":{"id":"x"},"ignore_count":-1})", "ignore_count"},
+      {R"({"condition":{"id":"x"},"muted_until_step":"9"})",
+       "muted_until_step"},
       {R"({"condition":{"id":"x"},"actions":"log"})", "actions"},
       {R"({"condition":{"id":"x"},"actions":["log",{}]})", "actions[1]"},
       {R"({"condition":{"id":"x"},"actions":["catch"]})", "actions[0]"},

@@ -322,6 +322,7 @@ Json Encode(const model::Watchpoint& watchpoint) {
                    {"enabled", spec.enabled},
                    {"once", spec.once},
                    {"ignore_count", spec.ignore_count},
+                   {"muted_until_step", spec.muted_until_step},
                    {"group", NullIfEmpty(spec.group)},
                    {"actions", EncodeActions(spec.actions)},
                    {"node_count", watchpoint.node_count},

@@ -131,7 +131,8 @@ TEST_F(WatchpointHandlersTest, OneIsMadeReadChangedAndRemoved) {
                  "categories":[],"op_types":[],"sources":[],"dtypes":[],
                  "ranks":[]},
       "pause":"step",
-      "enabled":true,"once":false,"ignore_count":0,"group":null,"actions":[],
+      "enabled":true,"once":false,"ignore_count":0,
+      "muted_until_step":0,"group":null,"actions":[],
       "node_count":0,"hit_count":0,"error":null})");
   EXPECT_EQ(BodyOf(made), expected);
   EXPECT_EQ(BodyOf(Get("/jobs/train/watchpoints/1")), expected);

@@ -135,11 +135,16 @@ class Incidents::Builder {
     return Newest(record);
   }
 
-  // The newest group on the rank in this step, or the one that weights, which
-  // are not watched, may have carried here.
+  // The newest group on the rank in this step; or on another one, from which
+  // collectives without a hit may have brought it; or the one that weights,
+  // which are not watched, may have carried here.
   uint32_t Newest(const watch::HitRecord& record) {
     const auto own = newest_of_rank_.find(record.hit.rank);
     if (own != newest_of_rank_.end()) return own->second;
+    if (record.hit.origin == model::Origin::kPropagated &&
+        !newest_of_rank_.empty()) {
+      return newest_;
+    }
     const bool carried =
         kept_.empty() && ReadsWeight(record.node) && newest_ != kNoGroup;
     return carried ? newest_ : GroupAt(record, /*spreads=*/true);

@@ -214,6 +214,18 @@ TEST_F(IncidentsTest, RanksThatReceiveItBelongToTheSender) {
   EXPECT_THAT(page.incidents[0].ranks, ElementsAre(0, 1));
 }
 
+TEST_F(IncidentsTest, WhatARankPassesOnBeganOnAnother) {
+  Nan(1, 1, kLog, model::Origin::kOrigin, 1);
+  Nan(1, 9, kMm, model::Origin::kPropagated, 0);
+  // In a later step, nothing is known to have brought it.
+  Nan(2, 9, kMm, model::Origin::kPropagated, 0);
+  const model::IncidentPage page = Page();
+  ASSERT_EQ(page.total, 2u);
+  EXPECT_EQ(page.incidents[0].first_rank, 1u);
+  EXPECT_THAT(page.incidents[0].ranks, ElementsAre(0u, 1u));
+  EXPECT_EQ(page.incidents[1].steps[0].first, 2u);
+}
+
 TEST_F(IncidentsTest, WithoutAnOriginTheFirstHitStandsForIt) {
   Nan(3, 1, kAdd);
   Nan(3, 2, kMm);

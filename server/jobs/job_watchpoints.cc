@@ -110,6 +110,31 @@ void JobWatchpoints::OnHit(const model::Hit& hit) {
   Change(id, change, [](const absl::StatusOr<model::Watchpoint>&) {});
 }
 
+uint64_t JobWatchpoints::StepOf(const Rank& rank) {
+  const bool between_steps =
+      rank.run.state == model::JobState::kPaused && rank.run.node.empty();
+  return rank.run.step + (between_steps ? 1 : 0);
+}
+
+void JobWatchpoints::OnMoved(const Rank& rank, uint64_t from) {
+  if (!rank.link) return;
+  for (uint32_t id : table_.Ids()) {
+    const uint64_t until = table_.SpecOf(id).muted_until_step;
+    if (from < until && until <= StepOf(rank)) {
+      Send(*rank.link, rank.hello.rank, id);
+    }
+  }
+}
+
+bool JobWatchpoints::PausesLate(const Rank& rank, const model::Hit& hit) const {
+  const uint32_t id = hit.watchpoint;
+  if (hit.absorbed || !table_.Check(id).ok()) return false;
+  const model::WatchpointSpec& spec = table_.SpecOf(id);
+  return spec.pause != model::PauseMode::kNone &&
+         StepOf(rank) < spec.muted_until_step &&
+         spec.muted_until_step <= hit.step;
+}
+
 void JobWatchpoints::Record(uint32_t id) {
   JobJournal* const journal = recorder_.journal();
   if (journal == nullptr) return;
@@ -181,8 +206,9 @@ void JobWatchpoints::UndoAdd(uint32_t id) {
 void JobWatchpoints::UndoChange(uint32_t id,
                                 const model::WatchpointSpec& before) {
   const model::WatchpointChange back{
-      before.condition, before.selection,    before.pause, before.enabled,
-      before.once,      before.ignore_count, before.group, before.actions};
+      before.condition,        before.selection, before.pause,
+      before.enabled,          before.once,      before.ignore_count,
+      before.muted_until_step, before.group,     before.actions};
   if (!table_.Change(id, back).ok()) return;
   Record(id);
   Publish(id);
@@ -289,6 +315,11 @@ void JobWatchpoints::Send(AgentLink& link, uint32_t rank, uint32_t id) const {
   if (machine_.has_several_ranks() &&
       order.spec.pause == model::PauseMode::kStep) {
     order.spec.pause = model::PauseMode::kNode;
+  }
+  const Rank* const receiver = machine_.Find(rank);
+  const uint64_t step = receiver == nullptr ? 0 : StepOf(*receiver);
+  if (step < order.spec.muted_until_step) {
+    order.spec.pause = model::PauseMode::kNone;
   }
   link.Send(std::move(order));
 }

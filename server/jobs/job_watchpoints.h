@@ -12,6 +12,7 @@
 #include "server/jobs/job_events.h"
 #include "server/jobs/job_recorder.h"
 #include "server/jobs/job_state_machine.h"
+#include "server/jobs/rank.h"
 #include "server/jobs/unchecked_watchpoints.h"
 #include "server/model/watch.h"
 #include "server/watch/hit_log.h"
@@ -56,11 +57,19 @@ class JobWatchpoints {
 
   // Disables a watchpoint that is met once. The hit is one of its own.
   void OnHit(const model::Hit& hit);
+  // A rank has reported its position, having been at `from`. Watchpoints that
+  // are muted until a step in between pause it from now on.
+  void OnMoved(const Rank& rank, uint64_t from);
+  // Whether a hit was to pause its rank, but was found before OnMoved.
+  bool PausesLate(const Rank& rank, const model::Hit& hit) const;
   // A rank reports whether it can check a watchpoint.
   void OnReport(uint32_t rank, const WatchpointReport& report);
 
   // Publishes a watchpoint after a change.
   void Publish(uint32_t id);
+
+  // The step that the rank is in, or begins when it resumes.
+  static uint64_t StepOf(const Rank& rank);
 
  private:
   // UNIMPLEMENTED "unsupported_watchpoint" if a rank's agent counts no hits,

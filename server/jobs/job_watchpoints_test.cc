@@ -72,6 +72,40 @@ TEST_F(JobWatchpointsTest, OneThatIsMetOnceIsDisabledByItsHit) {
   EXPECT_EQ(watchpoints_.Get(id)->spec.actions, spec.actions);
 }
 
+TEST_F(JobWatchpointsTest, AMutedOnePausesFromItsStepOn) {
+  Rank& rank = Connect(0);
+  Run(rank, 3);
+  model::WatchpointSpec spec = Nan();
+  spec.muted_until_step = 5;
+  const uint32_t id = Add(spec);
+  EXPECT_EQ(SetOrdersOf(0)[0].spec.pause, model::PauseMode::kNone);
+  EXPECT_EQ(watchpoints_.Get(id)->spec.pause, model::PauseMode::kNode);
+
+  model::Hit hit;
+  hit.watchpoint = id;
+  hit.step = 4;
+  EXPECT_FALSE(watchpoints_.PausesLate(rank, hit));
+  // The rank is further than it has reported.
+  hit.step = 5;
+  EXPECT_TRUE(watchpoints_.PausesLate(rank, hit));
+
+  const auto move = [&](const auto& report) {
+    const uint64_t from = JobWatchpoints::StepOf(rank);
+    report();
+    watchpoints_.OnMoved(rank, from);
+  };
+  move([&] { PauseAt(rank, 4, model::PauseReason::kStep, /*node_id=*/1); });
+  EXPECT_EQ(SetOrdersOf(0).size(), 1u);
+  // The next step begins when it resumes.
+  move([&] { PauseAt(rank, 4, model::PauseReason::kStep); });
+  ASSERT_EQ(SetOrdersOf(0).size(), 2u);
+  EXPECT_EQ(SetOrdersOf(0)[1].spec.pause, model::PauseMode::kNode);
+  EXPECT_EQ(SetOrdersOf(0)[1].revision, SetOrdersOf(0)[0].revision);
+  EXPECT_FALSE(watchpoints_.PausesLate(rank, hit));
+  move([&] { Run(rank, 5); });
+  EXPECT_EQ(SetOrdersOf(0).size(), 2u);
+}
+
 TEST_F(JobWatchpointsTest, OnlySelectedRanksGetAWatchpoint) {
   Connect(0);
   Connect(1);

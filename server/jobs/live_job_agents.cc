@@ -144,12 +144,18 @@ void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
 
 void LiveJob::Handle(Rank& rank, HitReport& report, const Done& done) {
   if (auto room = CheckMemory(); !room.ok()) return done(room);
+  const bool pauses = watchpoints_.PausesLate(rank, report.hit);
   hit_recorder_.OnReport(rank, std::move(report),
                          [this, done](const absl::Status& status) {
                            UpdateMemoryUse();
                            ScheduleRefresh();
                            done(status);
                          });
+  if (!pauses) return;
+  model::ControlRequest pause;
+  pause.verb = model::ControlVerb::kPause;
+  // Refused if an earlier hit has paused the job.
+  dispatcher_.Dispatch(pause).status().IgnoreError();
 }
 
 void LiveJob::OnHit(const model::Hit& hit) {
@@ -165,9 +171,11 @@ void LiveJob::OnHit(const model::Hit& hit) {
 void LiveJob::Handle(Rank& rank, RunReport& report) {
   RecordDevice(rank, report);
   const graph::NodeIndex node = rank.ids.Find(report.node_id);
+  const uint64_t from = JobWatchpoints::StepOf(rank);
   machine_.OnRunReport(
       rank, report,
       node == graph::kNoNode ? std::string() : graph_.node(node).name);
+  watchpoints_.OnMoved(rank, from);
   group_.Synchronize();
   ReleaseIfUnattended(rank, report);
 }

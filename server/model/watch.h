@@ -55,6 +55,8 @@ struct WatchpointSpec {
   bool once = false;
   // This many hits of each rank are passed over.
   uint32_t ignore_count = 0;
+  // Hits in earlier steps are listed but pause nothing.
+  uint64_t muted_until_step = 0;
   // A label for users, by which they find watchpoints that belong together.
   std::string group;
   // Carried out at the first hit, and again at a hit after some steps without
@@ -70,6 +72,7 @@ struct WatchpointChange {
   std::optional<bool> enabled;
   std::optional<bool> once;
   std::optional<uint32_t> ignore_count;
+  std::optional<uint64_t> muted_until_step;
   std::optional<std::string> group;
   std::optional<std::vector<Action>> actions;
 };

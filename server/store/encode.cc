@@ -241,6 +241,7 @@ Watchpoint Encode(const model::WatchpointSpec& spec) {
   out.set_enabled(spec.enabled);
   out.set_once(spec.once);
   out.set_ignore_count(spec.ignore_count);
+  out.set_muted_until_step(spec.muted_until_step);
   out.set_group(spec.group);
   for (const model::Action& each : spec.actions) {
     *out.add_actions() = Encode(each);
@@ -271,6 +272,7 @@ model::WatchpointSpec Decode(const Watchpoint& watchpoint) {
   spec.enabled = watchpoint.enabled();
   spec.once = watchpoint.once();
   spec.ignore_count = watchpoint.ignore_count();
+  spec.muted_until_step = watchpoint.muted_until_step();
   spec.group = watchpoint.group();
   for (const Action& each : watchpoint.actions()) {
     spec.actions.push_back(Decode(each));

@@ -148,6 +148,7 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   spec.enabled = false;
   spec.once = true;
   spec.ignore_count = 3;
+  spec.muted_until_step = 9;
   spec.group = "loss";
   spec.actions = {
       model::PauseAction(), model::StopAction(), model::LogAction(),
@@ -175,6 +176,7 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   EXPECT_FALSE(again.enabled);
   EXPECT_TRUE(again.once);
   EXPECT_EQ(again.ignore_count, 3u);
+  EXPECT_EQ(again.muted_until_step, 9u);
   EXPECT_EQ(again.group, "loss");
   EXPECT_EQ(again.actions, spec.actions);
 }

@@ -66,6 +66,7 @@ absl::Status WatchTable::Change(uint32_t id,
   if (change.enabled) spec.enabled = *change.enabled;
   if (change.once) spec.once = *change.once;
   if (change.ignore_count) spec.ignore_count = *change.ignore_count;
+  if (change.muted_until_step) spec.muted_until_step = *change.muted_until_step;
   if (change.group) spec.group = *change.group;
   if (change.actions) spec.actions = *change.actions;
   Normalize(spec.selection);

@@ -60,7 +60,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _keep_all(directory: Path) -> Path:
     file = directory / "job.yaml"
-    file.write_text("capture: {keep: 1000}\n")
+    file.write_text("capture: {keep: 1000, tape: off}\n")
     return file
 
 
@@ -178,7 +178,7 @@ def test_secrets_of_the_environment_are_not_captured(debug_run: Callable[..., Fi
 
 def test_the_configuration_has_the_action_and_its_settings(debug_run: Callable[..., Finished], tmp_path: Path) -> None:
     watchpoint = {"condition": "nan", "patterns": ["forward/layer_norm/*"], "pause": "none", "actions": ["capture"]}
-    settings = {"to": str(tmp_path / "kept"), "keep": 1, "upstream": 0, "sources": False}
+    settings = {"to": str(tmp_path / "kept"), "keep": 1, "upstream": 0, "sources": False, "tape": "off"}
     config = tmp_path / "job.json"
     config.write_text(json.dumps({"watchpoints": [watchpoint], "capture": settings}))
     run = debug_run("--no-wait", "--config", str(config), command=[sys.executable, str(BUGS_SCRIPT)])

@@ -84,6 +84,23 @@ def test_what_others_do_is_reported(dap, server, job):
     assert stopped["reason"] == "step" and "moved by" in stopped["description"]
 
 
+def test_hits_that_come_late_are_announced(server, job):
+    client = DapProcess()
+    try:
+        client.initialize(supportsInvalidatedEvent=True)
+        client.request("attach", server=server.client.address, tokenFile=str(server.data_dir / "token"), job="train")
+        client.request("configurationDone")
+        client.event("stopped")
+        server.control("train", "step")
+        client.event("stopped")
+        condition = {"id": "expression", "params": {"expression": "abs_max >= 0"}}
+        server.client.post("/jobs/train/watchpoints", {"condition": condition, "patterns": ["forward/head/weight"]})
+        server.control("train", "recheck")
+        assert client.event("invalidated") == {"areas": ["variables"], "threadId": 1}
+    finally:
+        client.close()
+
+
 def test_a_job_that_was_debugged_trains_as_without(dap, server, job):
     attach(dap, server, breakpoints=[{"line": HEAD}])
     for _ in range(2):

@@ -60,6 +60,12 @@ def test_names_of_headers_ignore_case(dap):
     assert dap.response(1)["success"]
 
 
+def test_each_condition_is_one_filter(dap):
+    filters = dap.initialize()["exceptionBreakpointFilters"]
+    labels = [each["label"] for each in filters]
+    assert "NaN or infinity" in labels and len(labels) == len(set(labels))
+
+
 def test_every_request_before_initialize_is_refused(dap):
     assert dap.refused("threads") == "the first request must be initialize"
     assert dap.refused("launch", program="train.py") == "the first request must be initialize"
@@ -279,7 +285,8 @@ def test_without_debugging_the_agent_is_not_loaded(dap, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"processId": 1}, "attaching by process id is not available yet"),
+        ({"processId": 1 << 30}, "no process 1073741824"),
+        ({"processId": "first"}, "processId must be a whole number"),
         ({"run": "/nowhere"}, "run: there is no /nowhere"),
         ({"server": "http://127.0.0.1:9"}, "no graphdbg server at http://127.0.0.1:9"),
         ({"server": 3}, "server must be a text"),

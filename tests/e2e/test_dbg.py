@@ -196,7 +196,7 @@ def test_conditions_log_points_and_commands(dbg, tmp_path: Path) -> None:
         "Watchpoint 3: abs_max >= 0 on forward/fc2/addmm",
         # The first step passes.
         "step 1 logits ",
-        "Breakpoint 3, abs_max >= 0 at forward/fc2/addmm:0, step 2",
+        "Watchpoint 3, abs_max >= 0 at forward/fc2/addmm:0, step 2",
         "at the logits",
         "$.nan_count = 0",
         "abs_max < 0",
@@ -431,6 +431,11 @@ def test_a_recorded_run_moves_both_ways(dbg, tmp_path: Path) -> None:
         next
         reverse-next
         delete
+        dprintf forward/fc2/addmm,"{{node}} in {{step}}"
+        dprintf digits_cnn.py:{FC1},"step {{step}}: {{count}}"
+        step 2
+        info breakpoints
+        delete
         continue
         reverse-continue
         """,
@@ -452,11 +457,13 @@ def test_a_recorded_run_moves_both_ways(dbg, tmp_path: Path) -> None:
         "Breakpoint 1, forward/fc2/addmm, step 2",
         "Breakpoint 1, forward/fc2/addmm, step 3",
         "Watchpoint 2: ",
-        "Breakpoint 2, abs_max >= 0 at forward/fc2/addmm:0, step 2",
-        "Breakpoint 2, abs_max >= 0 at forward/fc2/addmm:0, step 1",
+        "Watchpoint 2, abs_max >= 0 at forward/fc2/addmm:0, step 2",
+        "Watchpoint 2, abs_max >= 0 at forward/fc2/addmm:0, step 1",
         "at the begin of the recording",
-        "Breakpoint 2, abs_max >= 0 at forward/fc2/addmm:0, step 1",
+        "Watchpoint 2, abs_max >= 0 at forward/fc2/addmm:0, step 1",
         "*#0  forward/fc2/addmm",
+        "Log point 3: forward/fc2/addmm",
+        f"digits_cnn.py:{FC2}: forward/fc2/addmm in 2",
         "step 8, where the recording ends",
         "at the begin of the recording",
     )
@@ -508,9 +515,37 @@ def test_a_bundle_is_replayed_op_by_op(dbg, tmp_path: Path) -> None:
         "same bits",
         "bundle",
     )
-    refused = dbg("watch nan", str(bundle))
-    assert refused.returncode == 1
-    assert "a bundle has few ops" in refused.stderr
+    checked = dbg(
+        """
+        reverse-continue
+        watch inf
+        break forward/log if abs_max > 1e9 || max <= 0 && count == 640
+        dprintf forward/_softmax,"{node} has {zero_count} zeros and {count} elements"
+        info breakpoints
+        continue
+        info breakpoints
+        """,
+        str(bundle),
+    )
+    assert checked.returncode == 0, checked.stderr
+    shows(
+        checked.stdout,
+        "Watchpoint 1: inf, ",
+        "Breakpoint 2: forward/log if abs_max > 1e9 || max <= 0 && count == 640, 1 node",
+        "forward/_softmax has 0 zeros and 640 elements",
+        "Breakpoint 2, ",
+        "log        y      1  forward/_softmax",
+    )
+    for line, problem in (
+        ("watch nope > 3", "no node is called nope"),
+        ("watch nope > 3 && max > 1", "there is no statistic nope"),
+        ("watch abs_max", "is no condition of a bundle"),
+        ("watch tensor_too_large", "is no condition of a bundle"),
+        ("break forward/log if abs_max[0] > 1", "these have no slices"),
+    ):
+        refused = dbg(line, str(bundle))
+        assert refused.returncode == 1
+        assert problem in refused.stderr
     broken = tmp_path / "broken.graphdbg"
     broken.write_bytes(b"PK nothing")
     done = dbg("help", str(broken))

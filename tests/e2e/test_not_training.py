@@ -76,6 +76,13 @@ MORE_FAULTS: Faults = {
     "dropped_cast_in_forward": ("cast_without_effect", "forward/x", "x.to(torch.float64)", "x is still float32"),
     "no_backward": ("loss_detached", "forward/0/weight", "optimizer.step()", "backward() is missing"),
     "reset_before_step": ("loss_detached", "forward/0/weight", "optimizer.step()", "before step()"),
+    "rounded": ("gradient_always_zero", "forward/encoder/bias", "def forward", "round() has a gradient of zero"),
+    "attention_over_one": ("gradient_always_zero", "forward/score/bias", "def forward", "dimension of size 1"),
+    "plain_tensor": ("parameter_not_optimized", "forward/head/weight", "optimizer =", "gradients reach token"),
+    "advantages": ("loss_broadcast", "forward/neg", "advantage", "the differences of [16] and [16, 1]"),
+    "step_not_called": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "step() is missing"),
+    "only_one_optimizer_steps": ("parameter_not_optimized", "forward/encoder/weight", "", "step() is missing"),
+    "reset_by_one_optimizer": ("gradient_not_reset", "forward/encoder/bias", "", "zero_grad() is missing"),
     "compiled": ("loss_broadcast", "forward/mean", "F.l1_loss", "gives [16, 16]"),
 }
 # Each shows a symptom of a faulty training but is sound.
@@ -113,6 +120,10 @@ SOUND = [
     "trained_input",
     "converged_search",
     "ensemble",
+    "skipped_layers",
+    "adversarial",
+    "late_generator",
+    "differential_equation",
 ]
 # For each condition, a part of its advice.
 ADVICE = {

@@ -1,4 +1,4 @@
-"""Actions, `once` and `ignore_count` of watchpoints in real PyTorch jobs."""
+"""Actions, `once`, `ignore_count` and `muted_until_step` of watchpoints in real PyTorch jobs."""
 
 from __future__ import annotations
 
@@ -108,3 +108,22 @@ def test_watchpoints_of_the_configuration_call_webhooks_and_commands(
         (5, "forward/mse_loss", 1),
         (30, "forward/mse_loss", 1),
     ]
+
+
+def test_a_muted_watchpoint_pauses_from_its_step_on(server: Server, job: Job) -> None:
+    wait_until("steps", lambda: job.refresh().step > 5)
+    begin = job.refresh().step
+    until = begin + 200
+    watchpoint = job.watch("step > 0", nodes=["forward/mse_loss"], muted_until_step=until)
+    assert watchpoint.muted_until_step == until
+    wait_until("hits", lambda: job.refresh().hit_count > 10)
+    paused = server.wait_for_state("train", "paused")
+    assert paused["step"] >= until
+    first = next(iter(job.hits()))
+    assert begin <= first.step < until
+    # Unmuted, it pauses at once.
+    job.change_watchpoint(watchpoint, muted_until_step=0)
+    job.continue_()
+    again = wait_until("the next stop", lambda: (now := job.refresh()).step > paused["step"] and now)
+    assert again.step == paused["step"] + 1
+    server.wait_for_state("train", "paused", pause_reason="watchpoint")

@@ -457,5 +457,83 @@ def ensemble():
         optimizer.step()
 
 
+class Skipping(nn.Module):
+    """Skips layers at random while it trains, and the first one in the first steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.head = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 2)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls > 6 and torch.rand(()) < 0.5:
+            x = x + F.relu(self.first(x))
+        return self.head(x + F.relu(self.second(x)))
+
+
+def skipped_layers():
+    model = Skipping()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    for x, y in [*loader] * 4:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+def adversarial():
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    for x, y in loader:
+        change = torch.zeros_like(x, requires_grad=True)
+        for _ in range(20):
+            model.zero_grad()
+            F.cross_entropy(model(x + change), y).backward()
+            change.data.add_(0.01 * change.grad.sign())
+            change.grad = None
+        optimizer.zero_grad()
+        F.cross_entropy(model(x + change.detach()), y).backward()
+        optimizer.step()
+
+
+def late_generator():
+    generator = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 8))
+    critic = nn.Sequential(nn.Linear(8, 16), nn.LeakyReLU(), nn.Linear(16, 1))
+    of_generator = torch.optim.RMSprop(generator.parameters(), 1e-3)
+    of_critic = torch.optim.RMSprop(critic.parameters(), 1e-3)
+    for step, (x, _) in enumerate([*loader] * 8):
+        of_critic.zero_grad()
+        of_generator.zero_grad()
+        (critic(generator(torch.randn(16, 4))) - critic(x)).mean().backward()
+        of_critic.step()
+        if step % 8 == 7:
+            of_generator.zero_grad()
+            critic(generator(torch.randn(16, 4))).mean().neg().backward()
+            of_generator.step()
+
+
+class Equation(nn.Module):
+    """A network whose derivatives at points that it holds are its loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.network = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
+        self.points = torch.rand(32, 1, requires_grad=True)
+
+    def forward(self, points):
+        return self.network(points)
+
+
+def differential_equation():
+    model = Equation()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    for _ in range(12):
+        values = model(model.points)
+        (slope,) = torch.autograd.grad(values.sum(), model.points, create_graph=True)
+        optimizer.zero_grad()
+        ((slope + values).square().mean() + (model(torch.zeros(1, 1)) - 1).square().mean()).backward()
+        optimizer.step()
+
+
 globals()[sys.argv[1]]()
 print("done")

@@ -306,5 +306,81 @@ def loss_in_model():
     library["train"](model, torch.optim.Adam(model.parameters()), (*loader,) * 3)
 
 
+class Rounded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.head = nn.Linear(8, 8), nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.head(torch.round(self.encoder(x)))
+
+
+def rounded():
+    fit(Rounded())
+
+
+class Weighted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.score, self.head = nn.Linear(1, 1), nn.Linear(1, 2)
+
+    def forward(self, x):
+        x = x.unsqueeze(2)
+        return self.head((self.score(x).softmax(-1) * x).sum(1))
+
+
+def attention_over_one():
+    fit(Weighted())
+
+
+class WithToken(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.token = torch.zeros(8, requires_grad=True)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.head(x + self.token)
+
+
+def plain_tensor():
+    fit(WithToken())
+
+
+def advantages():
+    policy = nn.Linear(8, 2)
+
+    def loss_of(out, y):
+        advantage = y.float() + torch.rand(16) - torch.rand(16, 1)
+        return -(out.log_softmax(1)[:, 0] * advantage).mean()
+
+    fit(policy, loss_of)
+
+
+def step_not_called():
+    model = mlp()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x, y in (*loader,) * 8:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+
+
+def only_one_optimizer_steps(resets_both=True):
+    encoder, head = nn.Linear(8, 8), nn.Linear(8, 2)
+    of_encoder, of_head = torch.optim.SGD(encoder.parameters(), 0.1), torch.optim.SGD(head.parameters(), 0.1)
+    for x, y in (*loader,) * 8:
+        of_head.zero_grad()
+        if resets_both:
+            of_encoder.zero_grad()
+        F.cross_entropy(head(encoder(x)), y).backward()
+        of_head.step()
+        if not resets_both:
+            of_encoder.step()
+
+
+def reset_by_one_optimizer():
+    only_one_optimizer_steps(resets_both=False)
+
+
 globals()[sys.argv[1]]()
 print("done")

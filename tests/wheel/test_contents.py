@@ -38,7 +38,7 @@ def test_its_programs_load_nothing_that_is_neither_bundled_nor_everywhere(unpack
     bundled = {file.name for file in (unpacked / "graphdbg.libs").iterdir()}
     everywhere = {"libc.so.6", "libm.so.6", "libdl.so.2", "libstdc++.so.6", "libgcc_s.so.1", "libz.so.1"}
     everywhere.add("ld-linux-x86-64.so.2")
-    for program in ("graphdbg-server", "graphdbg-onnx", "libgraphdbg.so"):
+    for program in ("graphdbg-server", "graphdbg-onnx", "graphdbg-inject", "libgraphdbg.so"):
         needed = output("readelf", "-d", str(unpacked / "graphdbg" / "lib" / program))
         names = set(re.findall(r"\(NEEDED\).*\[(.+)\]", needed))
         assert names, program

@@ -45,6 +45,9 @@ MODES = {
     "overview": "attached with the page's overview: times of ops, and tensors at the borders of modules",
     "weights": "weights watched for NaN and infinity",
     "nan_inf": "(b) all outputs watched for NaN and infinity",
+    "captured": "the same, and hits are captured, without a tape of the step",
+    "taped_backward": "the same with a tape of the forward and the backward pass",
+    "taped": "the same with a tape of the whole step",
     "not_training": "training that does not train (--break-on not_training)",
     "everything": "(c) all outputs watched for every condition",
     "anomaly": "(d) autograd.detect_anomaly",
@@ -53,9 +56,15 @@ MODES = {
 }
 
 
+# How much of each step is kept for bundles, by mode.
+TAPES = {"captured": "off", "taped_backward": "forward_backward", "taped": "whole_step"}
+
+
 def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
     """The watchpoints of a mode, with parameters that no healthy tensor matches."""
     overflow = {"condition": {"id": "overflow", "params": {}}}
+    if mode in TAPES:
+        return [overflow | {"actions": ["capture"], "pause": "none"}]
     if mode == "weights":
         return [overflow | {"patterns": ["forward/**/weight"]}]
     if mode == "nan_inf":
@@ -132,6 +141,7 @@ class Worker:
         if self.debugged:
             host, port = server.debugger_address.rsplit(":", 1)
             clean |= {"GRAPHDBG_ENABLE": "1", "GRAPHDBG_HOST": host, "GRAPHDBG_PORT": port, "GRAPHDBG_JOB": self._job}
+            clean["GRAPHDBG_CAPTURE_TAPE"] = TAPES.get(mode, "auto")
             clean["GRAPHDBG_OVERVIEW"] = "1" if mode == "overview" else "0"
         self._process = subprocess.Popen(
             [sys.executable, str(WORKER), workload, mode],
@@ -146,7 +156,7 @@ class Worker:
 
     @property
     def debugged(self) -> bool:
-        return self.mode in ("attached", "overview", "weights", "nan_inf", "not_training", "everything")
+        return self.mode in ("attached", "overview", "weights", "nan_inf", "not_training", "everything", *TAPES)
 
     def _start_training(self, client: Client) -> None:
         while self._state(client) != "paused":
@@ -258,6 +268,19 @@ def table_beside_attached(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def table_of_tapes(results: dict[str, Any]) -> str:
+    """Empty if no tape was measured."""
+    lines = [
+        "| a tape beside captures without one, CPU time; goal 1.01 on short_resnet | " + " | ".join(results) + " |",
+        "| --- |" + " --- |" * len(results),
+    ]
+    for mode in ("taped_backward", "taped"):
+        cells = [found["tapes_beside_captured"].get(mode) for found in results.values()]
+        if any(cells):
+            lines.append(f"| {TAPES[mode]} | " + " | ".join(f"{cell:.3f}" if cell else "" for cell in cells) + " |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
 def table(results: dict[str, Any]) -> str:
     names = list(results)
     lines = ["| mode | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
@@ -293,10 +316,14 @@ def main() -> None:
             ratio = ratios(slices)
             apart = with_first_steps(first_steps, step, ratio)
             both = {"overview", "attached"} <= slices.keys()
+            tapes = {
+                mode: beside(slices, mode, "captured", "cpu") for mode in TAPES if {mode, "captured"} <= slices.keys()
+            }
             results[workload] = {
                 "plain_ms": step * 1000,
                 "ratios": ratio,
                 "with_first_steps": apart,
+                "tapes_beside_captured": tapes,
                 "overview_beside_attached": beside(slices, "overview", "attached", "cpu") if both else None,
             }
             # What a run that is cut off has measured is not lost.
@@ -304,7 +331,7 @@ def main() -> None:
                 arguments.json.write_text(json.dumps(results, indent=2))
             print(f"{workload}: done", file=sys.stderr)
         server.stop()
-    tables = (table(results), table_with_first_steps(results), table_beside_attached(results))
+    tables = (table(results), table_with_first_steps(results), table_beside_attached(results), table_of_tapes(results))
     print("\n\n".join(filter(None, tables)))
 
 

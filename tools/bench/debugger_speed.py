@@ -1,8 +1,8 @@
-"""How fast the terminal debugger and its engine answer, beside their goals.
+"""How fast the terminal debugger, its engine and the adapter for editors answer, beside their goals.
 
-A small PyTorch job for what looks and moves, the page's job of 10,000 ops for `finish` over all of them, and a
-synthetic graph of 100,000 nodes for completion. Times are those of the engine, with the server and the job on this
-machine; a terminal or an editor adds its own. Prints a table; `--json` a JSON object.
+The adapter as it starts, a small PyTorch job for what looks and moves, the page's job of 10,000 ops for `finish` over
+all of them, and a synthetic graph of 100,000 nodes for completion. Times are those of the engine, with the server and
+the job on this machine; a terminal or an editor adds its own. Prints a table; `--json` a JSON object.
 """
 
 from __future__ import annotations
@@ -54,13 +54,35 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=200, help="measurements of each figure (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
-    figures = [*small_job(arguments.repeat), *long_scope(), *large_graph(arguments.repeat)]
+    figures = [*adapter_start(), *small_job(arguments.repeat), *long_scope(), *large_graph(arguments.repeat)]
     if arguments.json:
         print(json.dumps([asdict(figure) for figure in figures], indent=2))
         return
     print(f"{'ms':32} {'p95':>8} {'median':>8} {'goal':>8} {'count':>6}")
     for each in figures:
         print(f"{each.name:32} {each.p95:8.2f} {each.median:8.2f} {each.goal:8.0f} {each.count:6}")
+
+
+def adapter_start() -> Iterator[Figure]:
+    """From the start of `graphdbg dap` to its answer to `initialize`, with the start of Python and of the server."""
+    content = json.dumps(
+        {"seq": 1, "type": "request", "command": "initialize", "arguments": {"adapterID": "graphdbg"}}
+    ).encode()
+    times = sorted(timed_start(b"Content-Length: %d\r\n\r\n%s" % (len(content), content)) for _ in range(10))
+    yield Figure("dap: initialize", times[-1], statistics.median(times), 300, len(times))
+
+
+def timed_start(request: bytes) -> float:
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "graphdbg.cli.main", "dap"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as adapter:
+        assert adapter.stdin is not None and adapter.stdout is not None
+        adapter.stdin.write(request)
+        adapter.stdin.flush()
+        adapter.stdout.readline()
+        taken = (time.perf_counter() - begin) * 1e3
+        adapter.stdin.close()
+    return taken
 
 
 def small_job(repeat: int) -> Iterator[Figure]:

@@ -4,6 +4,7 @@ per op matters, to models with expensive ops."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
@@ -61,14 +62,18 @@ class _Residual(nn.Module):
         return torch.relu(x + self.norm2(self.conv2(y)))
 
 
-def resnet(images: int = 32) -> Step:
+def _momentum(parameters: Any) -> torch.optim.Optimizer:
+    return torch.optim.SGD(parameters, lr=0.01, momentum=0.9)
+
+
+def resnet(images: int = 32, optimizer: Callable[[Any], torch.optim.Optimizer] = _momentum) -> Step:
     """A small residual network on images of 32x32, SGD with momentum."""
     model = nn.Sequential(
         *(nn.Conv2d(3, 32, 3, padding=1), _Residual(32), _Residual(32), nn.MaxPool2d(2)),
         *(nn.Conv2d(32, 64, 3, padding=1), _Residual(64), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)),
     )
     x, y = torch.randn(images, 3, 32, 32), torch.randint(10, (images,))
-    return _training(model, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), x, y)
+    return _training(model, optimizer(model.parameters()), x, y)
 
 
 def transformer() -> Step:
@@ -84,6 +89,11 @@ def short_resnet() -> Step:
     return resnet(images=8)
 
 
+def adamw_resnet() -> Step:
+    """The residual network on 32 images with AdamW, which overwrites three times the size of the weights."""
+    return resnet(optimizer=lambda parameters: torch.optim.AdamW(parameters, lr=1e-3))
+
+
 # By name: a function that makes the training step, and the number of steps per measurement.
 WORKLOADS: dict[str, tuple[Callable[[], Step], int]] = {
     "mlp": (mlp, 300),
@@ -91,6 +101,7 @@ WORKLOADS: dict[str, tuple[Callable[[], Step], int]] = {
     "resnet": (resnet, 3),
     "transformer": (transformer, 3),
     "short_resnet": (short_resnet, 12),
+    "adamw_resnet": (adamw_resnet, 3),
 }
 # Those whose overhead `tools/dev bench agent` measures unless told otherwise.
 USUAL = ("mlp", "cnn", "resnet", "transformer")

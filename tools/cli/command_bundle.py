@@ -70,6 +70,14 @@ def _print(bundle: BundleFile) -> None:
     lines += [
         f"  {_frame(frame)}" for frame in manifest.get("stack") or () if isinstance(frame, dict) and frame["user"]
     ]
+    if manifest.get("level") == "step":
+        lines.append("all ops of the step that led to it")
+    elif manifest.get("why_not_step"):
+        lines.append(f"the op alone: {manifest['why_not_step']}")
+    lines += [
+        f"  {each['leaf']}: what {each['op']} has made ({each['node']}), which is not repeated"
+        for each in manifest.get("boundaries") or ()
+    ]
     lines += [f"{name:24} {size:>12,} bytes" for name, size in bundle.members.items()]
     for line in lines:
         print(visible(line))

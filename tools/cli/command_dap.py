@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import secrets
 
-from .dap.serve import serve_port, serve_stdio
-
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
@@ -33,6 +31,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from .dap.serve import serve_port, serve_stdio
+
     if arguments.port is not None:
         return serve_port(arguments.port, secrets.token_urlsafe() if arguments.token == "" else arguments.token)
     if arguments.token is not None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .client import Client
 from .errors import USAGE, CliError
+
+if TYPE_CHECKING:
+    from .dbg.loop import Options
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,24 +30,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "runs on this machine.",
         epilog="Exit codes: 0 success, 1 a command failed (--batch), 2 wrong usage, 3 no server or no job.",
     )
-    _add_arguments(parser, "target", "TARGET")
-    attach = subparsers.add_parser(
-        "attach",
-        help="debug a job of a running server in the terminal: another name of dbg",
-        usage="graphdbg attach [options] [URL]",
-        description="The same as graphdbg dbg, for a job of a running server: of the one at URL, or of this machine.",
-    )
-    _add_arguments(attach, "target", "URL")
+    add_arguments(parser, "target", "TARGET")
 
 
-def _add_arguments(parser: argparse.ArgumentParser, name: str, metavar: str) -> None:
+def add_arguments(parser: argparse.ArgumentParser, name: str, metavar: str) -> None:
+    """Adds the options of a session in the terminal, and `run`."""
     parser.add_argument(
         name,
         nargs="?",
         metavar=metavar,
         help="id of a job, directory of a run, file of a bundle, or address of a server",
     )
-    parser.add_argument("--pid", type=int, metavar="PID", help="the job that this process belongs to")
+    parser.add_argument(
+        "--pid", type=int, metavar="PID", help="a process that trains, which need not have been started for debugging"
+    )
     parser.add_argument(
         "-x",
         dest="files",
@@ -87,20 +89,52 @@ def _split_command(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from .dbg.loop import Options, debug
+    from .dbg.loop import debug
     from .dbg.opened import launched, opened
+    from .dbg.quit import Again
 
     command = arguments.command_line
     if command and (arguments.target or arguments.pid or arguments.server):
         arguments.parser.error("name a target, or a command after --, and not both")
-    options = Options(arguments.files, arguments.lines, arguments.batch, not arguments.no_init, bool(command))
     token = _token(arguments.token_file)
-    with contextlib.ExitStack() as open_things:
-        if command:
-            session = open_things.enter_context(launched(command, {}))
-        else:
-            session = open_things.enter_context(opened(arguments.target, arguments.server, arguments.pid, token))
-        return debug(session, options)
+    options = _options(arguments)
+    while True:
+        with contextlib.ExitStack() as open_things:
+            if command:
+                session = open_things.enter_context(launched(command, {}))
+            else:
+                session = open_things.enter_context(opened(arguments.target, arguments.server, arguments.pid, token))
+            try:
+                return debug(session, options)
+            except Again as again:
+                options = dataclasses.replace(options, files=[], lines=again.lines, init=False)
+
+
+def debug_job(client: Client, job: str, arguments: argparse.Namespace) -> int:
+    """The same for a live job, by its id."""
+    from .dbg.loop import debug
+    from .debugger import attach
+
+    session = attach(client, job)
+    try:
+        return debug(session, _options(arguments))
+    finally:
+        session.close()
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    from .dbg.loop import Options
+
+    command = arguments.command_line
+    return Options(
+        arguments.files, arguments.lines, arguments.batch, not arguments.no_init, bool(command), _script(command)
+    )
+
+
+def _script(command: Sequence[str]) -> str:
+    """The first Python file that a command names; "" if there is none."""
+    found = (Path(word).resolve() for word in command if word.endswith(".py"))
+    return next((str(file) for file in found if file.is_file()), "")
 
 
 def _token(file: Path | None) -> str | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import signal
 import tempfile
 from pathlib import Path
+from types import FrameType
 from urllib.parse import quote
 
 from graphdbg.client.errors import GraphdbgError
@@ -121,13 +121,13 @@ def _open_model(model: Path, port: int) -> int:
 def _open_job(job: KeptJob, arguments: argparse.Namespace) -> int:
     server = ServerProcess(job.directory, arguments.port)
     try:
-        _block_signals()
+        signals = _Signals()
         url = server.client.page(f"/jobs/{job.job}")["url"]
         if arguments.json:
             print(json.dumps({"url": url, "http_address": server.client.address, "job": job.job}), flush=True)
         else:
             report.log_page(url)
-        _wait_for_signal(server)
+        signals.wait(server)
     finally:
         server.stop()
     return 0
@@ -138,7 +138,7 @@ def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
     with run_directory() as data_dir:
         server = ServerProcess(data_dir, arguments.port, temporary=True, runs=[directory])
         try:
-            _block_signals()
+            signals = _Signals()
             _log_last_ops(directory)
             runs = server.client.get("/runs")["runs"]
             if not runs:
@@ -149,7 +149,7 @@ def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
                 print(json.dumps({"url": url, "http_address": server.client.address, "run": name}), flush=True)
             else:
                 report.log_page(url)
-            _wait_for_signal(server)
+            signals.wait(server)
         finally:
             server.stop()
     return 0
@@ -168,14 +168,24 @@ def _log_last_ops(directory: Path) -> None:
         report.log(line)
 
 
-def _block_signals() -> None:
-    """From here on, _wait_for_signal receives them. Called after the server, which would inherit it, was started."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+class _Signals:
+    """Keeps Ctrl-C and the like for `wait`, from when it is made.
 
+    It is made after the server was started, which would inherit what is blocked.
+    """
 
-def _wait_for_signal(server: ServerProcess) -> None:
-    """Waits for Ctrl-C or the like, or for the end of the server."""
-    # Threads of libraries do not block signals, and Python raises what they receive here.
-    with contextlib.suppress(KeyboardInterrupt):
-        while server.alive() and signal.sigtimedwait(_SIGNALS, _ALIVE_CHECK_SECONDS) is None:
-            pass
+    def __init__(self) -> None:
+        self._received = False
+        # Threads of libraries do not block signals: what they receive comes to the handlers.
+        for number in _SIGNALS:
+            signal.signal(number, self._receive)
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+    def wait(self, server: ServerProcess) -> None:
+        """Waits for a signal, or for the end of the server."""
+        while not self._received and server.alive():
+            if signal.sigtimedwait(_SIGNALS, _ALIVE_CHECK_SECONDS) is not None:
+                return
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        self._received = True

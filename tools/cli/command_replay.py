@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "replay",
         help="repeat a captured hit",
         description="Repeats the ops of a bundle and says whether the result is that of the job: same bits, same "
-        "condition, other result, or does not fail. Executes nothing that the bundle contains. Needs PyTorch and "
-        "safetensors.",
+        "condition, other result, or does not fail, and then what that may mean. Executes nothing that the bundle "
+        "contains. Needs PyTorch and safetensors.",
         epilog="Exit codes: 0 same bits or condition, 1 it does not fail here, 2 not a bundle, 3 it cannot run here.",
     )
     parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="a file that ends in .graphdbg")
@@ -43,33 +45,118 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="MODULE",
         help="import a module, which is executed, because it defines operators; can be repeated",
     )
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument(
+        "--bisect",
+        action="store_true",
+        help="find the shortest stretch of the ops whose inputs are finite and whose end is not",
+    )
+    way.add_argument(
+        "--what-if",
+        action="store_true",
+        help="repeat it in other ways (in float64, with finite inputs, with one thread), and say what the cause is",
+    )
+    way.add_argument(
+        "--debug", action="store_true", help="step through the ops in the terminal, both ways: the same as graphdbg dbg"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.debug:
+        return _debug(arguments)
     try:
         with BundleFile(arguments.bundle) as bundle:
-            result = _replay(bundle, arguments)
-            manifest = bundle.manifest
+            return _run(bundle, arguments)
     except (BadBundle, OSError) as error:
         raise CliError(str(error), _NO_BUNDLE) from None
-    if arguments.json:
-        print(json.dumps(result))
-    else:
-        _print(manifest, result)
-    return _SAME if result["verdict"] in (SAME_BITS, SAME_CONDITION) else _DIFFERS
 
 
-def _replay(bundle: BundleFile, arguments: argparse.Namespace) -> dict[str, Any]:
+def _run(bundle: BundleFile, arguments: argparse.Namespace) -> int:
     try:
-        from .replay.run_bundle import CannotRun, run_bundle
+        from .replay import other_result
+        from .replay.replays import CannotRun, import_modules
+        from .replay.run_bundle import run_bundle, set_threads
     except ImportError as error:
         raise CliError(f"a replay needs {error.name}: pip install {error.name}", _CANNOT_RUN) from None
     try:
-        return run_bundle(bundle, arguments.dtype, arguments.device, arguments.threads, arguments.modules)
+        import_modules(arguments.modules)
+        set_threads(arguments.threads)
+        warning = other_result.version_warning(bundle.json("environment.json"))
+        if warning:
+            print(visible(f"graphdbg: {warning}"), file=sys.stderr)
+        if arguments.bisect:
+            return _bisect(bundle, arguments)
+        if arguments.what_if:
+            return _what_if(bundle, arguments)
+        result = run_bundle(bundle, arguments.dtype, arguments.device)
+        differs = result["verdict"] not in (SAME_BITS, SAME_CONDITION)
+        changed = arguments.dtype or arguments.device or arguments.threads
+        result["explanation"] = other_result.explain(bundle) if differs and not changed else []
     except CannotRun as error:
         raise CliError(f"cannot replay {arguments.bundle}: {error}", _CANNOT_RUN) from None
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        _print(bundle.manifest, result)
+    return _DIFFERS if differs else _SAME
+
+
+def _debug(arguments: argparse.Namespace) -> int:
+    from .dbg.loop import Options, debug
+    from .debugger import DebuggerError, open_bundle
+
+    try:
+        session = open_bundle(arguments.bundle)
+    except DebuggerError as error:
+        raise CliError(str(error), _NO_BUNDLE) from None
+    print("the ops of the bundle: stepi and reverse-stepi move among them, print shows values")
+    return debug(session, Options([], [], False, True, False))
+
+
+def _bisect(bundle: BundleFile, arguments: argparse.Namespace) -> int:
+    from .replay.bisect import bisect
+
+    found = bisect(bundle, arguments.device)
+    if found is None:
+        print("all results are finite here" if not arguments.json else json.dumps(None))
+        return _DIFFERS
+    if arguments.json:
+        print(json.dumps({"ops": found.ops, "ends": found.ends, "behind": found.behind, "given": found.given}))
+        return _SAME
+    (op,), (end,) = found.ops, found.ends
+    if found.given:
+        print(visible(f"not finite before any op of the bundle: {', '.join(found.given)}"))
+    print(visible(f"{_op(op)}"))
+    print(f"  {'its other inputs' if found.given else 'its inputs'} are finite, its result has {_kinds(end)}")
+    for each in found.behind:
+        print(visible(f"then {_op(each)}"))
+    return _SAME
+
+
+def _op(op: dict[str, Any]) -> str:
+    source = op.get("source")
+    place = f"   {source.get('file')}:{source.get('line')}" if isinstance(source, dict) else ""
+    return f"{op['node']} ({op['op']}){place}"
+
+
+def _kinds(found: dict[str, int]) -> str:
+    return ", ".join(f"{found[key]} {name}" for key, name in _KINDS.items() if found.get(key))
+
+
+def _what_if(bundle: BundleFile, arguments: argparse.Namespace) -> int:
+    from .replay.experiments import AS_IT_WAS, conclusion, experiments_of, run_experiments, table
+
+    outcomes = run_experiments(bundle, experiments_of(bundle))
+    sentence = conclusion(outcomes)
+    if arguments.json:
+        print(json.dumps({"outcomes": [dataclasses.asdict(each) for each in outcomes], "conclusion": sentence}))
+    else:
+        for line in table(outcomes):
+            print(visible(line))
+        print(sentence)
+    return _SAME if any(each.experiment == AS_IT_WAS and each.fails for each in outcomes) else _DIFFERS
 
 
 def _print(manifest: dict[str, Any], result: dict[str, Any]) -> None:
@@ -78,6 +165,8 @@ def _print(manifest: dict[str, Any], result: dict[str, Any]) -> None:
     print(f"in the job: {_counts(result['statistics_in_job'])}")
     print(f"here:       {_counts(result['statistics'])}")
     print(result["verdict"])
+    for sentence in result["explanation"]:
+        print(visible(f"  {sentence}"))
 
 
 def _counts(found: Any) -> str:

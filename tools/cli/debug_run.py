@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from . import report
 from .actions import Actions
@@ -15,7 +16,7 @@ from .configuration import watchpoint_bodies
 from .errors import CliError
 from .finding_actions import FindingActions
 from .job_follower import JobFollower, OnHit, RunOptions, job_summary, split_absorbed
-from .job_process import JobProcess, job_name, signals_to
+from .job_process import JobProcess, job_name, script_name, signals_to
 from .kept_jobs import keep_job
 from .page_hold import hold_page
 from .recorded_run import RecordedRun
@@ -59,7 +60,7 @@ class _Run:
         self._bundles = CapturedBundles(options.capture, os.environ | _environment(options))
         if options.capture:
             self._watchpoints = [(with_capture(body), actions) for body, actions in self._watchpoints]
-        options.announce(server.url)
+        options.announce(self._client.page(f"/starting/{quote(script_name(command), safe='')}")["url"])
         self._began = time.monotonic()
         self._recorded = recorded
         self._actions = FindingActions()

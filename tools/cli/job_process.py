@@ -30,10 +30,14 @@ _APART: dict[str, Any] = {
 }
 
 
+def script_name(command: Sequence[str]) -> str:
+    """The name of the script's or model's file, or else of the program."""
+    return Path(next((word for word in command if word.endswith((".py", ".onnx"))), command[0])).name
+
+
 def job_name(command: Sequence[str]) -> str:
     """The name of the script or model without its extension, or else of the program."""
-    script = next((word for word in command if word.endswith((".py", ".onnx"))), command[0])
-    return re.sub(r"[^A-Za-z0-9._-]", "_", Path(script).stem) or "job"
+    return re.sub(r"[^A-Za-z0-9._-]", "_", Path(script_name(command)).stem) or "job"
 
 
 def _is_python(command: str) -> bool:

@@ -3,71 +3,48 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from graphdbg import __version__
 
-from . import (
-    command_bundle,
-    command_check,
-    command_conditions,
-    command_config,
-    command_ctl,
-    command_dap,
-    command_dbg,
-    command_diff,
-    command_doctor,
-    command_export,
-    command_jobs,
-    command_mcp,
-    command_open,
-    command_pack,
-    command_recheck,
-    command_record,
-    command_replay,
-    command_rulehost,
-    command_rules,
-    command_run,
-    command_runs,
-    command_show,
-    command_start,
-    command_token,
-    command_unpack,
-    command_url,
-)
 from .errors import CliError
 from .terminal import visible
 
+# In the order of the help; each is added by the module command_NAME.
 COMMANDS = (
-    command_start,
-    command_run,
-    command_check,
-    command_dbg,
-    command_dap,
-    command_conditions,
-    command_config,
-    command_url,
-    command_token,
-    command_jobs,
-    command_ctl,
-    command_record,
-    command_open,
-    command_runs,
-    command_show,
-    command_recheck,
-    command_rules,
-    command_rulehost,
-    command_diff,
-    command_pack,
-    command_unpack,
-    command_export,
-    command_replay,
-    command_bundle,
-    command_mcp,
-    command_doctor,
+    "start",
+    "run",
+    "check",
+    "attach",
+    "dbg",
+    "dap",
+    "conditions",
+    "config",
+    "url",
+    "token",
+    "jobs",
+    "ctl",
+    "record",
+    "open",
+    "runs",
+    "show",
+    "recheck",
+    "rules",
+    "rulehost",
+    "diff",
+    "pack",
+    "unpack",
+    "export",
+    "replay",
+    "bundle",
+    "mcp",
+    "doctor",
 )
+# What the module of another command adds besides.
+_ADDED_BY = {"detach": "attach"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -77,7 +54,12 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(**{"allow_abbrev": False, **options})
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser(only: str = "") -> argparse.ArgumentParser:
+    """The parser of all commands.
+
+    Args:
+        only: The command that is wanted: the modules of others are not imported. All if there is no such command.
+    """
     parser = _Parser(
         prog="graphdbg",
         description="A debugger for deep-learning training.",
@@ -86,13 +68,15 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"graphdbg {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add_parser(subparsers)
+    wanted = _ADDED_BY.get(only, only)
+    for command in (wanted,) if wanted in COMMANDS else COMMANDS:
+        importlib.import_module(f".command_{command}", __package__).add_parser(subparsers)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = make_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    arguments = make_parser(words[0] if words else "").parse_args(words)
     try:
         code: int = arguments.run(arguments)
         return code

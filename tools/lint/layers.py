@@ -109,6 +109,11 @@ ROOMS = [
         ("proto/graphdbg", "proto/wire"),
         "The splitter is a program of its own; it shares only messages with the agent.",
     ),
+    Room(
+        "agent/inject",
+        ("proto/wire",),
+        "The injector is a program of its own, which knows processes and nothing of the agent.",
+    ),
     # --- server
     Room("server/base", ("proto/wire",), "Errors, compression and rate limits know no room of the server."),
     Room(

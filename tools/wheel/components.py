@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONTAINED = {
     "lib/graphdbg-server": ("libboost1.*-dev|libboost-dev", "nlohmann-json3-dev", "libcli11-dev"),
     "lib/graphdbg-onnx": ("nlohmann-json3-dev",),
+    "lib/graphdbg-inject": ("nlohmann-json3-dev",),
     "lib/libgraphdbg.so": (
         "libgrpc++-dev",
         "libgrpc-dev",

@@ -30,7 +30,10 @@ NATIVE = {
     "server/main/graphdbg_server": "lib/graphdbg-server",
     "agent/abi/libgraphdbg.so": "lib/libgraphdbg.so",
 }
-NATIVE_NOT_IN_DEMO = {"agent/onnx_splitter/graphdbg_onnx": "lib/graphdbg-onnx"}
+NATIVE_NOT_IN_DEMO = {
+    "agent/onnx_splitter/graphdbg_onnx": "lib/graphdbg-onnx",
+    "agent/inject/graphdbg_inject": "lib/graphdbg-inject",
+}
 # List further outputs, which depend on the versions of PyTorch on the machine. Each
 # line is an output and its path in the package.
 NATIVE_LIST = "agent/adapters/pytorch/package.txt"

@@ -105,6 +105,8 @@ void Adapter::Reset() {
   model_seen_.store(false);
   tracer_.step().Reset();
   CurrentThread().evaluated_placed = false;
+  graph_.tape().SetMode(GRAPHDBG_TAPE_OFF, 0);
+  graph_.tape().Clear();
   MutexLock lock(&mu_);
   called_models_.clear();
 }
@@ -145,6 +147,7 @@ void Adapter::AfterFork() {
 
 void Adapter::DetachInterpreter() {
   TraceOps(false);
+  graph_.tape().Clear();
   interpreter_.store(nullptr, std::memory_order_release);
 }
 
@@ -202,7 +205,18 @@ graphdbg_status Adapter::Start(bool trains) {
   world_size_ = world_size;
   CurrentThread().trains = !held_.load();
   StopWaitingForBackward();
-  return AtBoundary(graphdbg_start(agent_));
+  const graphdbg_status status = AtBoundary(graphdbg_start(agent_));
+  BeginTape();
+  return status;
+}
+
+void Adapter::BeginTape() {
+  graph_.tape().Clear();
+  const graphdbg_interpreter* const python = interpreter();
+  if (level_.load() == GRAPHDBG_LEVEL_OPS && graph_.tape().HasMode() &&
+      python != nullptr && python->step_begins != nullptr) {
+    python->step_begins();
+  }
 }
 
 graphdbg_status Adapter::Connect() {
@@ -361,9 +375,9 @@ graphdbg_status Adapter::StepEnd() {
     MutexLock lock(&mu_);
     called_models_.clear();
   }
-  const graphdbg_status status = graphdbg_step_end(agent_);
-  graph_.tape().Clear();
-  return AtBoundary(status);
+  const graphdbg_status status = AtBoundary(graphdbg_step_end(agent_));
+  BeginTape();
+  return status;
 }
 
 graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {

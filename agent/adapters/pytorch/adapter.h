@@ -121,6 +121,8 @@ class Adapter : public TracerHost {
   void EndEvaluation();
   graphdbg_status ReportInputs();
   graphdbg_status ReportInput(const ModelInput& input);
+  // Begins the tape of a step.
+  void BeginTape();
   // Called between two steps or passes, after a call that may have waited.
   graphdbg_status AtBoundary(graphdbg_status status);
 

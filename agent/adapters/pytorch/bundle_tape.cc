@@ -4,6 +4,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +23,8 @@ using TapedView = Tape::View;
 // How many ops may have to be repeated because they, or ops behind them,
 // overwrote their inputs.
 constexpr size_t kMaxRepeated = 64;
+// Readers refuse longer tapes.
+constexpr size_t kMaxStepOps = 100'000;
 // Leaves begin at multiples of this, which the sizes of all types divide.
 constexpr int64_t kLeafAlignment = 16;
 
@@ -41,15 +44,28 @@ bool IsTensorListType(const c10::TypePtr& type) {
          IsTensorType(type->containedType(0));
 }
 
+std::string GibibytesOf(uint64_t bytes) {
+  char text[40];
+  if (bytes == UINT64_MAX) return "an unknown number of GiB";
+  std::snprintf(text, sizeof(text), "%.3g GiB",
+                static_cast<double>(bytes) / (uint64_t{1} << 30));
+  return text;
+}
+
 class TapeCut {
  public:
   TapeCut(const Tape::Content& content,
           const std::function<TapedNode(uint32_t)>& describe)
       : content_(content), describe_(describe) {
     FindWriters();
+    for (const Tape::Copy& copy : content.copies) {
+      copies_[copy.storage].push_back(&copy);
+    }
+    for (const Tape::RandomState& state : content.random) {
+      random_[state.op] = &state;
+    }
   }
 
-  // Fills everything but the leaves' names into *out.
   void Run(uint32_t node, uint32_t slot, uint32_t upstream, BundleTape* out);
 
  private:
@@ -77,17 +93,15 @@ class TapeCut {
   void ForEach(Tape::Range range, Body body) const {
     for (uint32_t i = range.begin; i < range.end; ++i) body(content_.views[i]);
   }
-  bool Written(const TapedOp& op, const TapedView& view) const {
-    return view.index < op.info->written.size() && op.info->written[view.index];
+  static bool Overwritten(const TapedOp& op, const TapedView& view) {
+    return view.Overwritten(*op.info);
   }
-  bool OutOnly(const TapedOp& op, const TapedView& view) const {
-    return view.index < op.info->out_only.size() &&
-           op.info->out_only[view.index];
-  }
-  bool Has(const TapedOp& op, c10::StorageImpl* storage, bool out_only) const {
+  bool Has(const TapedOp& op, c10::StorageImpl* storage,
+           bool overwritten) const {
     bool found = false;
     ForEach(op.tensors, [&](const TapedView& view) {
-      found |= view.address() == storage && OutOnly(op, view) == out_only;
+      found |=
+          view.address() == storage && Overwritten(op, view) == overwritten;
     });
     return found;
   }
@@ -106,8 +120,14 @@ class TapeCut {
   }
   // Why the op cannot be written to a tape; empty if it can.
   std::string WhyNot(const TapedOp& op) const;
-  bool GivesTheSame(const TapedOp& op) const;
+  bool GivesTheSame(int64_t op) const;
   bool Repeat(int64_t op);
+  // Has all ops of the step repeated on which the target depends. Returns why
+  // they cannot be; empty if they can.
+  std::string RepeatStep(int64_t target);
+  std::string WhyNotStep(int64_t target);
+  // Writes the tape once it is known what is repeated.
+  void Write(int64_t target, uint32_t slot, BundleTape* out);
   // Has up to `upstream` ops before the last one repeated as well.
   void Extend(size_t upstream);
   // The newest op that made a value which would be saved; -1 if there is none.
@@ -120,6 +140,8 @@ class TapeCut {
   Memory MemoryAfter(c10::StorageImpl* storage, int64_t op) const;
   void Measure(const Memory& memory, const TapedView& view, int64_t op);
   void MeasureAll();
+  // Whether the program has freed or shrunk memory that would be saved.
+  bool IsFreed() const;
   std::string ViewText(const Memory& memory, const TapedView& view);
   std::string ArgumentText(int64_t number, size_t index);
   std::string OpText(int64_t number);
@@ -129,6 +151,10 @@ class TapeCut {
   const Tape::Content& content_;
   const std::function<TapedNode(uint32_t)>& describe_;
   std::unordered_map<c10::StorageImpl*, std::vector<int64_t>> writers_;
+  std::unordered_map<c10::StorageImpl*, std::vector<const Tape::Copy*>> copies_;
+  // By the number of the op.
+  std::unordered_map<int64_t, const Tape::RandomState*> random_;
+  bool whole_step_ = false;
   std::set<int64_t> repeated_;
   std::map<Memory, Extent> extents_;
   std::map<Memory, size_t> numbers_;
@@ -144,7 +170,7 @@ void TapeCut::FindWriters() {
     std::unordered_set<c10::StorageImpl*> read;
     ForEach(op.tensors, [&](const TapedView& view) {
       read.insert(view.address());
-      if (Written(op, view)) written.insert(view.address());
+      if (view.Written(*op.info)) written.insert(view.address());
     });
     ForEach(op.results, [&](const TapedView& view) {
       const bool made = op.complete ? read.count(view.address()) == 0
@@ -177,10 +203,11 @@ bool TapeCut::WrittenBetween(c10::StorageImpl* storage, int64_t begin,
 StorageRef TapeCut::ValueAt(const TapedView& view, int64_t op) const {
   c10::StorageImpl* const storage = view.address();
   if (!WrittenBetween(storage, op, INT64_MAX)) return view.storage.lock();
-  for (const Tape::Copy& copy : content_.copies) {
-    if (copy.storage == storage && copy.op >= op &&
-        !WrittenBetween(storage, op, copy.op)) {
-      return copy.copy;
+  const auto found = copies_.find(storage);
+  if (found == copies_.end()) return {};
+  for (const Tape::Copy* const copy : found->second) {
+    if (copy->op >= op && !WrittenBetween(storage, op, copy->op)) {
+      return copy->copy;
     }
   }
   return {};
@@ -212,21 +239,30 @@ std::string TapeCut::WhyNot(const TapedOp& op) const {
   return why;
 }
 
-bool TapeCut::GivesTheSame(const TapedOp& op) const {
-  return op.ended && !op.info->random && !op.info->collective &&
-         !op.info->has_out && (op.info->flags & GRAPHDBG_UNINITIALIZED) == 0 &&
-         WhyNot(op).empty();
+bool TapeCut::GivesTheSame(int64_t number) const {
+  const TapedOp& op = content_.ops[number];
+  if (!op.ended || op.info->collective ||
+      (op.info->flags & GRAPHDBG_UNINITIALIZED) != 0) {
+    return false;
+  }
+  if (whole_step_) {
+    return !op.kept && (!op.info->random || random_.count(number) > 0) &&
+           WhyNot(op).empty();
+  }
+  return !op.info->random && !op.info->has_out && WhyNot(op).empty();
 }
 
 void TapeCut::Fail(int64_t number, const TapedView& view) {
   if (!error_.empty()) return;
   const TapedOp& op = content_.ops[number];
   const std::string name = describe_(op.node).name;
-  const bool by_itself = Written(op, view);
+  const bool by_itself = view.Written(*op.info);
   reason_ = kInputOverwritten;
-  error_ = "input of " + name + " was overwritten by " +
-           (by_itself ? "the op itself" : "a later op") +
-           "; it is kept when the op runs next, so capture the hit then";
+  error_ =
+      "input of " + name + " was overwritten by " +
+      (by_itself ? "the op itself" : "a later op") +
+      "; it is kept when the op runs next, so capture the hit then, or set "
+      "the action \"capture\" to keep a tape from the next step on";
 }
 
 bool TapeCut::Repeat(int64_t number) {
@@ -234,10 +270,10 @@ bool TapeCut::Repeat(int64_t number) {
   const TapedOp& op = content_.ops[number];
   for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
     const TapedView& view = content_.views[i];
-    if (OutOnly(op, view) || IsGiven(view, number)) continue;
+    if (Overwritten(op, view) || IsGiven(view, number)) continue;
     const int64_t writer = WriterBefore(view.address(), number);
     if (writer < 0 || repeated_.size() > kMaxRepeated ||
-        !GivesTheSame(content_.ops[writer])) {
+        !GivesTheSame(writer)) {
       Fail(number, view);
       return false;
     }
@@ -248,12 +284,63 @@ bool TapeCut::Repeat(int64_t number) {
   return true;
 }
 
+std::string TapeCut::RepeatStep(int64_t target) {
+  std::vector<int64_t> pending = {target};
+  repeated_ = {target};
+  while (!pending.empty()) {
+    const int64_t number = pending.back();
+    pending.pop_back();
+    const TapedOp& op = content_.ops[number];
+    if (repeated_.size() > kMaxStepOps) return "the step has too many ops";
+    for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
+      const TapedView& view = content_.views[i];
+      if (Overwritten(op, view)) continue;
+      const int64_t writer = WriterBefore(view.address(), number);
+      if (writer >= 0 && GivesTheSame(writer)) {
+        if (repeated_.insert(writer).second) pending.push_back(writer);
+      } else if (ValueAt(view, number) == nullptr) {
+        const std::string what = "an input of " + describe_(op.node).name +
+                                 " was overwritten, and there is no copy of it";
+        return content_.mode == GRAPHDBG_TAPE_FORWARD_BACKWARD
+                   ? what + " (tape: forward_backward)"
+                   : what;
+      }
+    }
+  }
+  return "";
+}
+
+std::string TapeCut::WhyNotStep(int64_t target) {
+  if (content_.over_budget()) {
+    return "the step needs more than the tape_budget of " +
+           GibibytesOf(content_.budget) + ", " + GibibytesOf(content_.bytes) +
+           " up to here";
+  }
+  if (content_.ops[target].info->random && random_.count(target) == 0) {
+    return "the state of the random number generator is not known";
+  }
+  whole_step_ = true;
+  std::string why = RepeatStep(target);
+  if (!why.empty()) return why;
+  MeasureAll();
+  if (IsFreed()) return "the program has freed memory that the step began with";
+  uint64_t bytes = 0;
+  for (const auto& [memory, extent] : extents_) {
+    if (memory.kind == Kind::kLeaf && extent.end > 0) {
+      bytes += static_cast<uint64_t>(extent.end - extent.begin);
+    }
+  }
+  if (bytes <= content_.budget) return "";
+  return "bundle needs " + GibibytesOf(bytes) + ", tape_budget is " +
+         GibibytesOf(content_.budget) + ": wrote the op alone";
+}
+
 int64_t TapeCut::NewestWriter(const std::set<int64_t>& refused) const {
   int64_t newest = -1;
   for (const int64_t number : repeated_) {
     const TapedOp& op = content_.ops[number];
     ForEach(op.tensors, [&](const TapedView& view) {
-      if (OutOnly(op, view)) return;
+      if (Overwritten(op, view)) return;
       const int64_t writer = WriterBefore(view.address(), number);
       if (IsRepeated(writer) || refused.count(writer) > 0) return;
       newest = std::max(newest, writer);
@@ -267,7 +354,7 @@ bool TapeCut::CanRepeat(int64_t number, size_t room,
   if (IsRepeated(number) || added->count(number) > 0) return true;
   const TapedOp& op = content_.ops[number];
   if (added->size() == room || op.info->fills ||
-      op.tensors.begin == op.tensors.end || !GivesTheSame(op)) {
+      op.tensors.begin == op.tensors.end || !GivesTheSame(number)) {
     return false;
   }
   added->insert(number);
@@ -275,7 +362,8 @@ bool TapeCut::CanRepeat(int64_t number, size_t room,
   ForEach(op.tensors, [&](const TapedView& view) {
     if (!can || ValueAt(view, number) != nullptr) return;
     const int64_t writer = WriterBefore(view.address(), number);
-    can = !Written(op, view) && writer >= 0 && CanRepeat(writer, room, added);
+    can = !view.Written(*op.info) && writer >= 0 &&
+          CanRepeat(writer, room, added);
   });
   return can;
 }
@@ -304,8 +392,9 @@ TapeCut::Memory TapeCut::MemoryRead(c10::StorageImpl* storage,
 TapeCut::Memory TapeCut::MemoryAfter(c10::StorageImpl* storage,
                                      int64_t op) const {
   const TapedOp& writer = content_.ops[op];
-  if (Has(writer, storage, /*out_only=*/false)) return MemoryRead(storage, op);
-  if (Has(writer, storage, /*out_only=*/true)) {
+  if (Has(writer, storage, /*overwritten=*/false))
+    return MemoryRead(storage, op);
+  if (Has(writer, storage, /*overwritten=*/true)) {
     return {Kind::kBlank, storage, op};
   }
   return {Kind::kMade, storage, op};
@@ -336,7 +425,7 @@ void TapeCut::MeasureAll() {
   for (const int64_t number : repeated_) {
     const TapedOp& op = content_.ops[number];
     ForEach(op.tensors, [&](const TapedView& view) {
-      const Memory memory = OutOnly(op, view)
+      const Memory memory = Overwritten(op, view)
                                 ? MemoryAfter(view.address(), number)
                                 : MemoryRead(view.address(), number);
       Measure(memory, view, number);
@@ -346,6 +435,15 @@ void TapeCut::MeasureAll() {
       Measure(MemoryAfter(view.address(), number), view, number);
     });
   }
+}
+
+bool TapeCut::IsFreed() const {
+  return std::any_of(extents_.begin(), extents_.end(), [](const auto& entry) {
+    const auto& [memory, extent] = entry;
+    return memory.kind == Kind::kLeaf && extent.end > 0 &&
+           (extent.source == nullptr ||
+            static_cast<uint64_t>(extent.end) > extent.source->nbytes());
+  });
 }
 
 std::string TapeCut::ViewText(const Memory& memory, const TapedView& view) {
@@ -368,8 +466,8 @@ std::string TapeCut::ArgumentText(int64_t number, size_t index) {
   const c10::IValue& value = content_.values[op.values.begin + index];
   const c10::TypePtr& type = op.info->schema->arguments()[index].real_type();
   const auto text_of = [&](const TapedView& view) {
-    return ViewText(OutOnly(op, view) ? MemoryAfter(view.address(), number)
-                                      : MemoryRead(view.address(), number),
+    return ViewText(Overwritten(op, view) ? MemoryAfter(view.address(), number)
+                                          : MemoryRead(view.address(), number),
                     view);
   };
   std::map<int32_t, std::string> tensors;
@@ -389,6 +487,8 @@ std::string TapeCut::ArgumentText(int64_t number, size_t index) {
   return ValueText(value, type).value_or("null");
 }
 
+std::string RandomName(int64_t op) { return "r" + std::to_string(op); }
+
 std::string TapeCut::OpText(int64_t number) {
   const TapedOp& op = content_.ops[number];
   const c10::FunctionSchema& schema = *op.info->schema;
@@ -404,7 +504,11 @@ std::string TapeCut::OpText(int64_t number) {
   out += op.autocast == c10::ScalarType::Undefined
              ? "null"
              : Quoted(ShortDtype(op.autocast));
+  out += std::string(",\"grad\":") + (op.grad ? "true" : "false");
   out += std::string(",\"random\":") + (op.info->random ? "true" : "false");
+  if (random_.count(number) > 0) {
+    out += ",\"state\":" + Quoted(RandomName(number));
+  }
   out += ",\"arguments\":[";
   for (size_t i = 0; i < op.values.end - op.values.begin; ++i) {
     const c10::Argument& argument = schema.arguments()[i];
@@ -430,7 +534,7 @@ std::vector<const TapedView*> TapeCut::SlotsOf(const TapedOp& op) const {
   std::vector<const TapedView*> slots;
   if (op.info->returns_nothing) {
     ForEach(op.tensors, [&](const TapedView& view) {
-      if (Written(op, view) && view.address() != nullptr) {
+      if (view.Written(*op.info) && view.address() != nullptr) {
         slots.push_back(&view);
       }
     });
@@ -483,13 +587,33 @@ void TapeCut::Run(uint32_t node, uint32_t slot, uint32_t upstream,
     out->reason = "not_repeatable";
     return;
   }
-  if (!Repeat(target)) {
-    out->error = error_;
-    out->reason = reason_;
-    return;
+  if (content_.mode != GRAPHDBG_TAPE_OFF) {
+    out->why_not_step = WhyNotStep(target);
+    out->whole_step = out->why_not_step.empty();
   }
-  Extend(upstream);
-  MeasureAll();
+  if (!out->whole_step) {
+    whole_step_ = false;
+    repeated_.clear();
+    numbers_.clear();
+    extents_.clear();
+    if (!Repeat(target)) {
+      out->error = error_;
+      out->reason = reason_;
+      return;
+    }
+    Extend(upstream);
+    MeasureAll();
+    if (IsFreed()) {
+      out->reason = "value_gone";
+      out->error = "the program has freed an input of " + describe_(node).name;
+      return;
+    }
+  }
+  Write(target, slot, out);
+}
+
+void TapeCut::Write(int64_t target, uint32_t slot, BundleTape* out) {
+  const std::vector<const TapedView*> slots = SlotsOf(content_.ops[target]);
   std::string text = "{\"format\":1,\"framework\":\"pytorch\",\"version\":" +
                      Quoted(TORCH_VERSION) + ",\"ops\":[";
   std::string ops;
@@ -498,6 +622,11 @@ void TapeCut::Run(uint32_t node, uint32_t slot, uint32_t upstream,
     if (!ops.empty()) ops += ",\n";
     ops += OpText(number);
     if (number < target) ++position;
+    const auto state = random_.find(number);
+    if (state == random_.end()) continue;
+    out->random.push_back({state->second->state, RandomName(number), 0,
+                           static_cast<int64_t>(state->second->state->nbytes()),
+                           c10::Device(c10::DeviceType::CPU)});
   }
   text += ops + "],\n\"target\":{\"op\":" + std::to_string(position) +
           ",\"slot\":" + std::to_string(slot) + ",\"output\":" +
@@ -517,7 +646,15 @@ void TapeCut::Run(uint32_t node, uint32_t slot, uint32_t upstream,
     const bool leaf = by_number[i]->kind == Kind::kLeaf;
     text += "{\"leaf\":" + (leaf ? Quoted(name) : "null") +
             ",\"bytes\":" + std::to_string(extent.end - begin) +
-            ",\"device\":" + Quoted(extent.device.str()) + "}";
+            ",\"device\":" + Quoted(extent.device.str());
+    // What an op has made that is not repeated.
+    const int64_t maker = by_number[i]->op;
+    if (whole_step_ && leaf && maker >= 0) {
+      const TapedOp& made = content_.ops[maker];
+      text += ",\"after\":{\"op\":" + Quoted(made.info->full_name) +
+              ",\"node\":" + Quoted(describe_(made.node).name) + "}";
+    }
+    text += "}";
     if (!leaf) continue;
     out->leaves.push_back(
         {extent.source, name, begin, extent.end - begin, extent.device});

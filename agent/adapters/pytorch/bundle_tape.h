@@ -40,8 +40,15 @@ struct BundleTape {
   std::string error;
   std::string reason;
 
+  // Whether the ops begin where the step did, and otherwise, if the tape has a
+  // mode, why they do not.
+  bool whole_step = false;
+  std::string why_not_step;
+
   std::string text;
   std::vector<Leaf> leaves;
+  // States of random number generators.
+  std::vector<Leaf> random;
   // The output of the execution if it still has the value; null otherwise.
   StorageRef expected;
   int64_t expected_offset = 0;
@@ -52,7 +59,9 @@ struct BundleTape {
 };
 
 // Cuts the tape to the last execution of `node`, whose output `slot` is of
-// interest, and to at most `upstream` ops that made its inputs.
+// interest. If the tape has a mode, the cut has all ops of the step on which
+// the output depends. Otherwise, or if some of them cannot be repeated, it has
+// at most `upstream` ops that made the inputs.
 //
 // A value that an op reads is saved if it still is in memory and no later op
 // has written to that memory. Otherwise the op that made it has to be repeated.

@@ -32,18 +32,19 @@ bool IsFloating(graphdbg_dtype dtype) {
 
 }  // namespace
 
-void Execution::Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
-                      const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {
+void Execution::Begin(graphdbg_agent* agent, GraphState* graph,
+                      const Tape::OpPlace& place, const OpInfo& op,
+                      c10::ArrayRef<c10::IValue> arguments) {
   op_ = &op;
-  node_ = node;
-  interested_ = graphdbg_interest(agent, node) != 0;
+  node_ = place.node;
+  interested_ = graphdbg_interest(agent, node_) != 0;
   if (interested_ || op.returns_nothing) CollectArguments(op, arguments);
   if (interested_) {
     has_intentional_non_finite_ =
         op.fills && HasIntentionalNonFinite(arguments);
   }
-  taped_ = graph->tape().Begin(op, node, interested_, arguments);
-  graphdbg_begin_op(agent, node);
+  taped_ = graph->tape().Begin(op, place, interested_, arguments);
+  graphdbg_begin_op(agent, node_);
 }
 
 void Execution::CollectArguments(const OpInfo& op,

@@ -21,9 +21,10 @@ namespace graphdbg::pytorch {
 // instance and reuses it.
 class Execution {
  public:
-  // `node` must not be 0.
-  void Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
-             const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
+  // The node must not be 0.
+  void Begin(graphdbg_agent* agent, GraphState* graph,
+             const Tape::OpPlace& place, const OpInfo& op,
+             c10::ArrayRef<c10::IValue> arguments);
 
   // Reports the execution to `graph` and, if it is interested, to the agent.
   // May wait for the user.

@@ -45,6 +45,11 @@ typedef struct graphdbg_interpreter {
   /* A JSON object that describes the interpreter and its packages; null if it
    * cannot. Lives as long as the process. Null means that there is none. */
   const char* (*environment)(void);
+  /* Called when a step begins whose ops may have to be repeated: remembers the
+   * states of the interpreter's random number generators. May be null. */
+  void (*step_begins)(void);
+  /* As the member of graphdbg_host. May be null. */
+  const char* (*training)(void);
 } graphdbg_interpreter;
 
 /* Functions of the adapter. */

@@ -85,6 +85,31 @@ int PlaceOf(void*, uint32_t* rank, uint32_t* world_size) {
   return Adapter::Get().GetPlace(rank, world_size) ? 0 : 1;
 }
 
+// Memory in the form of the agent's interface.
+struct Leaves {
+  explicit Leaves(const std::vector<BundleTape::Leaf>& from) {
+    for (const BundleTape::Leaf& leaf : from) {
+      graphdbg_tensor bytes = {};
+      bytes.struct_size = sizeof(bytes);
+      bytes.dtype = GRAPHDBG_UINT8;
+      bytes.device = DeviceOf(leaf.device.type());
+      bytes.device_id = leaf.device.has_index() ? leaf.device.index() : 0;
+      bytes.data =
+          static_cast<const char*>(std::as_const(*leaf.storage).data()) +
+          leaf.begin;
+      bytes.ndim = 1;
+      bytes.shape = &leaf.bytes;
+      bytes.storage_id = reinterpret_cast<uintptr_t>(leaf.storage.get());
+      bytes.owner = leaf.storage.get();
+      tensors.push_back(bytes);
+      names.push_back(leaf.name.c_str());
+    }
+  }
+
+  std::vector<graphdbg_tensor> tensors;
+  std::vector<const char*> names;
+};
+
 // Passes on a tape in the form of the agent's interface.
 void GiveTape(const BundleTape& tape,
               void (*take)(void* context, const graphdbg_tape* tape),
@@ -96,27 +121,19 @@ void GiveTape(const BundleTape& tape,
     out.reason = tape.reason.c_str();
     return take(context, &out);
   }
-  std::vector<graphdbg_tensor> leaves;
-  std::vector<const char*> names;
-  for (const BundleTape::Leaf& leaf : tape.leaves) {
-    graphdbg_tensor bytes = {};
-    bytes.struct_size = sizeof(bytes);
-    bytes.dtype = GRAPHDBG_UINT8;
-    bytes.device = DeviceOf(leaf.device.type());
-    bytes.device_id = leaf.device.has_index() ? leaf.device.index() : 0;
-    bytes.data = static_cast<const char*>(std::as_const(*leaf.storage).data()) +
-                 leaf.begin;
-    bytes.ndim = 1;
-    bytes.shape = &leaf.bytes;
-    bytes.storage_id = reinterpret_cast<uintptr_t>(leaf.storage.get());
-    bytes.owner = leaf.storage.get();
-    leaves.push_back(bytes);
-    names.push_back(leaf.name.c_str());
-  }
+  const Leaves leaves(tape.leaves);
+  const Leaves random(tape.random);
   out.text = tape.text.c_str();
-  out.leaves = leaves.data();
-  out.leaf_names = names.data();
-  out.leaf_count = leaves.size();
+  out.leaves = leaves.tensors.data();
+  out.leaf_names = leaves.names.data();
+  out.leaf_count = leaves.tensors.size();
+  out.whole_step = tape.whole_step ? 1 : 0;
+  if (!tape.why_not_step.empty()) {
+    out.why_not_step = tape.why_not_step.c_str();
+  }
+  out.random = random.tensors.data();
+  out.random_names = random.names.data();
+  out.random_count = random.tensors.size();
   graphdbg_tensor expected = {};
   if (tape.expected != nullptr) {
     expected.struct_size = sizeof(expected);
@@ -152,6 +169,16 @@ const char* EnvironmentOf(void*) {
              : nullptr;
 }
 
+void SetTapeOf(void*, graphdbg_tape_mode mode, uint64_t budget) {
+  Adapter::Get().graph().tape().SetMode(mode, budget);
+}
+
+const char* TrainingOf(void*) {
+  const graphdbg_interpreter* const python = Adapter::Get().interpreter();
+  return python != nullptr && python->training != nullptr ? python->training()
+                                                          : nullptr;
+}
+
 }  // namespace
 
 void LeakStorages() { leaks_storages = true; }
@@ -171,6 +198,8 @@ graphdbg_host HostCalls() {
   host.place = PlaceOf;
   host.capture = CaptureOf;
   host.environment = EnvironmentOf;
+  host.set_tape = SetTapeOf;
+  host.training = TrainingOf;
   return host;
 }
 

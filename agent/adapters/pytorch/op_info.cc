@@ -20,6 +20,7 @@ enum class Kind : uint8_t {
   UNINITIALIZED,
   MOVES_VALUES,
   FILLS,
+  OVERWRITES,
   RESHAPES,
   AUXILIARY_RESULTS
 };
@@ -33,6 +34,7 @@ constexpr Entry kEntries[] = {
 #define UNINITIALIZED(op) {Kind::UNINITIALIZED, #op},
 #define MOVES_VALUES(op) {Kind::MOVES_VALUES, #op},
 #define FILLS(op) {Kind::FILLS, #op},
+#define OVERWRITES(op) {Kind::OVERWRITES, #op},
 #define RESHAPES(op) {Kind::RESHAPES, #op},
 #define AUXILIARY_RESULTS(op) {Kind::AUXILIARY_RESULTS, #op},
 #include "agent/adapters/pytorch/op_kinds.inc"
@@ -91,6 +93,16 @@ void ReadCollective(const c10::FunctionSchema& schema, OpInfo* info) {
   if (!info->written.empty()) info->written[0] = true;
 }
 
+// Whether every PyTorch has the operator.
+bool BelongsToPyTorch(const c10::FunctionSchema& schema) {
+  constexpr std::string_view kNamespaces[] = {
+      "aten", "mkl", "mkldnn", "onednn", "prims", "quantized", "sparse"};
+  const std::string_view name = schema.name();
+  const std::string_view space = name.substr(0, name.find(':'));
+  return std::find(std::begin(kNamespaces), std::end(kNamespaces), space) !=
+         std::end(kNamespaces);
+}
+
 void ReadKernels(const c10::OperatorHandle& op, OpInfo* info) {
   using c10::BackendComponent;
   using c10::DispatchKey;
@@ -130,6 +142,7 @@ class OpRegistry {
       info->full_name = "torch.compile";
       info->name = info->backward_name = Name("compiled_region");
       info->node = true;
+      info->only_here = true;
       info->written = info->out_only = {false};
     }
     return info.get();
@@ -152,8 +165,13 @@ class OpRegistry {
     ReadCollective(op->schema(), info.get());
     if (Is(Kind::UNINITIALIZED, text)) info->flags |= GRAPHDBG_UNINITIALIZED;
     if (Is(Kind::MOVES_VALUES, text)) info->flags |= GRAPHDBG_MOVES_VALUES;
-    if (Is(Kind::RESHAPES, text)) info->in_place = false;
+    if (Is(Kind::RESHAPES, text)) {
+      info->in_place = false;
+      info->written.assign(info->written.size(), false);
+    }
     info->fills = Is(Kind::FILLS, text);
+    info->overwrites = info->in_place && Is(Kind::OVERWRITES, text);
+    info->only_here = info->collective || !BelongsToPyTorch(op->schema());
     info->has_auxiliary_results = Is(Kind::AUXILIARY_RESULTS, text);
     return info;
   }

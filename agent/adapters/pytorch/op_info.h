@@ -57,6 +57,10 @@ struct OpInfo {
   bool random = false;
   // Communicates with other ranks.
   bool collective = false;
+  // In place, and does not read the first argument, which it overwrites.
+  bool overwrites = false;
+  // Cannot be repeated in another process, which has only PyTorch.
+  bool only_here = false;
 
   // Whether a kernel of its own runs for tensors with these keys, so that it is
   // not composed of other ops.

@@ -59,7 +59,9 @@ ThreadState* OpTracer::Begin(const OpInfo& op,
   }
   const uint32_t node = NodeOf(op, arguments, thread.placement, LinkTo(thread));
   if (node == GraphState::kNoNode) return nullptr;
-  thread.execution.Begin(agent_, graph_, node, op, arguments);
+  thread.execution.Begin(agent_, graph_,
+                         {node, thread.placement.phase == Phase::kOptimizer},
+                         op, arguments);
   return &thread;
 }
 

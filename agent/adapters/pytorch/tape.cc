@@ -2,7 +2,11 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
+#include <mutex>
 
 #include "agent/adapters/pytorch/torch_compat.h"
 
@@ -75,39 +79,145 @@ c10::IValue WithoutTensors(const c10::IValue& value) {
   return value;
 }
 
-StorageRef CopyOf(c10::StorageImpl* storage) {
-  const auto bytes = static_cast<int64_t>(storage->nbytes());
-  at::Tensor all = at::empty(
-      {0}, at::TensorOptions().dtype(at::kByte).device(storage->device()));
-  all.set_(c10::Storage(StorageRef::reclaim_copy(storage)), 0, {bytes}, {1});
-  return StorageRef::reclaim_copy(
-      all.clone().unsafeGetTensorImpl()->storage().unsafeGetStorageImpl());
+// Whether the tensor is all of its storage, each element once.
+bool IsWhole(const at::TensorBase& tensor, const c10::StorageImpl& storage) {
+  return tensor.storage_offset() == 0 &&
+         tensor.numel() * tensor.itemsize() == storage.nbytes() &&
+         tensor.is_non_overlapping_and_dense();
+}
+
+// The generator that an op takes its numbers from if it is called on a device.
+at::Generator GeneratorOf(c10::ArrayRef<c10::IValue> arguments,
+                          c10::Device device) {
+  for (const c10::IValue& argument : arguments) {
+    if (argument.isGenerator()) return argument.toGenerator();
+    if (argument.isDevice()) device = argument.toDevice();
+  }
+  return at::globalContext().defaultGenerator(device);
 }
 
 }  // namespace
 
-Tape::Mark Tape::Begin(const OpInfo& info, uint32_t node, bool complete,
+Tape::Mark Tape::Begin(const OpInfo& info, const OpPlace& place, bool complete,
                        c10::ArrayRef<c10::IValue> arguments) {
   MutexLock lock(&mu_);
+  const bool whole_step = content_.mode != GRAPHDBG_TAPE_OFF;
   if (content_.ops.size() == kMaxTapedOps) {
-    content_ = Content();
+    Content empty;
+    // The step cannot be repeated any more.
+    empty.bytes = UINT64_MAX;
+    empty.mode = content_.mode;
+    content_ = std::move(empty);
     ++generation_;
   }
   Op op;
   op.info = &info;
-  op.node = node;
-  op.complete = complete && info.schema != nullptr;
+  op.node = place.node;
+  op.grad = c10::GradMode::is_enabled();
+  op.complete = (complete || whole_step) && info.schema != nullptr;
   const auto number = static_cast<uint32_t>(content_.ops.size());
   if (op.complete) {
     AddArguments(arguments, &op);
   } else if (info.returns_nothing) {
     op.tensors = AddTensors(arguments);
   }
-  if (!armed_.empty() && armed_.count(node) > 0) {
+  if (!armed_.empty() && armed_.count(place.node) > 0) {
     CopyOverwritten(info, arguments, number);
+  }
+  if (whole_step) {
+    op.kept = !CanBeRepeated(op) ||
+              (info.random && !KeepRandomState(arguments, op, number));
+    KeepInputs(op, number, place.in_optimizer);
   }
   content_.ops.push_back(op);
   return {number, generation_};
+}
+
+bool Tape::CanBeRepeated(const Op& op) const {
+  if (!op.complete || op.info->only_here ||
+      (op.info->flags & GRAPHDBG_UNINITIALIZED) != 0) {
+    return false;
+  }
+  for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
+    if (content_.views[i].address() == nullptr) return false;
+  }
+  return true;
+}
+
+bool Tape::KeepRandomState(c10::ArrayRef<c10::IValue> arguments, const Op& op,
+                           uint32_t number) {
+  const c10::Device device = op.tensors.begin != op.tensors.end
+                                 ? content_.views[op.tensors.begin].device
+                                 : c10::Device(c10::DeviceType::CPU);
+  at::Tensor state;
+  try {
+    at::Generator generator = GeneratorOf(arguments, device);
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    state = generator.get_state();
+  } catch (const std::exception&) {
+    // While a graph of CUDA is captured, for example.
+    return false;
+  }
+  if (!Spend(state.nbytes())) return false;
+  content_.random.push_back(
+      {number, StorageRef::reclaim_copy(state.unsafeGetTensorImpl()
+                                            ->unsafe_storage()
+                                            .unsafeGetStorageImpl())});
+  return true;
+}
+
+void Tape::KeepInputs(const Op& op, uint32_t number, bool in_optimizer) {
+  const bool copies =
+      content_.mode == GRAPHDBG_TAPE_WHOLE_STEP || !in_optimizer;
+  for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
+    const View& view = content_.views[i];
+    if (view.address() == nullptr) continue;
+    const auto [entry, is_new] = known_.emplace(view.address(), Known());
+    Known& known = entry->second;
+    if (is_new) {
+      known = {Origin::kUnread, StorageRef::reclaim_copy(view.address())};
+    }
+    if (known.origin == Origin::kUnread && !view.Overwritten(*op.info)) {
+      known.origin = Origin::kGiven;
+    }
+  }
+  for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
+    const View& view = content_.views[i];
+    if (view.address() == nullptr || !view.Written(*op.info)) continue;
+    Known& known = known_[view.address()];
+    if (known.origin == Origin::kGiven && copies &&
+        Spend(view.address()->nbytes())) {
+      content_.copies.push_back(
+          {number, view.address(), spare_.CopyOf(view.address())});
+    }
+    // The op itself refers to it.
+    known = Known();
+  }
+}
+
+void Tape::KeepResults(const Op& op) {
+  const auto keep = [this](const View& view) {
+    Known& known = known_[view.address()];
+    if (!Spend(view.address()->nbytes())) return;
+    known = {Origin::kUnread, view.storage.lock()};
+  };
+  for (uint32_t i = op.results.begin; i < op.results.end; ++i) {
+    const View& view = content_.views[i];
+    if (view.address() == nullptr) continue;
+    const bool is_new = known_.emplace(view.address(), Known()).second;
+    if (is_new && op.kept) keep(view);
+  }
+  if (!op.kept) return;
+  for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
+    const View& view = content_.views[i];
+    if (view.address() != nullptr && view.Written(*op.info)) keep(view);
+  }
+}
+
+bool Tape::Spend(uint64_t bytes) {
+  // What is missing once the budget is exceeded makes all else useless.
+  content_.bytes += std::min(bytes, UINT64_MAX - content_.bytes);
+  return !content_.over_budget();
 }
 
 void Tape::AddArguments(c10::ArrayRef<c10::IValue> arguments, Op* op) {
@@ -150,7 +260,7 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
   if (storage == nullptr) {
     content_.views.push_back(
         {WeakStorage(StorageRef()), 0, 0, 0, c10::ScalarType::Undefined,
-         c10::Device(c10::DeviceType::CPU), index, element});
+         c10::Device(c10::DeviceType::CPU), /*whole=*/false, index, element});
     return;
   }
   const auto dimensions = static_cast<uint32_t>(content_.dimensions.size());
@@ -163,7 +273,7 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
   content_.views.push_back(
       {WeakStorage(StorageRef::reclaim_copy(storage)), tensor.storage_offset(),
        dimensions, static_cast<uint32_t>(sizes.size()), tensor.scalar_type(),
-       tensor.device(), index, element});
+       tensor.device(), IsWhole(tensor, *storage), index, element});
 }
 
 void Tape::CopyOverwritten(const OpInfo& info,
@@ -172,7 +282,7 @@ void Tape::CopyOverwritten(const OpInfo& info,
     if (!info.written[i] || info.out_only[i]) continue;
     const auto copy = [&](const at::TensorBase& tensor) {
       if (c10::StorageImpl* const storage = PlainStorage(tensor)) {
-        content_.copies.push_back({op, storage, CopyOf(storage)});
+        content_.copies.push_back({op, storage, spare_.CopyOf(storage)});
       }
     };
     if (arguments[i].isTensor()) {
@@ -191,6 +301,7 @@ void Tape::End(Mark mark, c10::ArrayRef<c10::IValue> results) {
   Op& op = content_.ops[mark.op];
   op.results = AddTensors(results);
   op.ended = true;
+  if (content_.mode != GRAPHDBG_TAPE_OFF) KeepResults(op);
 }
 
 void Tape::Arm(uint32_t node) {
@@ -199,14 +310,43 @@ void Tape::Arm(uint32_t node) {
 }
 
 void Tape::Clear() {
+  // Freed without the lock: some memory belongs to Python, whose lock a thread
+  // may hold that waits for this one.
+  KnownStorages known;
+  std::vector<RandomState> random;
+  std::vector<Copy> copies;
+  std::vector<StorageRef> unused;
+  {
+    MutexLock lock(&mu_);
+    ++generation_;
+    known.swap(known_);
+    random.swap(content_.random);
+    copies.swap(content_.copies);
+    unused = spare_.TakeUnused();
+    if (next_mode_ != GRAPHDBG_TAPE_OFF) {
+      for (Copy& copy : copies) spare_.GiveBack(std::move(copy.copy));
+      known_.reserve(known.size());
+    }
+    // Their memory is used again: the next step will be as long.
+    content_.ops.clear();
+    content_.values.clear();
+    content_.views.clear();
+    content_.dimensions.clear();
+    content_.bytes = 0;
+    content_.mode = next_mode_;
+    content_.budget = next_budget_;
+  }
+}
+
+void Tape::SetMode(graphdbg_tape_mode mode, uint64_t budget) {
   MutexLock lock(&mu_);
-  ++generation_;
-  // Their memory is used again: the next step will be as long.
-  content_.ops.clear();
-  content_.values.clear();
-  content_.views.clear();
-  content_.dimensions.clear();
-  content_.copies.clear();
+  next_mode_ = mode;
+  next_budget_ = budget;
+}
+
+bool Tape::HasMode() const {
+  MutexLock lock(&mu_);
+  return content_.mode != GRAPHDBG_TAPE_OFF;
 }
 
 }  // namespace graphdbg::pytorch

@@ -5,6 +5,7 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/StorageImpl.h>
 #include <c10/util/ArrayRef.h>
+#include <c10/util/flat_hash_map.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
@@ -13,8 +14,10 @@
 #include <vector>
 
 #include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/storage_copies.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 #include "agent/base/mutex.h"
+#include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
 
@@ -25,6 +28,11 @@ namespace graphdbg::pytorch {
 // Holds no tensors: storages are weak references, whose data may be freed but
 // whose addresses are not reused. A copy is made only of what an op in place
 // overwrites, for nodes that Arm() has named.
+//
+// With a mode, all ops of the step can be repeated. Then the memory that no
+// repeatable op of the step has made is kept until the step ends: by reference,
+// and as a copy once an op overwrites it. The same holds for the states of
+// random number generators.
 //
 // Thread-safe.
 class Tape {
@@ -40,12 +48,23 @@ class Tape {
     uint32_t ndim;
     c10::ScalarType dtype;
     c10::Device device;
+    // All of the storage.
+    bool whole;
     // The argument or result that it belongs to, and the position in it if that
     // is a list, otherwise -1.
     uint32_t index;
     int32_t element;
 
     c10::StorageImpl* address() const { return storage._unsafe_get_target(); }
+    // As an argument of the op: whether the op writes to it, and whether it
+    // does so without having read anything of the storage through it.
+    bool Written(const OpInfo& op) const {
+      return index < op.written.size() && op.written[index];
+    }
+    bool Overwritten(const OpInfo& op) const {
+      return whole && index < op.out_only.size() &&
+             (op.out_only[index] || (op.overwrites && index == 0));
+    }
   };
 
   // Half-open ranges of Content's vectors.
@@ -60,6 +79,10 @@ class Tape {
     // Whether arguments were recorded; if not, only what it wrote is known.
     bool complete = false;
     bool ended = false;
+    // What it makes is kept, because it cannot be repeated.
+    bool kept = false;
+    // Autograd recorded ops: some kernels then make what their backward needs.
+    bool grad = false;
     // Converts its arguments to this type; Undefined: it does not.
     c10::ScalarType autocast = c10::ScalarType::Undefined;
     // Arguments that are not tensors. Tensors are null here, and lists of
@@ -76,12 +99,31 @@ class Tape {
     StorageRef copy;
   };
 
+  // The state of the generator from which an op took random numbers.
+  struct RandomState {
+    uint32_t op;
+    StorageRef state;
+  };
+
   struct Content {
+    graphdbg_tape_mode mode = GRAPHDBG_TAPE_OFF;
+    // What is kept at most, and what would have to be kept.
+    uint64_t budget = 0;
+    uint64_t bytes = 0;
     std::vector<Op> ops;
     std::vector<c10::IValue> values;
     std::vector<View> views;
     std::vector<int64_t> dimensions;
     std::vector<Copy> copies;
+    std::vector<RandomState> random;
+
+    bool over_budget() const { return bytes > budget; }
+  };
+
+  // Where an op runs.
+  struct OpPlace {
+    uint32_t node = 0;
+    bool in_optimizer = false;
   };
 
   // Identifies an op that has begun.
@@ -91,16 +133,21 @@ class Tape {
   };
 
   // Called before an op runs and after it has. `complete`: the op may become
-  // part of a bundle. Otherwise only its results are recorded, as writes.
-  Mark Begin(const OpInfo& info, uint32_t node, bool complete,
+  // part of a bundle. Otherwise, unless there is a mode, only its results are
+  // recorded, as writes.
+  Mark Begin(const OpInfo& info, const OpPlace& place, bool complete,
              c10::ArrayRef<c10::IValue> arguments) GRAPHDBG_EXCLUDES(mu_);
   void End(Mark mark, c10::ArrayRef<c10::IValue> results)
       GRAPHDBG_EXCLUDES(mu_);
 
   // From now on, copies are made of what this node overwrites.
   void Arm(uint32_t node) GRAPHDBG_EXCLUDES(mu_);
-  // The step is over.
+  // The step is over: forgets it, and applies the mode that was set.
   void Clear() GRAPHDBG_EXCLUDES(mu_);
+  // From the next step on; see graphdbg_host.set_tape.
+  void SetMode(graphdbg_tape_mode mode, uint64_t budget) GRAPHDBG_EXCLUDES(mu_);
+  // Whether all ops of the step are to be repeated.
+  bool HasMode() const GRAPHDBG_EXCLUDES(mu_);
 
   // Calls `read(const Content&)` while nothing is added.
   template <typename Read>
@@ -118,8 +165,35 @@ class Tape {
   void CopyOverwritten(const OpInfo& info, c10::ArrayRef<c10::IValue> arguments,
                        uint32_t op) GRAPHDBG_REQUIRES(mu_);
 
+  // What is known of a storage's content. Ops that can be repeated have made
+  // it; or it is given, and no op has read it yet; or it is given.
+  enum class Origin : uint8_t { kMade, kUnread, kGiven };
+  struct Known {
+    Origin origin = Origin::kMade;
+    // Null if it was made, so that the program can free it.
+    StorageRef held;
+  };
+  using KnownStorages = ska::flat_hash_map<c10::StorageImpl*, Known>;
+
+  // Keeps what the op that begins overwrites, and notes what it reads.
+  void KeepInputs(const Op& op, uint32_t number, bool in_optimizer)
+      GRAPHDBG_REQUIRES(mu_);
+  // Keeps what an op has made if it cannot be repeated.
+  void KeepResults(const Op& op) GRAPHDBG_REQUIRES(mu_);
+  // Returns whether an op that takes random numbers can be repeated.
+  bool KeepRandomState(c10::ArrayRef<c10::IValue> arguments, const Op& op,
+                       uint32_t number) GRAPHDBG_REQUIRES(mu_);
+  bool CanBeRepeated(const Op& op) const GRAPHDBG_REQUIRES(mu_);
+  // Returns whether there is room for so many bytes.
+  bool Spend(uint64_t bytes) GRAPHDBG_REQUIRES(mu_);
+
   mutable Mutex mu_;
   Content content_ GRAPHDBG_GUARDED_BY(mu_);
+  KnownStorages known_ GRAPHDBG_GUARDED_BY(mu_);
+  // The copies of the step before, whose memory is used again.
+  SpareStorages spare_ GRAPHDBG_GUARDED_BY(mu_);
+  graphdbg_tape_mode next_mode_ GRAPHDBG_GUARDED_BY(mu_) = GRAPHDBG_TAPE_OFF;
+  uint64_t next_budget_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   uint32_t generation_ GRAPHDBG_GUARDED_BY(mu_) = 1;
   std::unordered_set<uint32_t> armed_ GRAPHDBG_GUARDED_BY(mu_);
 };

@@ -237,7 +237,23 @@ typedef struct graphdbg_tape {
   size_t leaf_count;
   /* The output of the execution; null if its value is gone. */
   const struct graphdbg_tensor* expected;
+  /* Whether the ops begin where the step did. Otherwise, if a tape of the step
+   * was asked for, why they do not, or null. */
+  int whole_step;
+  const char* why_not_step;
+  /* The states of random number generators, as leaves and leaf_names. */
+  const struct graphdbg_tensor* random;
+  const char* const* random_names;
+  size_t random_count;
 } graphdbg_tape;
+
+/* How much of a step is kept so that all of it can be repeated. */
+typedef enum graphdbg_tape_mode {
+  GRAPHDBG_TAPE_OFF = 0,
+  /* Up to the optimizer, which overwrites what it reads. */
+  GRAPHDBG_TAPE_FORWARD_BACKWARD = 1,
+  GRAPHDBG_TAPE_WHOLE_STEP = 2
+} graphdbg_tape_mode;
 
 /* Callbacks of the program. Each of them may be null. They must not call
  * functions of the agent. `user` is passed to all of them. */
@@ -307,6 +323,17 @@ typedef struct graphdbg_host {
    * as long as the process. Called on any thread, with no lock of the agent
    * held; may be slow. */
   const char* (*environment)(void* user);
+
+  /* From the next step on, memory that ops overwrite is copied first, at most
+   * `budget` bytes in each step, so that `capture` can give all ops from the
+   * step's start on. Called on any thread. */
+  void (*set_tape)(void* user, graphdbg_tape_mode mode, uint64_t budget);
+
+  /* Returns a JSON object with the state of the training, such as learning
+   * rates, and below "random" with the states of the interpreter's random
+   * number generators when the step began; or null. Valid until the next call.
+   * Called where `capture` is. */
+  const char* (*training)(void* user);
 } graphdbg_host;
 
 /* Levels of host.set_level. Ignoring the level is correct, but slower. */

@@ -41,6 +41,7 @@ MISTAKES: dict[str, Callable[[], Tensor]] = {
     "images": lambda: F.mse_loss(pixels(pictures), torch.randn(4, 5, 5)),
     "labels_with_channels": lambda: F.l1_loss(pixels(pictures).squeeze(1), pictures),
     "sequence": lambda: F.mse_loss(one(sequences), torch.randn(1, 7)),
+    "advantages": lambda: cross_entropies() * (y - weights[:, None]),
 }
 ON_PURPOSE: dict[str, Callable[[], Tensor]] = {
     "same_shapes": lambda: F.mse_loss(one(x), column) + F.mse_loss(one(x)[:, 0], y),
@@ -50,6 +51,7 @@ ON_PURPOSE: dict[str, Callable[[], Tensor]] = {
     "weights": lambda: cross_entropies() * weights,
     "rows": lambda: F.mse_loss(two(x), torch.randn(4, 2), reduction="none") * column,
     "matrix_of_weights": lambda: F.mse_loss(one(x)[:, 0], y, reduction="none") * torch.rand(4, 4),
+    "matrix_of_equal_rows": lambda: cross_entropies() * (y - torch.zeros(4, 1)),
     "parameters": lambda: nn.Parameter(torch.zeros(4, 1)) - torch.randn(4, 4),
     "quantiles": lambda: column - nn.Linear(3, 5)(x),
     "distances": lambda: (squares() + squares().T).clamp(min=1e-12).sqrt(),

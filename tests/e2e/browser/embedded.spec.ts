@@ -28,6 +28,10 @@ test("a page of another site that is allowed to shows the page in a frame", asyn
   await frame.getByRole("link", { name: "digits_cnn.py" }).click({ timeout: 60_000 });
   const state = frame.getByRole("status", { name: "Job state" });
   await expect(state).toHaveText(/paused/i, { timeout: 60_000 });
+
+  // The one-time code is gone; what it was exchanged for is not, although the browser gives the frame no storage.
+  await page.frames()[1]!.evaluate(() => location.reload());
+  await expect(state).toHaveText(/paused/i, { timeout: 60_000 });
   editor.stop();
 });
 

@@ -5,9 +5,10 @@ import { expect, type Page } from "@playwright/test";
 import { screenshot, test } from "./debugged_job.ts";
 import { sessionOf, useSession } from "./session.ts";
 
+// The page moves from the starting program to its job by itself.
 async function openJob(page: Page, url: string, name: string): Promise<void> {
   await page.goto(url);
-  await page.getByRole("link", { name: new RegExp(name) }).click();
+  await expect(page.getByText(`${name}.py is starting…`).or(state(page))).toBeVisible();
   await expect(state(page)).toHaveText(/paused/i, { timeout: 30_000 });
 }
 

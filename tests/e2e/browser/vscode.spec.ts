@@ -87,6 +87,16 @@ test("a breakpoint on a line stops in the first step, after the first op of the 
   await expect(editor.locator(".debug-hover-widget")).toContainText("float32[64, 32, 8, 8]");
 });
 
+test("F10 runs to the next line of the model, and not into its layers", async ({ editor }) => {
+  await stopInFirstStep(editor);
+  await editor.keyboard.press("F10");
+  await expect(line(editor, "self.fc2(x)")).toContainText(/:\smin/, STOP);
+  // The whole line before has run.
+  await expect(line(editor, "self.fc1(")).toContainText(/relu:\smin/);
+  await expect(editor.locator(".debug-top-stack-frame-line, .debug-focused-stack-frame-line").first()).toBeVisible();
+  await expect(status(editor)).toContainText("step 1");
+});
+
 // The page may be framed by VS Code's own scheme, which no browser has; here it is the workbench's address.
 async function frameInBrowser(page: Page): Promise<void> {
   const { origin } = new URL(page.url());
@@ -108,4 +118,9 @@ test("Show Graph opens the page, where a click on a node opens its source", asyn
   await node.click({ timeout: 30_000 });
   await expect(editor.locator(".active-line-number").first()).toHaveText("24");
   await editor.screenshot({ path: screenshot("vscode-graph") });
+
+  // The frame keeps what its one-time code was exchanged for.
+  const graph = editor.frames().find((each) => each.name() === "" && each.url().includes("/jobs/"))!;
+  await graph.evaluate(() => location.reload());
+  await expect(node).toBeVisible({ timeout: 30_000 });
 });

@@ -9,7 +9,7 @@ describe("a live job", () => {
 
   beforeEach(async () => {
     client = new Client();
-    await client.initialize({ supportsProgressReporting: true });
+    await client.initialize({ supportsProgressReporting: true, supportsMemoryEvent: true });
   });
 
   afterEach(() => client.close());
@@ -44,6 +44,8 @@ describe("a live job", () => {
     assert.match(frames[0]!.name as string, /before the first step/);
     const title = (await client.event("progressStart")).title;
     assert.equal(title, "Waiting for the job");
+    // PyTorch takes longer than a second to be imported.
+    assert.equal((await client.event("progressUpdate")).message, "1 s");
     await client.event("progressEnd");
     assert.equal((await client.event("process")).startMethod, "launch");
   });
@@ -307,6 +309,30 @@ describe("a live job", () => {
     const { content } = await client.ask("source", { source, sourceReference: 0 });
     assert.match(content, /# line: relu/);
     assert.match((await client.ask("graphdbg/pageAddress")).url, /^http:\/\/127\.0\.0\.1:\d+\/#\/jobs\/train\?code=/);
+  });
+
+  it("says which files and graphs are new, and that memory which was read has changed", async () => {
+    await startAt(["relu"]);
+    await client.move("continue");
+    const loaded = await client.eventThat("loadedSource", (each) => each.source.path === script);
+    assert.equal(loaded.reason, "new");
+    const { reason, module } = await client.event("module");
+    const { modules } = await client.ask("modules");
+    assert.deepEqual([reason, module], ["new", modules[0]]);
+    const { memoryReference } = (await client.scope("Outputs")).out0!;
+    await client.ask("readMemory", { memoryReference, offset: 4, count: 16 });
+    await client.move("continue");
+    assert.deepEqual(await client.event("memory"), { memoryReference, offset: 0, count: 20 });
+  });
+
+  it("evaluates variables of the program", async () => {
+    const [set] = await startAt(["loss"]);
+    assert.equal((await client.move("continue")).hitBreakpointIds[0], set!.id);
+    const frameId = (await client.frames())[0]!.id as number;
+    const outputs = await client.ask("evaluate", { expression: "outputs", frameId, context: "watch" });
+    assert.match(outputs.result, /^float32\[16, 3\]/);
+    const completed = (await client.ask("completions", { text: "outp", column: 5, frameId })).targets as Json[];
+    assert.ok(completed.some((each) => each.label === "outputs"), JSON.stringify(completed));
   });
 
   it("pauses a running job", async () => {

@@ -68,10 +68,14 @@ describe("sessions", () => {
     const { capabilities } = await client.event("capabilities");
     assert.deepEqual(capabilities, { supportsStepBack: true, supportsRestartRequest: false });
     await client.ask("setFunctionBreakpoints", { breakpoints: [{ name: "forward/head/addmm" }] });
+    const breakpoints = [{ line: line("line: loss"), logMessage: "the loss of step {step}" }];
+    await client.ask("setBreakpoints", { source, breakpoints });
     await client.ask("configurationDone");
     assert.equal((await client.event("stopped")).reason, "entry");
     assert.equal((await client.move("continue")).reason, "function breakpoint");
     await client.move("continue");
+    assert.match(client.output.console!, /^the loss of step 1$/m);
+    assert.equal((await client.eventThat("output", (each) => /of step 1/.test(each.output))).line, line("line: loss"));
     assert.equal((await client.scope("Job")).step!.value, "2");
     assert.equal(await client.node(), "forward/head/addmm");
     await client.move("stepBack", { granularity: "instruction" });

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from concurrent.futures import Future
 from typing import BinaryIO
 
 from graphdbg.client.errors import GraphdbgError
@@ -9,6 +11,7 @@ from graphdbg.client.errors import GraphdbgError
 from . import arguments as read
 from .breakpoints import ClientBreakpoints
 from .capabilities import capabilities
+from .changes import Changes
 from .client_info import ClientInfo
 from .connection import Connection
 from .context import Context
@@ -41,16 +44,23 @@ _UNCHANGEABLE = ("setVariable", "setExpression", "writeMemory")
 class Adapter:
     """Connects the parts, and answers `initialize` and `cancel` itself."""
 
-    def __init__(self, connection: Connection, token: str | None = None) -> None:
+    def __init__(self, connection: Connection, server: Future[OwnServer], token: str | None = None) -> None:
+        """
+        Args:
+            server: The server of the session, which may still be starting. It ends with the session.
+            token: What `launch` and `attach` must contain, if anything.
+        """
         self._context = context = Context(connection)
+        self._server = server
         self._initialized = False
-        sources, page = Sources(context), Page(context)
+        sources, page, memory = Sources(context), Page(context), Memory(context)
         breakpoints = ClientBreakpoints(context, sources)
-        job = CurrentJob(context, breakpoints, lambda end: Reporter(context, sources, breakpoints, end), page)
+        changes = Changes(context, sources, memory)
+        job = CurrentJob(context, breakpoints, lambda end: Reporter(context, sources, breakpoints, changes, end), page)
         self._lifecycle = Lifecycle(context, job, token)
         parts = (
             *(sources, page, breakpoints, self._lifecycle, Moves(context, job), Stack(context, sources)),
-            *(Scopes(context), Evaluation(context), Memory(context), Exceptions(context), DataBreakpoints(context)),
+            *(Scopes(context), Evaluation(context), memory, Exceptions(context), DataBreakpoints(context)),
             *(Instructions(context, sources), NodeTargets(context, sources), LineValues(context, sources, page)),
             Hovered(context, sources),
         )
@@ -71,6 +81,9 @@ class Adapter:
     def close(self) -> None:
         """Ends what is left of the session. May be called twice."""
         self._lifecycle.end()
+        # Without `initialize` nobody has taken it.
+        with contextlib.suppress(GraphdbgError):
+            self._server.result().close()
 
     def _guarded(self, name: str, handler: Handler) -> Handler:
         def handle(request: Json) -> Json | None:
@@ -88,7 +101,7 @@ class Adapter:
             raise RequestError("this session is initialized already")
         self._context.client = ClientInfo.from_arguments(request.get("arguments", {}))
         try:
-            server = OwnServer()
+            server = self._server.result()
         except GraphdbgError as error:
             raise RequestError(str(error), show=True) from None
         self._lifecycle.server = server

@@ -9,6 +9,10 @@ from pathlib import Path
 from graphdbg.client import connect
 from graphdbg.client.http import HttpClient, quote
 
+from ..attach.attached_job import AttachOptions, join_job
+from ..attach.errors import CannotAttachError
+from ..attach.target_server import own_server
+from ..attach.trainings import attached_jobs
 from ..debugger import Session, attach, find_job, open_bundle, open_recording
 from ..terminal import visible
 from . import arguments as read
@@ -42,12 +46,9 @@ def attached(given: Json, server: OwnServer) -> Attached:
         RequestError: An argument is wrong.
         GraphdbgError: There is no such server, job or run.
     """
-    if given.get("processId") is not None:
-        raise RequestError(
-            "attaching by process id is not available yet: start the program with `launch`, or with `graphdbg run`, "
-            "and attach to its job",
-            show=True,
-        )
+    pid = _process_id(given)
+    if pid:
+        return _process(pid, server)
     bundle = read.optional_text(given, "bundle")
     if bundle is not None:
         return Attached(open_bundle(_existing(bundle, "bundle")), None)
@@ -60,6 +61,24 @@ def attached(given: Json, server: OwnServer) -> Attached:
         token=_token(read.optional_text(given, "tokenFile")),
     )
     return live(http, job)
+
+
+def _process_id(given: Json) -> int:
+    """0 if there is none. Lists of processes give texts."""
+    value = given.get("processId")
+    return int(value) if isinstance(value, str) and value.isdigit() else read.number(given, "processId", 0)
+
+
+def _process(pid: int, server: OwnServer) -> Attached:
+    """The job of a process. If it has none, the process joins this session's server, whose end it leaves at."""
+    found = attached_jobs().get(pid)
+    if found is not None:
+        return live(*found)
+    try:
+        job = join_job([pid], own_server(server.process), AttachOptions(say=lambda _: None))
+    except CannotAttachError as error:
+        raise RequestError(str(error), show=True) from None
+    return live(job.server.client, job.job)
 
 
 def live(http: HttpClient, job: str) -> Attached:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import GraphdbgError
 
 from ..debugger import Session
 from . import arguments as read
-from .console import Console, verb_of
 from .context import Context
 from .dispatch import Handler
 from .scopes import frame_of, wants_hex
 from .tensor_rows import Rows
 from .wire import Json
+
+if TYPE_CHECKING:
+    from .console import Console
 
 # Python code that names a module's tensor, as in `self.conv1.weight`.
 _ATTRIBUTE = re.compile(r"self(?:\.\w+|\[\d+\])+")
@@ -47,7 +50,9 @@ class Evaluation:
             try:
                 value = session.evaluate(expression, frame)
             except GraphdbgError:
-                # In the console, what is no expression may be a command.
+                # In the console, what is no expression may be a command. Its verbs are not needed before.
+                from .console import verb_of
+
                 if arguments.get("context") != "repl" or verb_of(expression) is None:
                     raise
                 return {"result": self._console_of(session).execute(expression, frame), "variablesReference": 0}
@@ -57,6 +62,8 @@ class Evaluation:
         return {"result": row["value"], **{key: row[key] for key in kept if key in row}}
 
     def _console_of(self, session: Session) -> Console:
+        from .console import Console
+
         if self._console is None or self._console.session is not session:
             self._console = Console(session)
         return self._console

@@ -28,7 +28,10 @@ def filters_of(conditions: Sequence[Json]) -> list[Json]:
         conditions: As the HTTP interface describes them.
     """
     usable = (each for each in conditions if each["id"] not in _NO_FILTER)
-    return [_filter(each) for each in usable if not any(param["required"] for param in each["params"])]
+    without_parameters = [each for each in usable if not any(param["required"] for param in each["params"])]
+    # A condition with two names is one filter, that of the first.
+    by_title = {each["title"]: each for each in reversed(without_parameters)}
+    return [_filter(each) for each in without_parameters if by_title[each["title"]] is each]
 
 
 def _filter(condition: Json) -> Json:

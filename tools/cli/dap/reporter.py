@@ -9,6 +9,7 @@ from ..debugger import Event, Stop
 from ..terminal import visible
 from .breakpoint_requests import Kind
 from .breakpoints import ClientBreakpoints
+from .changes import Changes
 from .context import Context
 from .sources import Sources
 from .wire import Json
@@ -31,7 +32,12 @@ class Reporter:
     """
 
     def __init__(
-        self, context: Context, sources: Sources, breakpoints: ClientBreakpoints, on_end: Callable[[Stop | None], None]
+        self,
+        context: Context,
+        sources: Sources,
+        breakpoints: ClientBreakpoints,
+        changes: Changes,
+        on_end: Callable[[Stop | None], None],
     ) -> None:
         """
         Args:
@@ -41,6 +47,7 @@ class Reporter:
         self._context = context
         self._sources = sources
         self._breakpoints = breakpoints
+        self._changes = changes
         self._on_end = on_end
         self._lock = threading.Lock()
         # Events wait until the client has configured everything, and while a move is answered.
@@ -84,6 +91,10 @@ class Reporter:
         elif event.kind in ("breakpoint", "breakpoint-removed") and event.breakpoint_id is not None:
             change = self._breakpoints.update if event.kind == "breakpoint" else self._breakpoints.remove
             change(event.breakpoint_id)
+        elif event.kind == "graph":
+            self._changes.graph_has_grown()
+        elif event.kind == "hit" and event.hit is not None:
+            self._changes.hit(event.hit)
         elif event.kind == "output":
             self._output(event)
         elif event.kind == "refused":
@@ -110,12 +121,14 @@ class Reporter:
         if len(ranks) > 1 and self._context.client.supports("supportsInvalidatedEvent"):
             # Clients keep the stacks of threads that did not move, whose numbers are invalid now.
             self._context.connection.event("invalidated", {"areas": ["stacks"]})
+        self._changes.has_stopped()
 
     def _text(self, stop: Stop, reason: str) -> str:
         parts = [stop.description if reason == "exception" else "", self.python_note]
         return visible(". ".join(filter(None, parts)))
 
     def _continued(self, event: Event) -> None:
+        self._changes.has_continued()
         # The answer to a move of this client has said so already.
         if not event.text:
             return

@@ -9,12 +9,11 @@ import signal
 import socket
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
-from .adapter import Adapter
-from .connection import Connection
+from .own_server import OwnServer
 from .peers import peer_uid
-from .wire import MalformedMessageError
 
 
 def serve_stdio() -> int:
@@ -59,7 +58,15 @@ def _serve_socket(accepted: socket.socket, token: str | None) -> None:
 
 def _serve(reader: BinaryIO, writer: BinaryIO, token: str | None) -> bool:
     """Returns whether the session has ended in an orderly way."""
-    adapter = Adapter(Connection(writer), token)
+    # Clients wait for the answer to their first request, which needs the server: it starts while the rest is imported.
+    starter = ThreadPoolExecutor(1)
+    server = starter.submit(OwnServer)
+    starter.shutdown(wait=False)
+    from .adapter import Adapter
+    from .connection import Connection
+    from .wire import MalformedMessageError
+
+    adapter = Adapter(Connection(writer), server, token)
     try:
         adapter.run(reader)
     except MalformedMessageError as error:

@@ -11,6 +11,9 @@ from .dispatch import Handler
 from .errors import RequestError
 from .wire import Json
 
+# The graph of a captured hit, which has no job.
+_CAPTURED = "main"
+
 
 class Sources:
     """Numbers files that are not on this machine, so that the client can ask for their text."""
@@ -56,10 +59,14 @@ class Sources:
         arguments = request.get("arguments", {})
         first = read.number(arguments, "startModule", 0)
         count = read.number(arguments, "moduleCount", 0)
-        graphs = self._context.need_session().job.graphs()
-        shown = graphs[first : first + count if count else None]
-        modules = [{"id": graph, "name": f"graph {visible(graph)}", "isUserCode": True} for graph in shown]
-        return {"modules": modules, "totalModules": len(graphs)}
+        graphs = self.graphs()
+        return {"modules": graphs[first : first + count if count else None], "totalModules": len(graphs)}
+
+    def graphs(self) -> list[Json]:
+        """The graphs of the job as modules of the protocol."""
+        session = self._context.need_session()
+        names = [_CAPTURED] if session.kind == "bundle" else session.job.graphs()
+        return [{"id": name, "name": f"graph {visible(name)}", "isUserCode": True} for name in names]
 
     def _breakpoint_locations(self, request: Json) -> Json:
         arguments = request.get("arguments", {})

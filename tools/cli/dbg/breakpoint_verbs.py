@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..debugger import Breakpoint, DebuggerError
+from ..debugger.breakpoints import CHANGED, node_of_tensor
+from ..debugger.evaluate import STATISTICS, Evaluator
+from ..debugger.expressions import Binary, Expression, Number, Reference, parse
+from ..debugger.graph_index import is_file
 from ..debugger.places import is_line, line_of
+from ..debugger.source_lines import line_of_function, local_text
 from . import arguments
+from .frame_verbs import short
 from .verb import Verb
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 _GROUP = "Breakpoints"
+# By comparison: the statistic that some element meets it by.
+_EXTREMES = {">": "max", ">=": "max", "<": "min", "<=": "min"}
+# Measures of conditions that are no statistics.
+_WORDS = ("step", "rank", "sd", "max_min", "inf_count")
+# Between conditions, as in "nan, inf".
+_LIST = re.compile(r"\s*(?:,|\||\bor\b|\s)+\s*")
+_QUANTILE = re.compile(r"p\d\d")
+_MEASURES = ("change_", "previous_", "zero_", "inactive_")
 
 
 def _break(debugger: Interpreter, text: str, once: bool = False) -> None:
@@ -21,13 +36,30 @@ def _break(debugger: Interpreter, text: str, once: bool = False) -> None:
     breakpoints = debugger.session.breakpoints
     place = place or _here(debugger)
     if place.isdigit():
-        place = f"{debugger.current_frame().file}:{place}"
+        place = f"{short(debugger.default_file())}:{place}"
+    place = _of_function(debugger, place) or place
     if is_line(place):
         file, line = line_of(place)
         made = breakpoints.add_lines(file, line, condition, once=once)
     else:
         made = breakpoints.add_nodes(place.strip("`"), condition, once=once)
     _show_made(debugger, made)
+
+
+def _of_function(debugger: Interpreter, name: str) -> str | None:
+    """FILE:LINE of a function of the program, such as cross_entropy or Net.forward, unless the graph has the name."""
+    index = debugger.session.graph_index()
+    if not name.replace(".", "_").isidentifier() or index.node_of(name) is not None or index.scope_of(name) is not None:
+        return None
+    if index.scopes_of_type(name):
+        return None
+    files = dict.fromkeys([*filter(None, [debugger.script]), *index.files()])
+    for file in files:
+        text = debugger.session.source_text(file) or local_text(file)
+        line = line_of_function(text, name) if text is not None else None
+        if line is not None:
+            return f"{short(file)}:{line}"
+    return None
 
 
 def _here(debugger: Interpreter) -> str:
@@ -49,17 +81,45 @@ def _rbreak(debugger: Interpreter, text: str) -> None:
 
 def _watch(debugger: Interpreter, text: str) -> None:
     condition, nodes = arguments.split_on(arguments.needed(text, "a condition"))
-    if nodes is None and _is_tensor(debugger, condition):
-        name = debugger.session.evaluate(condition, debugger.frame).name
-        _show_made(debugger, debugger.session.breakpoints.add_data(name))
+    several = _LIST.split(condition)
+    if len(several) > 1 and all(each.partition(":")[0] in debugger.session.conditions() for each in several):
+        for each in several:
+            _show_made(debugger, debugger.session.breakpoints.add_condition(each, nodes))
+        return
+    tensor, tested = _tensor_of(debugger, condition) if nodes is None else (None, None)
+    if tensor is not None:
+        _show_made(debugger, debugger.session.breakpoints.add_data(tensor, tested))
         return
     _show_made(debugger, debugger.session.breakpoints.add_condition(condition, nodes))
 
 
-def _is_tensor(debugger: Interpreter, text: str) -> bool:
-    """Whether a text names a tensor rather than a condition."""
-    node = text.rpartition(":")[0] if text.rpartition(":")[2].isdigit() else text
-    return debugger.session.graph_index().node_of(node) is not None
+def _tensor_of(debugger: Interpreter, text: str) -> tuple[str | None, str | None]:
+    """The tensor that a text such as `weight`, `loss` or `loss > 10` is about, and what is tested of it, if anything.
+
+    Measures of conditions, such as abs_max, win over tensors of the same name.
+    """
+    try:
+        target, tested = _compared(parse(text))
+    except DebuggerError:
+        return None, None
+    measures = {*STATISTICS, *debugger.session.conditions(), *_WORDS}
+    if not isinstance(target, Reference) or _QUANTILE.fullmatch(target.name) or target.name in measures:
+        return None, None
+    try:
+        return Evaluator(debugger.session).tensor_name(target.name, debugger.frame, executed=False), tested
+    except DebuggerError:
+        if tested is None or any(target.name.startswith(word) for word in _MEASURES):
+            # It may be meant for a condition or a measure, whose names the server knows.
+            return None, None
+        raise
+
+
+def _compared(expression: Expression) -> tuple[Expression, str | None]:
+    """What is compared with a number, and the condition that some element meets it."""
+    if isinstance(expression, Binary) and isinstance(expression.right, Number) and expression.operator in _EXTREMES:
+        operator = expression.operator
+        return expression.left, f"{_EXTREMES[operator]} {operator} {expression.right.value:g}"
+    return expression, None
 
 
 def _dprintf(debugger: Interpreter, text: str) -> None:
@@ -101,6 +161,27 @@ def _delete(debugger: Interpreter, text: str) -> None:
     for known in breakpoints.list():
         breakpoints.remove(known.id)
     debugger.commands.clear()
+
+
+def _clear(debugger: Interpreter, text: str) -> None:
+    place = text.strip() or str(debugger.current_frame().line)
+    place = f"{debugger.default_file()}:{place}" if place.isdigit() else place
+    breakpoints = debugger.session.breakpoints
+    found = [each for each in breakpoints.list() if _is_at(each, _of_function(debugger, place) or place)]
+    if not found:
+        raise DebuggerError(f"no breakpoint at {place}")
+    for each in found:
+        breakpoints.remove(each.id)
+        debugger.commands.pop(each.id, None)
+    debugger.out.line(f"deleted {', '.join(str(each.id) for each in found)}")
+
+
+def _is_at(breakpoint: Breakpoint, place: str) -> bool:
+    if breakpoint.kind != "line" or not is_line(place):
+        return breakpoint.text == place
+    file, line = line_of(place)
+    is_same = is_file(breakpoint.file, file) or is_file(file, breakpoint.file)
+    return is_same and line in (breakpoint.line, line_of(breakpoint.text)[1])
 
 
 def _enable(debugger: Interpreter, text: str) -> None:
@@ -161,7 +242,9 @@ def _save(debugger: Interpreter, text: str) -> None:
 def saved_lines(debugger: Interpreter, each: Breakpoint) -> list[str]:
     """The lines that make a breakpoint again."""
     tested = f" if {each.condition}" if each.condition != "executed" else ""
-    if each.kind in ("condition", "data"):
+    if each.kind == "data" and each.condition != CHANGED:
+        lines = [f"watch {each.condition} on {node_of_tensor(each.text)}"]
+    elif each.kind in ("condition", "data"):
         lines = [f"watch {each.text}"]
     elif each.log is not None:
         lines = [f'dprintf {each.text},"{each.log}"']
@@ -174,8 +257,9 @@ def saved_lines(debugger: Interpreter, each: Breakpoint) -> list[str]:
 
 _PLACES = (
     "The place is a full name, a pattern with * (within a segment) and **, a scope (its first op), the class of a "
-    "module, FILE:LINE, or nothing for the node at which the job stands. A line without ops means the next one with "
-    "ops in the same function. The job stops after the op, once for each run of a line."
+    "module, a function of the program, FILE:LINE or LINE, or nothing for the node at which the job stands. A line "
+    "without ops means the next one with ops in the same function. The job stops after the op, once for each run of "
+    "a line."
 )
 
 VERBS = [
@@ -242,6 +326,16 @@ VERBS = [
         "delete 1 3-5",
         _GROUP,
         aliases=("d",),
+    ),
+    Verb(
+        "clear",
+        _clear,
+        "[PLACE]",
+        "delete the breakpoints at a place",
+        "The place is written as for break; without it the current line.",
+        "clear model.py:32",
+        _GROUP,
+        completes="line",
     ),
     Verb("enable", _enable, "[N ...]", "switch breakpoints on", "Without numbers all.", "enable 2", _GROUP),
     Verb("disable", _disable, "[N ...]", "switch breakpoints off", "Without numbers all.", "disable 2", _GROUP),

@@ -62,11 +62,14 @@ def _frame(debugger: Interpreter, text: str) -> None:
 
 
 def _up(debugger: Interpreter, text: str) -> None:
-    _select(debugger, debugger.frame + arguments.count(text), "this is the outermost frame")
+    last = len(debugger.session.frames()) - 1
+    wanted = debugger.frame + arguments.count(text)
+    _select(debugger, wanted if debugger.frame == last else min(wanted, last), "this is the outermost frame")
 
 
 def _down(debugger: Interpreter, text: str) -> None:
-    _select(debugger, debugger.frame - arguments.count(text), "this is the innermost frame")
+    wanted = debugger.frame - arguments.count(text)
+    _select(debugger, wanted if debugger.frame == 0 else max(wanted, 0), "this is the innermost frame")
 
 
 def _select(debugger: Interpreter, number: int, error: str = "") -> None:
@@ -89,9 +92,9 @@ def _list(debugger: Interpreter, text: str) -> None:
         listing.next = max(1, arguments.number(place, 1, "a line, FILE:LINE or -") - size // 2)
     frame = _frame_or_none(debugger)
     if not listing.file:
-        if frame is None or not frame.file:
-            raise DebuggerError("the job stands at no line: list FILE:LINE")
-        listing.file, listing.next = frame.file, max(1, frame.line - size // 2)
+        listing.file = debugger.default_file()
+        if not place:
+            listing.next = max(1, frame.line - size // 2) if frame is not None and frame.file else 1
     file = _full_name(debugger, listing.file)
     lines = debugger.source_lines(file)
     if listing.next > len(lines):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..debugger import DebuggerError
 from ..debugger.places import is_line, line_of
 from ..debugger.source_lines import find_line
+from ..debugger.variables import variables_of
 from .frame_verbs import frame_text, short, show_line
 from .verb import Verb
 
@@ -97,6 +99,19 @@ def _tensors(debugger: Interpreter, text: str, what: str) -> None:
             value = f"({error})"
         rows.append((f"{what}{number}", each.name, kind, value))
     debugger.out.table(("", "Tensor", "Type", "Value"), rows)
+
+
+def _locals(debugger: Interpreter, text: str) -> None:
+    found = variables_of(debugger.session, debugger.frame)
+    rows = []
+    for name, tensor in found.items():
+        # A value of an earlier step is none of this one.
+        with contextlib.suppress(DebuggerError):
+            rows.append((name, tensor, debugger.session.evaluate(f"`{tensor}`", debugger.frame).text))
+    if not rows:
+        debugger.out.line("no variable has a value that ops have made yet; info inputs and info outputs show the op's")
+        return
+    debugger.out.table(("Variable", "Tensor", "Value"), rows)
 
 
 def _job(debugger: Interpreter, text: str) -> None:
@@ -188,6 +203,7 @@ SUBJECTS: dict[str, tuple[Callable[[Interpreter, str], None], str]] = {
     "hits": (_hits, "what watchpoints have found"),
     "scope": (_scope, "[SCOPE]: what is in a scope"),
     "inputs": (_inputs, "[NODE]: the tensors that a node reads"),
+    "locals": (_locals, "the variables of the function that are tensors"),
     "outputs": (_outputs, "[NODE]: the tensors that it has made"),
     "job": (_job, "the job as a whole"),
     "ranks": (_ranks, "the processes of the job"),
@@ -199,7 +215,7 @@ SUBJECTS: dict[str, tuple[Callable[[Interpreter, str], None], str]] = {
     "diagnosis": (_diagnosis, "the likely causes of the hits"),
 }
 # As gdb calls them.
-_ALSO = {"watchpoints": "breakpoints", "threads": "ranks", "b": "breakpoints", "locals": "inputs", "args": "inputs"}
+_ALSO = {"watchpoints": "breakpoints", "threads": "ranks", "b": "breakpoints", "args": "inputs"}
 
 
 def _info(debugger: Interpreter, text: str) -> None:

@@ -49,10 +49,12 @@ class Interpreter:
         read_more: Reads another line after a prompt, for `commands`; None at the end.
         ask: Asks a question that is answered with yes or no.
         owns_job: The job was started here, and ends with this debugger.
+        script: The file of the program that was started here; "" if it is unknown.
         frame: The number of the current frame.
         displays: Expressions that are shown at each stop, by number.
         commands: Lines that are executed when a breakpoint is hit, by its number.
         has_moved: A move or a pause was ordered here.
+        knows_steps: The user was told that `step` is about training steps.
     """
 
     session: Session
@@ -60,17 +62,20 @@ class Interpreter:
     read_more: Callable[[str], str | None] = lambda prompt: None
     ask: Callable[[str], bool] = lambda question: True
     owns_job: bool = False
+    script: str = ""
     frame: int = 0
     listing: Listing = field(default_factory=Listing)
     settings: Settings = field(default_factory=Settings)
     displays: dict[int, str] = field(default_factory=dict)
     commands: dict[int, list[str]] = field(default_factory=dict)
     has_moved: bool = False
+    knows_steps: bool = False
     # Until that was said.
     _has_unfound: bool = True
     _repeated: str = ""
     _awaits: bool = False
     _depth: int = 0
+    _shown: tuple[str, int, int, str] | None = None
 
     def __post_init__(self) -> None:
         self.session.subscribe(self._on_event)
@@ -176,12 +181,16 @@ class Interpreter:
         elif event.kind == "breakpoint-removed":
             self.out.line(f"[breakpoint {event.breakpoint_id} was removed by somebody else]", "dim")
         elif event.kind in ("stopped", "ended") and event.stop is not None and not self._awaits:
+            if _place(event.stop) == self._shown:
+                # Another rank, or a detail of the stop, has been reported after it.
+                return
             self.out.line(f"[{event.stop.description}]", "stop")
 
     # ---- stops
 
     def show_stop(self, stop: Stop) -> None:
         """Shows where the job stands, and does what the user wants to be done at stops."""
+        self._shown = _place(stop)
         self._name_unfound()
         if stop.has_ended:
             self.out.line(f"[{stop.description}]", "stop")
@@ -215,6 +224,7 @@ class Interpreter:
             return f"Watchpoint {others} of somebody else: {stop.description}{rank}"
         names = ", ".join(map(str, stop.breakpoint_ids))
         found = [hit for hit in stop.hits if hit.condition != "executed"]
+        known = [each for each in self.session.breakpoints.list() if each.id in stop.breakpoint_ids]
         if not found:
             return f"Breakpoint {names}, {stop.node or 'between nodes'}, step {stop.step}{rank}"
         hit = found[0]
@@ -222,7 +232,8 @@ class Interpreter:
         measured = ", ".join(f"{name} {value:g}" for name, value in list(values.items())[:3])
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         condition = self._condition(stop, hit)
-        text = f"Breakpoint {names}, {condition} at {hit.name}{more}, step {hit.step}{rank}"
+        kind = "Watchpoint" if all(each.kind in ("condition", "data") for each in known) else "Breakpoint"
+        text = f"{kind} {names}, {condition} at {hit.name}{more}, step {hit.step}{rank}"
         return f"{text}: {measured}" if measured else text
 
     def _condition(self, stop: Stop, hit: Hit) -> str:
@@ -254,6 +265,19 @@ class Interpreter:
         self.frame = min(self.frame, len(frames) - 1)
         return frames[self.frame]
 
+    def default_file(self) -> str:
+        """The file that a line number alone is about: that of the frame, of the last list, or the program's.
+
+        Raises:
+            DebuggerError: There is none.
+        """
+        files = self.session.graph_index().files()
+        frame = self.current_frame().file if self.session.stop is not None else ""
+        found = frame or self.listing.file or self.script or (files[0] if len(files) == 1 else "")
+        if not found:
+            raise DebuggerError("which file? write FILE:LINE")
+        return found
+
     def show_display(self, number: int, text: str) -> None:
         """An expression of `display`."""
         try:
@@ -276,6 +300,10 @@ class Interpreter:
         """Asks, if that is wanted. Raises DebuggerError if the answer is no."""
         if self.settings.confirm and not self.ask(question):
             raise DebuggerError("not confirmed")
+
+
+def _place(stop: Stop) -> tuple[str, int, int, str]:
+    return stop.reason, stop.rank, stop.step, stop.node
 
 
 def split_verb(text: str) -> tuple[str, str]:

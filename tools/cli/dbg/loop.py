@@ -31,6 +31,7 @@ class Options:
         batch: Ends after them, or at the first error.
         init: Executes the file .graphdbgrc of the home directory before. One of another directory may be anybody's.
         owns_job: The job was started for this session.
+        script: Its program's file; "" if it is unknown, or the job was not started for this session.
     """
 
     files: Sequence[Path]
@@ -38,11 +39,12 @@ class Options:
     batch: bool
     init: bool
     owns_job: bool
+    script: str = ""
 
 
 def debug(session: Session, options: Options) -> int:
     """Executes commands until the user leaves; returns the exit code."""
-    debugger = Interpreter(session, make_output(), owns_job=options.owns_job)
+    debugger = Interpreter(session, make_output(), owns_job=options.owns_job, script=options.script)
     lines: Lines = PlainLines() if options.batch else make_lines(lambda text: complete(debugger, text))
     debugger.read_more = lines.read
     debugger.ask = lambda question: _ask(lines, question, options.batch)

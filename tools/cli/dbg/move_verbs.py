@@ -27,6 +27,9 @@ def _continue(debugger: Interpreter, text: str) -> None:
 
 def _step(debugger: Interpreter, text: str) -> None:
     steps = arguments.count(text)
+    if debugger.session.stop is not None and debugger.session.stop.node and not debugger.knows_steps:
+        debugger.knows_steps = True
+        debugger.out.line("(a step is a training step; stepi and next go to the next node and line)", "dim")
     debugger.move(lambda: debugger.session.step(steps))
 
 
@@ -61,7 +64,11 @@ def _finish(debugger: Interpreter, text: str) -> None:
 
 
 def _until(debugger: Interpreter, text: str) -> None:
-    node = arguments.needed(text, "a node or FILE:LINE")
+    if not text.strip():
+        _next(debugger, text)
+        return
+    node = text.strip()
+    node = f"{debugger.default_file()}:{node}" if node.isdigit() else node
     debugger.move(lambda: debugger.session.until(node))
 
 
@@ -171,14 +178,14 @@ VERBS = [
     Verb(
         "until",
         _until,
-        "NODE|FILE:LINE",
+        "[NODE|FILE:LINE|LINE]",
         "run to a node or a line",
-        "Continues the current rank until a node has executed, in this step or a later one.",
+        "Continues the current rank until a node has executed, in this step or a later one. Without a place: as next.",
         "until backward/fc2/mm",
         _GROUP,
         repeats=True,
         completes="line",
-        aliases=("u",),
+        aliases=("u", "advance"),
     ),
     Verb(
         "pause",

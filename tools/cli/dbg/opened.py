@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import unquote
 
+from ..attach.attached_job import AttachOptions, attached_job
+from ..attach.trainings import attached_jobs
 from ..client import Client
-from ..debugger import DebuggerError, Session, attach, find_job, open_bundle, open_recording
+from ..debugger import Session, attach, find_job, open_bundle, open_recording
 from ..errors import UNAVAILABLE, CliError
 from ..job_follower import ENDED
 from ..job_process import JobProcess
 from ..recorded import run_below
 from ..run_directory import run_directory
-from ..running_servers import running_servers
 from ..served_run import served_run
 from ..server_process import ServerProcess
 
@@ -120,7 +121,8 @@ def opened(target: str | None, server: str | None, pid: int | None, token: str |
 @contextlib.contextmanager
 def _session(target: str | None, server: str | None, pid: int | None, token: str | None) -> Iterator[Session]:
     if pid is not None:
-        yield attach(*_job_of_process(pid))
+        with _job_of_process(pid, server) as (http, job):
+            yield attach(http, job)
         return
     path = Path(target) if target else None
     if path is not None and path.is_file():
@@ -135,13 +137,12 @@ def _session(target: str | None, server: str | None, pid: int | None, token: str
     yield attach(http, job)
 
 
-def _job_of_process(pid: int) -> tuple[Client, str]:
-    for each in running_servers():
-        client = Client.from_data_dir(each.address, each.data_dir)
-        for job in client.get("/jobs")["jobs"]:
-            if any(rank["pid"] == pid for rank in job["ranks"]):
-                return client, str(job["id"])
-    raise DebuggerError(
-        f"process {pid} is no job of a server on this machine; start it with: graphdbg dbg -- python train.py",
-        UNAVAILABLE,
-    )
+@contextlib.contextmanager
+def _job_of_process(pid: int, server: str | None) -> Iterator[tuple[Client, str]]:
+    """The job that a process belongs to; if there is none, the process is attached to."""
+    found = attached_jobs().get(pid)
+    if found is not None:
+        yield found
+        return
+    with attached_job([pid], AttachOptions(server)) as joined:
+        yield joined.server.client, joined.job

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..debugger import DebuggerError
 from . import arguments
-from .quit import Quit
+from .breakpoint_verbs import saved_lines
+from .quit import Again, Quit
 from .verb import Verb
 
 if TYPE_CHECKING:
@@ -84,7 +86,8 @@ def _replay(debugger: Interpreter, text: str) -> None:
 
 def _whatif(debugger: Interpreter, text: str) -> None:
     if debugger.session.kind == "bundle":
-        debugger.out.line("what the ops give in another type: replay float64")
+        for line in debugger.session.whatif():
+            debugger.out.line(line)
         return
     raise DebuggerError('nothing can be changed in a job that runs; "capture" a hit and "replay float64" the bundle')
 
@@ -130,6 +133,30 @@ def _detach(debugger: Interpreter, text: str) -> None:
     if debugger.session.kind == "live":
         debugger.out.line("detached; the job continues without this session's breakpoints")
     raise Quit
+
+
+def _run(debugger: Interpreter, text: str) -> None:
+    _begin(debugger, text, "continue", debugger.session.continue_)
+
+
+def _start(debugger: Interpreter, text: str) -> None:
+    _begin(debugger, text, "stepi", debugger.session.step_node)
+
+
+def _begin(debugger: Interpreter, text: str, verb: str, move: Callable[[], None]) -> None:
+    """Moves a job that waits before its first step, or starts its program again."""
+    if text.strip():
+        raise DebuggerError("arguments belong to the command: graphdbg dbg -- python train.py ARGUMENTS")
+    stop = debugger.session.stop
+    if stop is not None and stop.reason == "entry":
+        debugger.move(move)
+        return
+    if not debugger.owns_job:
+        raise DebuggerError(f"{debugger.session.name} was not started here; continue lets it go on")
+    if stop is None or not stop.has_ended:
+        debugger.confirm("The job has begun already. Start it again from the beginning?")
+    breakpoints = [line for each in debugger.session.breakpoints.list() for line in saved_lines(debugger, each)]
+    raise Again([*breakpoints, *(f"display {each}" for each in debugger.displays.values()), verb])
 
 
 def _kill(debugger: Interpreter, text: str) -> None:
@@ -185,7 +212,15 @@ VERBS = [
         "replay float64",
         _GROUP,
     ),
-    Verb("whatif", _whatif, "", "what would happen with other values", "See replay.", "whatif", _GROUP),
+    Verb(
+        "whatif",
+        _whatif,
+        "",
+        "repeat the hit of a bundle in other ways, and say what its cause is",
+        "In float64, with what is upstream in float64, with finite inputs, with one thread and deterministic kernels.",
+        "whatif",
+        _GROUP,
+    ),
     Verb(
         "page",
         _page,
@@ -217,6 +252,26 @@ VERBS = [
         "leave a job, which continues",
         "Removes this session's breakpoints and continues a paused job. Others' watchpoints stay.",
         "detach",
+        _GROUP,
+    ),
+    Verb(
+        "run",
+        _run,
+        "",
+        "begin the training, or start it again",
+        "Continues a job that waits before its first step. A program that was started here is started again, with the "
+        "same breakpoints and displays.",
+        "run",
+        _GROUP,
+        aliases=("r",),
+    ),
+    Verb(
+        "start",
+        _start,
+        "",
+        "the same, and stop after the first node",
+        "As run, but only the first node is executed.",
+        "start",
         _GROUP,
     ),
     Verb("kill", _kill, "", "end the job", "As an exception in its main thread would.", "kill", _GROUP, aliases=("k",)),

@@ -1,6 +1,8 @@
-"""The end of a session that the user asks for."""
+"""The end of a session that the user asks for, or of its job, which then starts again."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class Quit(Exception):
@@ -9,3 +11,11 @@ class Quit(Exception):
     def __init__(self, code: int = 0) -> None:
         super().__init__()
         self.code = code
+
+
+class Again(Exception):
+    """The program is started again. `lines` are executed then."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__()
+        self.lines = lines

@@ -8,6 +8,8 @@ from typing import Literal, Protocol
 
 from .errors import DebuggerError
 
+# The condition of a data breakpoint that has none of its own.
+CHANGED = "change_l2 > 0"
 Kind = Literal["line", "node", "condition", "data"]
 
 

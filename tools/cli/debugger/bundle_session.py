@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from graphdbg.client.http import Json
 from graphdbg.client.models import Hit, NodeDetail, Source, TensorInfo
 
 from ..replay.bundle_file import BadBundle, BundleFile
+from . import statistic_conditions
 from .bundle_breakpoints import BundleBreakpoints
 from .errors import DebuggerError
 from .graph_index import GraphIndex, is_file
@@ -24,6 +26,10 @@ from .values import TensorView
 
 if TYPE_CHECKING:
     from graphdbg.client.arrays import Array
+
+
+# The results of all ops are kept to be looked at, unless they have more bytes: then those of one op.
+_KEPT_BYTES = 1 << 30
 
 
 class BundleSession(Session):
@@ -47,7 +53,7 @@ class BundleSession(Session):
             self._index = small_graph([_small_node(op) for op in self._ops])
             # A file may be anybody's: what is wrong with it is found here and not when it is looked at.
             self._stack = [Source.from_json(each) for each in self.manifest.get("stack") or ()]
-            self._read = [self._inputs(number) for number in range(len(self._ops))]
+            self._read = self._all_inputs()
             if not 0 <= self._hit_place < len(self._ops):
                 raise BadBundle("the hit is at none of its ops")
         except (BadBundle, OSError) as error:
@@ -56,7 +62,8 @@ class BundleSession(Session):
             raise DebuggerError(f"{path} is not a bundle: {error}") from None
         self._rank = int(self.manifest.get("rank") or 0)
         self._place = self._hit_place
-        self._stop = self._stop_at(self._place, "watchpoint")
+        self._last_results: tuple[int, list[Array | None]] = (-1, [])
+        self._stop = self.stop_at(self._place, "watchpoint")
         self._bundle_breakpoints = BundleBreakpoints(self)
         self.breakpoints = self._bundle_breakpoints
 
@@ -72,7 +79,8 @@ class BundleSession(Session):
     def ranks(self) -> list[RankState]:
         return [RankState(self._rank, "paused", self._stop.step, self._stop.node)]
 
-    def _stop_at(self, place: int, reason: Reason, ids: tuple[int, ...] = ()) -> Stop:
+    def stop_at(self, place: int, reason: Reason = "node", ids: tuple[int, ...] = ()) -> Stop:
+        """The stop after an op, by its number; -1: before the first one."""
         step = int(self.manifest.get("step") or 0)
         if place < 0:
             return Stop("entry", self._rank, step, description="before the first captured op")
@@ -146,9 +154,12 @@ class BundleSession(Session):
         place = self._place + direction
         while place != end and not is_goal(place):
             place += direction
+        for passed in range(self._place + 1, place + 1):
+            for event in self._bundle_breakpoints.logged_at(passed):
+                self._tell(event)
         ids = tuple(self._bundle_breakpoints.hits_at(place)) if place >= 0 else ()
         self._place = place
-        self._stop = self._stop_at(place, "watchpoint" if ids else "node", ids)
+        self._stop = self.stop_at(place, "watchpoint" if ids else "node", ids)
         self._bundle_breakpoints.count(ids)
         self._tell(Event("stopped", rank=self._rank, stop=self._stop))
 
@@ -186,15 +197,17 @@ class BundleSession(Session):
             name, "op", op["op"], "other", outputs, 0, source, number, "main", inputs, (), {}, tuple(stack)
         )
 
-    def _inputs(self, number: int) -> list[TensorInfo]:
-        """The tensors that an op reads and an earlier one has made."""
-        made = {}
-        for earlier in self._ops[:number]:
-            for slot, each in enumerate(earlier["results"]):
+    def _all_inputs(self) -> list[list[TensorInfo]]:
+        """By the number of an op, the tensors that it reads and an earlier one has made."""
+        made: dict[int, tuple[str, int]] = {}
+        inputs = []
+        for op in self._ops:
+            read = [each["value"]["tensor"] for each in op["arguments"] if _is_tensor(each["value"])]
+            inputs.append([_info(*made[each["storage"]], each) for each in read if each["storage"] in made])
+            for slot, each in enumerate(op["results"]):
                 if each:
-                    made[each["tensor"]["storage"]] = (earlier["node"], slot)
-        read = [each["value"]["tensor"] for each in self._ops[number]["arguments"] if _is_tensor(each["value"])]
-        return [_info(*made[each["storage"]], each) for each in read if each["storage"] in made]
+                    made[each["tensor"]["storage"]] = (op["node"], slot)
+        return inputs
 
     def tensor_view(self, name: str, step: str | None = None, rank: int | None = None, slice: str = "") -> TensorView:
         if step is not None:
@@ -205,7 +218,7 @@ class BundleSession(Session):
             raise self.unknown_node(node)
         if number > self._place:
             raise DebuggerError(f"{node} has not been executed yet at this place")
-        result = dict(enumerate(self._values[number])).get(int(slot))
+        result = dict(enumerate(self.outputs_at(number))).get(int(slot))
         if result is None:
             raise DebuggerError(f"{node} has no output {slot}")
         whole = ArrayTensor(name, result, self._rank)
@@ -214,26 +227,34 @@ class BundleSession(Session):
         sliced_shape(whole.shape, slice)
         return ArrayTensor(f"{name}{slice}", whole.read(slice), self._rank)
 
+    def outputs_at(self, number: int) -> list[Array | None]:
+        """The results of an op as they were when it had run."""
+        if sum(_result_bytes(op) for op in self._ops) <= _KEPT_BYTES:
+            return self._values[number]
+        if self._last_results[0] != number:
+            steps = self._steps()
+            results: list[Array | None] = []
+            for _ in range(number + 1):
+                results = next(steps)
+            self._last_results = (number, results)
+        return self._last_results[1]
+
     @functools.cached_property
     def _values(self) -> list[list[Array | None]]:
-        """The results of all ops, each as it was when the op had run."""
-        return self._replayed(None)
+        """The results of all ops, by number."""
+        return list(self._steps())
 
-    def _replayed(self, dtype: str | None) -> list[list[Any]]:
-        if "stripped" in self.manifest:
-            raise DebuggerError("the values of this bundle were removed (--strip values)", UNAVAILABLE)
+    def _steps(self) -> Iterator[list[Array | None]]:
+        """Repeats the ops one by one: the results of each."""
         try:
-            import torch
-            from graphdbg._bundle.repro import BadTape, CannotRun, Replay
-            from safetensors.torch import load
+            from ..replay.replays import CannotRun, replay_of, reported
         except ImportError as error:
             raise DebuggerError(f"a replay needs {error.name}: pip install {error.name}", UNAVAILABLE) from None
         try:
-            with BundleFile(self._path) as bundle:
-                leaves = load(bundle.read("leaves.safetensors"))
-            replay = Replay(self._tape, leaves, getattr(torch, dtype) if dtype else None)
-            return [[None if each is None else _array(each) for each in results] for _, results in replay.steps()]
-        except (BadBundle, BadTape, CannotRun, OSError, ValueError) as error:
+            with BundleFile(self._path) as bundle, reported(bundle):
+                for _, results in replay_of(bundle).steps():
+                    yield [None if each is None else _array(each) for each in results]
+        except (BadBundle, CannotRun, OSError) as error:
             raise DebuggerError(f"cannot replay {self.name}: {error}", UNAVAILABLE) from None
 
     def replay(self, dtype: str | None = None) -> str:
@@ -249,6 +270,19 @@ class BundleSession(Session):
         bad = sum(found["statistics"][kind] or 0 for kind in ("nan_count", "pos_inf_count", "neg_inf_count"))
         return f"{found['verdict']}: {bad:g} of {found['statistics']['count']:g} elements are not finite"
 
+    def whatif(self) -> list[str]:
+        """Repeats the hit in other ways: a line for each, and what they mean."""
+        try:
+            from ..replay.experiments import conclusion, experiments_of, run_experiments, table
+        except ImportError as error:
+            raise DebuggerError(f"a replay needs {error.name}: pip install {error.name}", UNAVAILABLE) from None
+        try:
+            with BundleFile(self._path) as bundle:
+                outcomes = run_experiments(bundle, experiments_of(bundle))
+        except (BadBundle, OSError) as error:
+            raise DebuggerError(f"cannot replay {self.name}: {error}", UNAVAILABLE) from None
+        return [*table(outcomes), conclusion(outcomes)]
+
     def graph_index(self) -> GraphIndex:
         return self._index
 
@@ -259,7 +293,7 @@ class BundleSession(Session):
         return iter(self._hits())
 
     def conditions(self) -> dict[str, Json]:
-        return {}
+        return statistic_conditions.rows()
 
     def close(self) -> None:
         self._bundle_breakpoints.remove_all()
@@ -285,6 +319,11 @@ def _small_node(op: Any) -> SmallNode:
 
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, dict) and "tensor" in value
+
+
+def _result_bytes(op: Any) -> int:
+    """How many bytes the results of an op have, taking 8 for each element."""
+    return sum(8 * math.prod(each["tensor"]["sizes"]) for each in op["results"] if each)
 
 
 def _info(node: str, slot: int, tensor: Any) -> TensorInfo:

@@ -103,12 +103,15 @@ def _words(typed: str, start: int, words: list[str], kind: str) -> list[Completi
 def _names(session: Session, name: str, start: int, frame: int) -> list[Completion]:
     """Names in the current scope, then in those around it; each is offered where it is found first."""
     from .evaluate import Evaluator
+    from .variables import variables_of
 
     index = session.graph_index()
     stop = session.stop
     found: dict[str, Completion] = {}
     if stop is not None and stop.node:
         found.update((each.text, each) for each in _words(name, start, ["$", "out", "in0"], "word"))
+        variables = variables_of(session, frame)
+        found.update((each.text, each) for each in _words(name, start, list(variables), "word"))
     for scope in Evaluator(session).scopes(frame):
         for each in complete_nodes(index, name, start, scope):
             if all(map(_PLAIN.fullmatch, each.text.strip("/").split("/"))):

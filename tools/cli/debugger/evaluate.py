@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import DebuggerError
 from .expressions import Binary, Call, Expression, Field, Number, Reference, Slice, Unary, parse, parse_slice
+from .frames import Frame
 from .tensor_views import ArrayTensor, check_size
 from .values import TensorView, Value
+from .variables import variable
 
 if TYPE_CHECKING:
     from .session import Session
 
 _OUTPUT = re.compile(r"out(\d*)")
 _INPUT = re.compile(r"in(\d+)")
+# Python's names of a tensor that a module has.
+_ATTRIBUTES = re.compile(r"(?<![\w`/.$])[A-Za-z_]\w*(?:\[\d+\])*(?:\.\w+|\[\d+\])+(?![\w/`(:])")
 # Tensors of up to so many elements are shown by their elements.
 _FEW = 8
 
@@ -27,7 +31,7 @@ _FUNCTIONS = {
     **{name: name for name in ("max", "min", "mean", "sum", "std", "var", "any", "all", "argmax", "argmin", "median")},
     "count_nonzero": "count_nonzero",
 }
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -60,7 +64,7 @@ STATISTICS = (
 )
 FUNCTIONS = tuple(_FUNCTIONS)
 
-_Result = TensorView | float | int | bool
+_Result = TensorView | float | int | bool | str
 
 
 class Evaluator:
@@ -71,13 +75,15 @@ class Evaluator:
 
     def evaluate(self, text: str, frame: int = 0) -> Value:
         """The value of an expression. Names are looked up in the scope of a frame, then outwards."""
-        expression = parse(text)
+        expression = parse(self._without_attributes(text, frame))
         return self._value(self._result(expression, frame), text.strip())
 
     # ---- values
 
     def _value(self, result: _Result, text: str) -> Value:
         stop = self._session.stop
+        if isinstance(result, str):
+            return Value(result, "", text, rank=self._session.rank)
         if isinstance(result, (bool, int, float)):
             shown = str(result).lower() if isinstance(result, bool) else _number_text(result)
             return Value(shown, type(result).__name__, text, number=result, rank=self._session.rank)
@@ -114,7 +120,7 @@ class Evaluator:
         if isinstance(expression, Binary):
             left, right = self._array(expression.left, frame), self._array(expression.right, frame)
             _check_result(numpy, left, right)
-            return _calculated(numpy, lambda: _OPERATORS[expression.operator](left, right))
+            return _calculated(numpy, lambda: OPERATORS[expression.operator](left, right))
         if isinstance(expression, Unary):
             target = self._array(expression.target, frame)
             return _calculated(numpy, lambda: -target)
@@ -124,6 +130,8 @@ class Evaluator:
             target, index = self._array(expression.target, frame), parse_slice(expression.text)
             return _calculated(numpy, lambda: target[index])
         result = self._result(expression, frame)
+        if isinstance(result, str):
+            raise DebuggerError(f"{_text(expression)} is {result}, with which nothing can be calculated")
         if isinstance(result, (bool, int, float)):
             # Integers of Python have no limit, and powers of them could take hours.
             return result if isinstance(result, bool) else float(result)
@@ -147,8 +155,12 @@ class Evaluator:
         name = self.tensor_name(reference.name, frame)
         return self._session.tensor_view(name, reference.step, rank, reference.slice)
 
-    def tensor_name(self, name: str, frame: int = 0) -> str:
-        """The full name, NODE:SLOT, of what an expression calls `name`."""
+    def tensor_name(self, name: str, frame: int = 0, executed: bool = True) -> str:
+        """The full name, NODE:SLOT, of what an expression calls `name`.
+
+        Args:
+            executed: A variable counts only if this step has made its value already.
+        """
         output, input = _OUTPUT.fullmatch(name), _INPUT.fullmatch(name)
         if name == "$" or output:
             return f"{self._current_node(name)}:{output[1] or 0 if output else 0}"
@@ -157,16 +169,18 @@ class Evaluator:
         node, colon, slot = name.rpartition(":")
         if not (colon and slot.isdigit()):
             node, slot = name, "0"
+            tensor = self._variable(name, frame, executed)
+            if tensor is not None:
+                return tensor
         return f"{self.look_up(node, frame)}:{slot}"
 
     def look_up(self, name: str, frame: int = 0) -> str:
         """The full name of a node: in the scope of a frame, then outwards."""
         index = self._session.graph_index()
         scopes = self.scopes(frame)
-        for scope in scopes:
-            full = f"{scope}/{name}" if scope else name
-            if index.node_of(full) is not None:
-                return full
+        found = self._node(name, scopes)
+        if found is not None:
+            return found
         for scope in scopes:
             full = f"{scope}/{name}" if scope else name
             number = index.scope_of(full)
@@ -176,15 +190,58 @@ class Evaluator:
             raise DebuggerError(f"{name}: no node is known before the first step")
         raise self._session.unknown_node(name, scopes)
 
+    def _node(self, name: str, scopes: Sequence[str]) -> str | None:
+        index = self._session.graph_index()
+        names = (f"{scope}/{name}" if scope else name for scope in scopes)
+        return next((full for full in names if index.node_of(full) is not None), None)
+
+    def _variable(self, name: str, frame: int, executed: bool) -> str | None:
+        """The tensor of a variable of the program.
+
+        Those of the function of the frame win over nodes, as they do in Python, and nodes over those of its callers.
+        """
+        if not name.isidentifier() or self._session.stop is None:
+            return None
+        scopes = self.scopes(frame)
+        try:
+            own = variable(self._session, frame, name, executed)
+        except DebuggerError:
+            # An argument of the model is an input, which is a node.
+            if self._node(name, scopes[:1]) is None:
+                raise
+            return None
+        if own is not None or self._node(name, scopes) is not None:
+            return own
+        return variable(self._session, frame, name, executed, outwards=True)
+
+    def _frame(self, number: int) -> Frame:
+        frames = self._session.frames()
+        if number >= len(frames):
+            raise DebuggerError(f"there is no frame {number}; the outermost one is {len(frames) - 1}")
+        return frames[number]
+
+    def _without_attributes(self, text: str, frame: int) -> str:
+        """Python's self.blocks[0].weight, or model.blocks[0].weight, as the name that it has in the graph."""
+        return _ATTRIBUTES.sub(lambda match: self._named(match[0], frame), text) if "." in text else text
+
+    def _named(self, attributes: str, frame: int) -> str:
+        segments = re.findall(r"\w+", attributes)
+        ends = [match.end() for match in re.finditer(r"\w+\]?", attributes)]
+        scopes = self.scopes(frame)
+        if self._node(segments[0], scopes) is not None:
+            return attributes
+        for count in range(len(segments), 1, -1):
+            found = self._node("/".join(segments[1:count]), scopes)
+            if found is not None:
+                return f"`{found}:0`{attributes[ends[count - 1] :]}"
+        return attributes
+
     def scopes(self, frame: int) -> list[str]:
         """Scopes from that of a frame outwards; then the model's, so that weights are found from everywhere."""
         stop = self._session.stop
         scopes = [""]
         if stop is not None and stop.node:
-            frames = self._session.frames()
-            if frame >= len(frames):
-                raise DebuggerError(f"there is no frame {frame}; the outermost one is {len(frames) - 1}")
-            scope = frames[frame].scope
+            scope = self._frame(frame).scope
             scopes = []
             while scope:
                 scopes.append(scope)
@@ -247,7 +304,7 @@ def _number_text(value: Any) -> str:
 
 
 def _field(target: _Result, name: str) -> _Result:
-    if isinstance(target, (bool, int, float)):
+    if isinstance(target, (bool, int, float, str)):
         raise DebuggerError(f".{name}: a number has no fields")
     if name in STATISTICS:
         found = getattr(target.statistics(), name)
@@ -257,9 +314,23 @@ def _field(target: _Result, name: str) -> _Result:
     quantile = re.fullmatch(r"p\d\d", name)
     if quantile and (quantiles := target.statistics().quantiles) and name in quantiles:
         return quantiles[name]
+    if name == "shape":
+        return _shape(target)
+    if name == "dtype":
+        return target.dtype
     if name in ("size", "ndim"):
         return len(target.shape) if name == "ndim" else target.statistics().count
     raise DebuggerError(f"there is no statistic {name}; there are: {', '.join(STATISTICS)}")
+
+
+def _shape(target: TensorView) -> str:
+    shape = f"[{', '.join(map(str, target.shape))}]"
+    try:
+        target.read("[...]" if not target.shape else f"[{','.join('0:0' for _ in target.shape)}]")
+    except DebuggerError as error:
+        # The graph has the shape of the newest execution that was seen, which may be of an earlier step.
+        raise DebuggerError(f"{error}; its shape was {shape} when it was last seen") from None
+    return shape
 
 
 def _check_result(numpy: Any, left: Any, right: Any) -> None:

@@ -5,7 +5,7 @@
     product    := factor (("*" | " / " | "%") factor)*
     factor     := "-" factor | power
     power      := postfix ["**" factor]
-    postfix    := primary ("[" slice "]" | "." FIELD | "@" ("-" N | N | "rank" N))*
+    postfix    := primary ("[" slice "]" | "." FIELD | "." NAME "(" … ")" | "@" ("-" N | N | "rank" N))*
     primary    := NUMBER | NAME "(" expression ("," expression)* ")" | "(" expression ")" | reference
     reference  := "$" | NAME | "`" any characters "`"
 
@@ -91,6 +91,7 @@ class Call:
     arguments: tuple[Expression, ...]
 
 
+_LIBRARIES = (Reference("torch"), Reference("np"), Reference("numpy"))
 Expression = Number | Reference | Field | Slice | Unary | Binary | Call
 
 
@@ -207,7 +208,7 @@ class _Parser:
             if symbol == "[":
                 found = self._sliced(found)
             elif symbol == ".":
-                found = Field(found, self._expect("name").text)
+                found = self._field(found, self._expect("name").text)
             else:
                 found = self._elsewhere(found)
         return found
@@ -228,9 +229,18 @@ class _Parser:
         name = self._take().text
         return self._call(name) if self._next.text == "(" else Reference(name)
 
-    def _call(self, name: str) -> Expression:
+    def _field(self, target: Expression, name: str) -> Expression:
+        if self._next.text != "(":
+            return Field(target, name)
+        # As in Python: torch.isnan(x), and x.isnan().
+        return self._call(name, [] if target in _LIBRARIES else [target])
+
+    def _call(self, name: str, given: Sequence[Expression] = ()) -> Expression:
         self._take()
-        arguments = [self._comparison()]
+        if given and self._next.text == ")":
+            self._take()
+            return Call(name, tuple(given))
+        arguments = [*given, self._comparison()]
         while self._next.text == ",":
             self._take()
             arguments.append(self._comparison())

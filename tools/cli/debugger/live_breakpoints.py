@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,8 +11,10 @@ from graphdbg.client.errors import ApiError, NotFoundError, UnreachableError
 from graphdbg.client.http import Json, quote
 from graphdbg.client.models import Hit
 
-from .breakpoints import Breakpoint, node_of_tensor, unknown_breakpoint
+from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
+from .errors import DebuggerError
+from .log_points import fields_of, message_of, needs_values
 from .selections import selection_of
 from .session import sentence_of
 from .source_lines import find_line, function_name, local_text, next_statement
@@ -21,8 +22,6 @@ from .stops import Event, Stop
 
 if TYPE_CHECKING:
     from .live_session import LiveSession
-
-_FIELD = re.compile(r"\{([a-z0-9_]+)\}")
 
 
 class LiveBreakpoints:
@@ -94,7 +93,7 @@ class LiveBreakpoints:
 
     def add_data(self, tensor: str, condition: str | None = None) -> Breakpoint:
         name = node_of_tensor(tensor)
-        parsed = self.conditions.parse(condition or "change_l2 > 0")
+        parsed = self.conditions.parse(condition or CHANGED)
         made = Breakpoint(0, 0, "data", tensor, text_of(parsed), False)
         return self._add(made, self._selection(name, False, entry=False), parsed, 0)
 
@@ -102,7 +101,7 @@ class LiveBreakpoints:
         if text is not None:
             return self.conditions.parse(text)
         # Without a statistic in its text, a log point reads no tensor.
-        return self.conditions.parse(EACH_TENSOR if log and _FIELD.search(log) else EXECUTED)
+        return self.conditions.parse(EACH_TENSOR if log and needs_values(log) else EXECUTED)
 
     def _selection(self, pattern: str, regex: bool, entry: bool) -> Json:
         selection = selection_of(self._session.graph_index(), pattern, regex, entry)
@@ -124,6 +123,8 @@ class LiveBreakpoints:
         place = find_line(self._session.graph_index(), text, file, line)
         if place is not None:
             return place.line
+        if text is not None and line > len(text.splitlines()):
+            raise DebuggerError(f"{file} has {len(text.splitlines())} lines")
         return line if text is None else next_statement(text, line)
 
     def _add(self, made: Breakpoint, selection: Json, condition: Json, ignore_count: int) -> Breakpoint:
@@ -249,8 +250,8 @@ class LiveBreakpoints:
         if found is None or found.log is None:
             return []
         file, line = (hit.source.file, hit.source.line) if hit.source else (found.file, found.line)
-        text = _FIELD.sub(lambda match: _field_text(hit, match[1]), found.log)
-        return [Event("output", rank=hit.rank, text=f"{text}\n", file=file, line=line, breakpoint_id=found.id)]
+        text = f"{message_of(found.log, fields_of(hit))}\n"
+        return [Event("output", rank=hit.rank, text=text, file=file, line=line, breakpoint_id=found.id)]
 
     def _look_again(self, node_count: int) -> Sequence[Event]:
         """Finds what breakpoints are on that were made before their ops were known."""
@@ -305,12 +306,3 @@ def _merged(breakpoint: Breakpoint, watchpoint: Json) -> Breakpoint:
         ignore_count=watchpoint["ignore_count"],
         error=watchpoint["error"],
     )
-
-
-def _field_text(hit: Hit, name: str) -> str:
-    """What stands for {name} in the text of a log point."""
-    plain = {"node": hit.node, "step": hit.step, "rank": hit.rank, "name": hit.name, "slot": hit.slot}
-    if name in plain:
-        return str(plain[name])
-    value = hit.actual.get(name, getattr(hit.statistics, name, None))
-    return "?" if value is None else f"{value:g}"

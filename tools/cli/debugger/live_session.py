@@ -19,6 +19,7 @@ from .graph_source import GraphSource
 from .live_breakpoints import LiveBreakpoints
 from .live_events import EventFeed
 from .live_state import LiveState
+from .passing_over import next_fitting
 from .places import is_line, line_of
 from .session import Session, sentence_of
 from .stops import Event, RankState, Stop
@@ -98,14 +99,28 @@ class LiveSession(Session):
         fields: Json = {"within": here.scope} if here.kind in ("node", "scope") else {}
         if line and fields:
             fields["other_line"] = True
-        self._control("next_node", number, **fields)
+        self._pass_over(number, fields)
 
     def finish(self, rank: int | None = None, frame: int = 0) -> None:
         number = self._one(rank)
         here = self._frame(number, frame)
         if here.kind not in ("node", "scope") or not here.scope:
             raise DebuggerError('"finish" has no scope to leave here; "step" goes to the end of the training step')
-        self._control("next_node", number, outside=here.scope)
+        self._pass_over(number, {"outside": here.scope})
+
+    def _pass_over(self, rank: int, fields: Json) -> None:
+        """To the next node that fits, which the agent finds, or else this side in the order of the graph."""
+        try:
+            self._send("next_node", rank, **fields)
+        except ApiError as error:
+            if error.code != "unsupported_command" or not fields:
+                raise sentence_of(error) from None
+            # The order of a MindSpore graph does not change while it runs.
+            node = next_fitting(self.graph_index(), self._stopped(rank).node, **fields)
+            if node is None:
+                self._control("step", rank)
+            else:
+                self._control("continue_to", rank, node=node)
 
     def until(self, node: str, rank: int | None = None) -> None:
         number = self._one(rank)
@@ -166,18 +181,21 @@ class LiveSession(Session):
         return frames[number]
 
     def _control(self, command: str, rank: int | None, **fields: Any) -> None:
-        body: Json = {"command": command, **fields} | ({} if rank is None else {"rank": rank})
         try:
-            # With the lock, so that the id is known before its events are handled.
-            with self._changed:
-                answer = self._http.post(f"{self._path}/control", body)
-                self._state.sent(str(answer["command_id"]))
+            self._send(command, rank, **fields)
         except NotFoundError as error:
             if error.code == "unknown_node":
                 raise self.unknown_node(str(fields["node"])) from None
             raise sentence_of(error) from None
         except ApiError as error:
             raise sentence_of(error) from None
+
+    def _send(self, command: str, rank: int | None, **fields: Any) -> None:
+        body: Json = {"command": command, **fields} | ({} if rank is None else {"rank": rank})
+        # With the lock, so that the id is known before its events are handled.
+        with self._changed:
+            answer = self._http.post(f"{self._path}/control", body)
+            self._state.sent(str(answer["command_id"]))
 
     # ---- events
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,14 @@ from graphdbg.client.errors import ApiError
 from graphdbg.client.http import Json
 from graphdbg.client.models import Hit
 
-from .breakpoints import Breakpoint, node_of_tensor, unknown_breakpoint
-from .conditions import EXECUTED, Conditions, text_of
+from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
+from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
+from .log_points import fields_of, message_of, needs_values
 from .selections import nodes_of, selection_of
 from .session import sentence_of
 from .source_lines import find_line, first_of_runs, forward_ops
+from .stops import Event
 from .timeline import Position, Timeline
 
 if TYPE_CHECKING:
@@ -75,9 +78,8 @@ class RecordedBreakpoints:
             raise DebuggerError(f"no op of the run has been made at {file}:{line} or behind it in the same function")
         made = self._made("line", f"{file}:{line}", condition, ignore_count, once, log)
         made = dataclasses.replace(made, file=file, line=place.line)
-        selection = {"sources": [f"{file}:{place.line}"]}
         nodes = forward_ops(index, index.lines_of(file)[place.line])
-        return self._add(made, nodes, selection, condition)
+        return self._add(made, nodes, {"nodes": [index.name(node) for node in nodes]}, condition)
 
     def add_nodes(
         self,
@@ -109,7 +111,7 @@ class RecordedBreakpoints:
 
     def add_data(self, tensor: str, condition: str | None = None) -> Breakpoint:
         name = node_of_tensor(tensor)
-        text = condition or "change_l2 > 0"
+        text = condition or CHANGED
         selection = self._selection(name, False, entry=False)
         made = self._made("data", tensor, text, 0, False, None)
         return self._add(made, self._nodes_of(selection), selection, text)
@@ -117,8 +119,6 @@ class RecordedBreakpoints:
     def _made(
         self, kind: str, text: str, condition: str | None, ignore_count: int, once: bool, log: str | None
     ) -> Breakpoint:
-        if log is not None:
-            raise DebuggerError("a recorded run has no log points; info hits and history show what was recorded")
         return Breakpoint(
             0,
             0,
@@ -128,6 +128,7 @@ class RecordedBreakpoints:
             True,
             once=once,
             ignore_count=ignore_count,
+            log=log,
         )
 
     def _add(
@@ -138,7 +139,7 @@ class RecordedBreakpoints:
         condition: str | None,
         parsed: Json | None = None,
     ) -> Breakpoint:
-        parsed = parsed or self.conditions.parse(condition or EXECUTED)
+        parsed = parsed or self._condition(condition, made.log)
         covered = frozenset(nodes)
         made = dataclasses.replace(made, id=self._next_id, node_count=len(covered), verified=bool(covered))
         executed = covered if parsed["id"] == EXECUTED else None
@@ -149,6 +150,9 @@ class RecordedBreakpoints:
         self._entries[made.id] = entry
         self._next_id += 1
         return made
+
+    def _condition(self, text: str | None, log: str | None) -> Json:
+        return self.conditions.parse(text or (EACH_TENSOR if log and needs_values(log) else EXECUTED))
 
     def _selection(self, pattern: str, regex: bool, entry: bool) -> Json:
         selection = selection_of(self._session.graph_index(), pattern, regex, entry)
@@ -184,7 +188,7 @@ class RecordedBreakpoints:
 
     def set_condition(self, id: int, condition: str | None) -> None:
         entry = self._entry(id)
-        entry.parsed = self.conditions.parse(condition or EXECUTED)
+        entry.parsed = self._condition(condition, entry.breakpoint.log)
         entry.hits.clear()
         entry.nodes = None
         if entry.parsed["id"] == EXECUTED:
@@ -204,7 +208,7 @@ class RecordedBreakpoints:
 
     def next_hit(self, timeline: Timeline, rank: int, begin: Position, forwards: bool) -> Position | None:
         """The first place with a hit after a place, or before it; None if there is none."""
-        enabled = [entry for entry in self._entries.values() if entry.breakpoint.enabled]
+        enabled = [entry for entry in self._stopping() if entry.breakpoint.enabled]
         found = [self._next_of(entry, timeline, rank, begin, forwards) for entry in enabled]
         places = [place for place in found if place is not None]
         return (min if forwards else max)(places, default=None)
@@ -239,20 +243,57 @@ class RecordedBreakpoints:
         """
         ids: Sequence[int] = []
         hits: Sequence[Hit] = []
-        for entry in list(self._entries.values()):
-            if not entry.breakpoint.enabled:
-                continue
-            here = self._hits_at(entry, timeline, rank, place)
-            if here is None:
-                continue
-            if entry.passed < entry.breakpoint.ignore_count:
-                entry.passed += 1
-                continue
-            changes = {"hit_count": entry.breakpoint.hit_count + 1, "enabled": not entry.breakpoint.once}
-            self._change(entry.breakpoint.id, **changes)
-            ids = [*ids, entry.breakpoint.id]
-            hits = [*hits, *here]
+        for entry in self._stopping():
+            here = self._hits_at(entry, timeline, rank, place) if entry.breakpoint.enabled else None
+            if here is not None and self._counts(entry):
+                ids = [*ids, entry.breakpoint.id]
+                hits = [*hits, *here]
         return ids, hits, bool(ids)
+
+    def _counts(self, entry: _Entry) -> bool:
+        """Counts a hit; False if it is ignored."""
+        if entry.passed < entry.breakpoint.ignore_count:
+            entry.passed += 1
+            return False
+        self._change(entry.breakpoint.id, hit_count=entry.breakpoint.hit_count + 1, enabled=not entry.breakpoint.once)
+        return True
+
+    def _stopping(self) -> Sequence[_Entry]:
+        return [entry for entry in self._entries.values() if entry.breakpoint.log is None]
+
+    def logged(self, timeline: Timeline, rank: int, begin: Position, end: Position) -> Sequence[Event]:
+        """What log points print on the way from a place to a later one, in order."""
+        entries = [entry for entry in self._entries.values() if entry.breakpoint.log is not None]
+        found = [
+            (place, self._output(entry, timeline, rank, place, text))
+            for entry in entries
+            for place, text in self._messages(entry, timeline, rank, begin, end)
+            if entry.breakpoint.enabled and self._counts(entry)
+        ]
+        return [event for _, event in sorted(found, key=lambda each: each[0])]
+
+    def _messages(
+        self, entry: _Entry, timeline: Timeline, rank: int, begin: Position, end: Position
+    ) -> Iterator[tuple[Position, str]]:
+        log = entry.breakpoint.log or ""
+        if entry.nodes is None:
+            yield from (
+                (place, message_of(log, fields_of(hit)))
+                for place, hit in self._checked(entry, rank)
+                if begin < place <= end
+            )
+            return
+        for place in itertools.takewhile(lambda each: each <= end, timeline.forwards(begin)):
+            node = timeline.node_at(place)
+            if node is not None and self._stops_at(entry, timeline, place):
+                name = self._session.graph_index().name(node)
+                yield place, message_of(log, {"node": name, "step": timeline.steps[place.index], "rank": rank})
+
+    def _output(self, entry: _Entry, timeline: Timeline, rank: int, place: Position, text: str) -> Event:
+        node = timeline.node_at(place)
+        file, line = ("", 0) if node is None else self._session.graph_index().line(node)
+        id = entry.breakpoint.id
+        return Event("output", rank=rank, text=f"{text}\n", file=file, line=line, breakpoint_id=id)
 
     def _hits_at(self, entry: _Entry, timeline: Timeline, rank: int, place: Position) -> Sequence[Hit] | None:
         """The hits of a breakpoint at a place; None if it is not hit there."""

@@ -223,21 +223,28 @@ class RecordedSession(Session):
     ) -> None:
         """Moves a rank, and the others to the end of the same step if they move together."""
         with self._lock:
-            self._places[rank] = place
-            self._stops[rank] = self._stop_at(rank, place, reason, ids, hits)
+            logged = self._put(rank, place, self._stop_at(rank, place, reason, ids, hits))
             if together:
-                self._follow(rank, place)
+                logged += self._follow(rank, place)
+        for event in logged:
+            self._tell(event)
         self._tell(Event("stopped", rank=rank, stop=self._stops[rank]))
 
-    def _follow(self, rank: int, place: Position) -> None:
+    def _put(self, rank: int, place: Position, stop: Stop) -> list[Event]:
+        """Moves a rank, and returns what log points print on the way; nothing on the way back."""
+        begin, self._places[rank], self._stops[rank] = self._place(rank), place, stop
+        return list(self._recorded_breakpoints.logged(self.timeline(rank), rank, begin, place)) if place > begin else []
+
+    def _follow(self, rank: int, place: Position) -> list[Event]:
         step = self.timeline(rank).steps[place.index]
+        logged: list[Event] = []
         for each in self._info.ranks:
             if each.rank != rank:
                 timeline = self.timeline(each.rank)
                 index = next((number for number, other in enumerate(timeline.steps) if other == step), None)
                 there = BEGIN if place == BEGIN or index is None else timeline.end_of(index)
-                self._places[each.rank] = there
-                self._stops[each.rank] = self._stop_at(each.rank, there, "step")
+                logged += self._put(each.rank, there, self._stop_at(each.rank, there, "step"))
+        return logged
 
     def _stop_at(
         self, rank: int, place: Position, reason: Reason, ids: tuple[int, ...] = (), hits: tuple[Hit, ...] = ()

@@ -297,6 +297,10 @@ class Session(abc.ABC):
         """Repeats the ops of a bundle, also in another type such as "float64", and says what that has given."""
         raise DebuggerError("only a bundle can be replayed; capture writes one")
 
+    def whatif(self) -> list[str]:
+        """What other ways to repeat a hit give: a line for each, and what they mean."""
+        raise DebuggerError("only a bundle can be repeated in other ways; capture writes one")
+
     @abc.abstractmethod
     def close(self) -> None:
         """Removes this session's watchpoints, no others, and closes its connections. The job goes on as it is."""
@@ -321,5 +325,5 @@ def _ranges(numbers: list[int]) -> str:
 
 
 def sentence_of(error: ApiError) -> DebuggerError:
-    """The server's sentence as an error of this package."""
-    return DebuggerError(str(error))
+    """The server's sentence as an error of this package, without the names of its arguments."""
+    return DebuggerError(str(error).removeprefix("condition.params.expression: "))

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 from .graph_index import GraphIndex
 
@@ -75,25 +76,40 @@ def first_of_runs(index: GraphIndex, nodes: Sequence[int]) -> list[int]:
 
 def last_line_of_function(text: str, line: int) -> int:
     """The last line of the innermost function around a line, or of the file."""
-    function = _function_at(text, line)
+    function = function_at(text, line)
     return len(text.splitlines()) if function is None else function.end_lineno or function.lineno
 
 
 def function_name(text: str, line: int) -> str:
     """The name of the innermost function around a line; "" outside all functions."""
-    function = _function_at(text, line)
+    function = function_at(text, line)
     return "" if function is None else function.name
 
 
+def line_of_function(text: str, name: str) -> int | None:
+    """The line of the first statement of a function, by its name or that of its class and its own: Net.forward."""
+    owner, _, own = name.rpartition(".")
+    bodies = [parsed(text)] if not owner else [each.body for each in parsed(text) if _is_class(each, owner)]
+    found = (each for body in bodies for each in body if isinstance(each, _FUNCTIONS) and each.name == own)
+    function = next(found, None)
+    return None if function is None else next_statement(text, function.lineno)
+
+
+def _is_class(statement: ast.stmt, name: str) -> TypeGuard[ast.ClassDef]:
+    return isinstance(statement, ast.ClassDef) and statement.name == name
+
+
 def next_statement(text: str, line: int) -> int:
-    """The line itself if a statement is there, else the first line of the next one in the same function.
+    """The line itself if a statement is there, else the first line of the next one: of the same function, if any.
 
     A blank line, a comment, a docstring and the line of `def` have none.
     """
-    function = _function_at(text, line)
+    function = function_at(text, line)
     statements = _statements(text if function is None else function)
     if any(each.lineno <= line <= (each.end_lineno or each.lineno) for each in statements):
         return line
+    if function is None:
+        statements = [each for inner in _functions(text) for each in _statements(inner)] + statements
     return min((each.lineno for each in statements if each.lineno > line), default=line)
 
 
@@ -106,14 +122,15 @@ def local_text(file: str) -> str | None:
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _statements(scope: str | _Function) -> list[ast.stmt]:
     """The simple statements of a function, or of a file outside functions."""
     found: list[ast.stmt] = []
-    queue: list[ast.stmt] = list(scope.body) if not isinstance(scope, str) else list(_parsed(scope))
+    queue: list[ast.stmt] = list(scope.body) if not isinstance(scope, str) else list(parsed(scope))
     for each in queue:
-        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(each, _FUNCTIONS):
             continue
         blocks = _blocks(each)
         if blocks:
@@ -131,10 +148,10 @@ def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def _same_function(text: str | None, a: int, b: int) -> bool:
-    return text is not None and _function_at(text, a) is _function_at(text, b)
+    return text is not None and function_at(text, a) is function_at(text, b)
 
 
-def _function_at(text: str, line: int) -> _Function | None:
+def function_at(text: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The innermost function around a line."""
     around = [each for each in _functions(text) if each.lineno <= line <= (each.end_lineno or each.lineno)]
     return max(around, key=lambda each: each.lineno, default=None)
@@ -142,12 +159,13 @@ def _function_at(text: str, line: int) -> _Function | None:
 
 @functools.lru_cache(maxsize=16)
 def _functions(text: str) -> list[_Function]:
-    found = (node for statement in _parsed(text) for node in ast.walk(statement))
-    return [node for node in found if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    found = (node for statement in parsed(text) for node in ast.walk(statement))
+    return [node for node in found if isinstance(node, _FUNCTIONS)]
 
 
 @functools.lru_cache(maxsize=16)
-def _parsed(text: str) -> list[ast.stmt]:
+def parsed(text: str) -> list[ast.stmt]:
+    """The statements of a file; none if it is not Python that this version reads."""
     try:
         return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):

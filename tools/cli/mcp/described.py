@@ -72,9 +72,10 @@ def describe_hit(answer: Answer, hit: Json, diagnosis: Json, world_size: int = 1
     """Adds where a hit is, what it has found and its likely cause, the most important first."""
     rank = f" on rank {hit['rank']}" if world_size > 1 else ""
     absorbed = ", absorbed: the infinities reached no result" if hit["absorbed"] else ""
+    kind = f"{hit['dtype']} {hit['shape']}, " if hit["dtype"] else ""
     answer.add(
         f"hit {hit['id']}: {hit['condition']} at {hit['node']}:{hit['slot']} in step {hit['step']}{rank} "
-        f"({hit['op_type'] or 'no op'}, {hit['dtype']} {hit['shape']}, {hit['origin']}{absorbed})"
+        f"({hit['op_type'] or 'no op'}, {kind}{hit['origin']}{absorbed})"
     )
     add_source(answer, hit["source"])
     if hit["message"]:

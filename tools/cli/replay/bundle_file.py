@@ -16,6 +16,9 @@ MANIFEST = "manifest.json"
 VALUES = ("leaves.safetensors", "expected.safetensors")
 
 _REQUIRED = ("tape.json", "repro.py", "graph.json", "environment.json", *VALUES)
+# Of bundles with all ops of a step.
+_OF_STEPS = ("random.safetensors", "training.json")
+_OF_BOUNDARIES = ("leaf", "op", "node")
 _SOURCE = re.compile(r"sources/[0-9]{1,3}_[A-Za-z0-9._]{1,255}")
 _MAX_MEMBERS = 64
 _MAX_TEXT_BYTES = 64 << 20
@@ -103,6 +106,9 @@ class BundleFile:
                 raise BadBundle(f"{name} has another size than the manifest says")
         if not isinstance(manifest.get("hit"), dict) or not isinstance(manifest.get("node"), str):
             raise BadBundle("the manifest names no hit")
+        for boundary in manifest.get("boundaries") or ():
+            if not isinstance(boundary, dict) or not all(isinstance(boundary.get(key), str) for key in _OF_BOUNDARIES):
+                raise BadBundle("the manifest describes a boundary wrongly")
         return manifest
 
 
@@ -116,7 +122,7 @@ def _checked_members(archive: zipfile.ZipFile, file_bytes: int) -> dict[str, zip
         name = info.filename
         if name in members:
             raise BadBundle(f"it has the member {name} twice")
-        if name not in (*_REQUIRED, MANIFEST) and not _SOURCE.fullmatch(name):
+        if name not in (*_REQUIRED, *_OF_STEPS, MANIFEST) and not _SOURCE.fullmatch(name):
             raise BadBundle(f"it has a member with the name {name!r}")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise BadBundle(f"{name} is compressed or encrypted")

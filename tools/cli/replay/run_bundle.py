@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-from collections.abc import Sequence
 from typing import Any
 
 import torch
-from graphdbg._bundle.repro import BadTape, CannotRun, Replay, counts, same_bits
-from safetensors import SafetensorError
+from graphdbg._bundle.repro import CannotRun, counts, same_bits
 from safetensors.torch import load
 
-from .bundle_file import BadBundle, BundleFile
+from .bundle_file import BundleFile
+from .replays import replay_of, reported
 from .verdict import alike, meets, verdict
 
 __all__ = ["CannotRun", "run_bundle"]
@@ -22,8 +20,6 @@ def run_bundle(
     bundle: BundleFile,
     dtype: str | None = None,
     device: str | None = None,
-    threads: int | None = None,
-    modules: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Repeats a bundle's ops and compares the result with that of the job.
 
@@ -31,8 +27,6 @@ def run_bundle(
         bundle: The bundle. Nothing that it contains is executed.
         dtype: The type of all floating-point numbers, such as "float64"; those of the job if there is none.
         device: Where to run, such as "cpu"; where the job did if there is none.
-        threads: The number of threads of the CPU's kernels.
-        modules: Modules to import, which define operators.
 
     Returns:
         The verdict with the statistics of both results.
@@ -41,22 +35,10 @@ def run_bundle(
         BadBundle: The bundle is damaged.
         CannotRun: It cannot run here.
     """
-    if "stripped" in bundle.manifest:
-        raise CannotRun("its values were removed (--strip values)")
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise CannotRun(f"cannot import {module}: {error}") from None
-    if threads:
-        torch.set_num_threads(threads)
-    try:
-        leaves = load(bundle.read("leaves.safetensors"))
+    replay = replay_of(bundle, dtype, device)
+    with reported(bundle):
         expected = load(bundle.read("expected.safetensors")).get("expected")
-        replay = Replay(bundle.json("tape.json"), leaves, getattr(torch, dtype) if dtype else None, device)
         output = replay.run().cpu()
-    except (BadTape, SafetensorError, ValueError) as error:
-        raise BadBundle(f"{bundle.path} is not a bundle: {error}") from None
     found = statistics(output)
     hit = bundle.manifest["hit"]
     same = dtype is None and (
@@ -67,6 +49,12 @@ def run_bundle(
         "statistics": found,
         "statistics_in_job": statistics(expected) if expected is not None else hit.get("statistics"),
     }
+
+
+def set_threads(threads: int | None) -> None:
+    """Sets the number of threads of the CPU's kernels, if there is one."""
+    if threads:
+        torch.set_num_threads(threads)
 
 
 def statistics(tensor: torch.Tensor) -> dict[str, float | None]:

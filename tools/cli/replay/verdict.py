@@ -11,7 +11,8 @@ SAME_CONDITION = "same condition"
 OTHER_RESULT = "other result"
 DOES_NOT_FAIL = "does not fail"
 
-_NOT_FINITE = ("nan_count", "pos_inf_count", "neg_inf_count")
+# Kinds of elements that are not finite.
+BAD_KINDS = ("nan_count", "pos_inf_count", "neg_inf_count")
 _COMPARISONS = {
     "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b,
@@ -30,7 +31,7 @@ def meets(hit: Mapping[str, Any], found: Mapping[str, float | None]) -> bool | N
         found: Statistics of the result, by the names of the HTTP API.
     """
     before = hit.get("statistics")
-    kinds = [kind for kind in _NOT_FINITE if isinstance(before, Mapping) and _number(before.get(kind))]
+    kinds = [kind for kind in BAD_KINDS if isinstance(before, Mapping) and _number(before.get(kind))]
     if kinds:
         return any(found.get(kind) for kind in kinds)
     params = hit.get("params")

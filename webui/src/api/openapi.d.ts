@@ -3012,7 +3012,7 @@ export interface components {
             statistics: components["schemas"]["Statistics"] | null;
             statistics_step: number | null;
         };
-        Watchpoint: WithRequired<components["schemas"]["WatchpointFields"], "condition" | "exclude" | "pause" | "enabled" | "once" | "ignore_count" | "group" | "actions"> & WithRequired<components["schemas"]["NodeLists"], "nodes" | "scopes" | "patterns" | "regexes" | "categories" | "op_types" | "sources" | "dtypes" | "ranks"> & {
+        Watchpoint: WithRequired<components["schemas"]["WatchpointFields"], "condition" | "exclude" | "pause" | "enabled" | "once" | "ignore_count" | "muted_until_step" | "group" | "actions"> & WithRequired<components["schemas"]["NodeLists"], "nodes" | "scopes" | "patterns" | "regexes" | "categories" | "op_types" | "sources" | "dtypes" | "ranks"> & {
             condition: {
                 id: string;
                 params: components["schemas"]["Params"];
@@ -3037,6 +3037,11 @@ export interface components {
              * @default 0
              */
             ignore_count?: number;
+            /**
+             * @description Hits in earlier steps are listed but do not pause the job. The server ends the muting when a rank reports the step, so a rank whose steps take only milliseconds pauses some operators after its first hit.
+             * @default 0
+             */
+            muted_until_step?: number;
             /**
              * @description The first hit of each rank disables the watchpoint; the rank's further hits do not count.
              * @default false

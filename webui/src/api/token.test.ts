@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { splitCode, tokenStore } from './token';
 
 afterEach(() => tokenStore.write(null));
@@ -24,4 +24,24 @@ it('keeps a token in the session of the tab only', () => {
   tokenStore.write('secret');
   expect(Object.values({ ...sessionStorage })).toEqual(['secret']);
   expect(JSON.stringify({ ...localStorage })).not.toContain('secret');
+});
+
+it('carries a token over a reload where storage is blocked, as in a frame of another site', async () => {
+  const blocked = vi.spyOn(window, 'sessionStorage', 'get').mockImplementation(() => {
+    throw new DOMException('Access is denied for this document.', 'SecurityError');
+  });
+  window.history.replaceState({ other: 1 }, '');
+  tokenStore.write('secret');
+  window.dispatchEvent(new Event('beforeunload'));
+  vi.resetModules();
+  const reloaded = (await import('./token')).tokenStore;
+  expect(reloaded.read()).toBe('secret');
+  expect(window.history.state).toEqual({ other: 1 });
+  blocked.mockRestore();
+});
+
+it('does not carry a token that the tab has stored', () => {
+  tokenStore.write('secret');
+  window.dispatchEvent(new Event('beforeunload'));
+  expect(JSON.stringify(window.history.state)).not.toContain('secret');
 });

@@ -99,7 +99,7 @@ export type Watchpoint = Schemas['Watchpoint'];
 
 // Fields of a watchpoint that it need not have.
 type WatchpointOptions =
-  | 'once' | 'ignore_count' | 'group' | 'actions'
+  | 'once' | 'ignore_count' | 'muted_until_step' | 'group' | 'actions'
   | 'regexes' | 'op_types' | 'sources' | 'dtypes' | 'ranks' | 'exclude';
 // A watchpoint without what the server adds to it.
 export type WatchpointSpec = Omit<Watchpoint, 'id' | 'node_count' | 'hit_count' | 'error' | WatchpointOptions> &

@@ -12,10 +12,10 @@ function shortName(name: string): string {
 
 // A summary of a tensor: NaN and infinities, if any, else its range.
 export function edgeNote(statistics: Statistics): EdgeNote {
-  const infinite = statistics.pos_inf_count + statistics.neg_inf_count;
+  const { pos_inf_count: above, neg_inf_count: below } = statistics;
   const parts: string[] = [];
   if (statistics.nan_count > 0) parts.push(words.nanCount(compactCount(statistics.nan_count)));
-  if (infinite > 0) parts.push(words.infinityCount(compactCount(infinite)));
+  if (above + below > 0) parts.push(words.infinityCount(compactCount(above + below), above > 0, below > 0));
   if (parts.length > 0) return { text: parts.join(' · '), alarm: true };
   if (statistics.abs_max === null) return { text: words.emptyTensor, alarm: false };
   const mean = statistics.mean === null ? null : formatNumber(toNumber(statistics.mean), 3);

@@ -1,11 +1,11 @@
-// When the job stops at a node or for hits of a step, the page selects that node, as a debugger
-// does, unless the user was active in the last few seconds. A hit is shown with its neighbourhood, where
-// the statistics of the tensors around it are.
+// When the job stops at a node, the page selects that node, as a debugger does, and when it stops for hits, the
+// one where they began, unless the user was active in the last few seconds. Hits and failed ops are shown with
+// their neighbourhood, where the statistics of the tensors around them are.
 
 import { useEffect, useRef } from 'react';
-import type { Job } from '../api/types';
+import type { Hit, Job } from '../api/types';
 import { isRun } from '../base/run_id';
-import { firstHitOfStop, stoppingHit } from './hits';
+import { originOfStop } from './hits';
 import type { JobModel } from './job';
 import { useJob } from './job_store';
 import { patchRoute, useRouter, useSelectedRank } from './router';
@@ -29,17 +29,19 @@ function placeOf(info: Job | null, shown: number): string {
 
 interface Target {
   node: string;
+  // The hit that is shown.
+  hit: Hit | null;
   // Null: the one that is shown.
   rank: number | null;
 }
 
 // Of several ranks, the one that was hit or that failed is shown, or else where the shown one stands.
 function targetOf(model: JobModel, info: Job, shown: number): Target {
-  const hit = stoppingHit(model) ?? firstHitOfStop(model);
-  if (info.world_size < 2) return { node: info.node || (hit?.node ?? ''), rank: null };
-  if (hit !== null) return { node: hit.node, rank: hit.rank };
-  if (info.pause_reason === 'error') return { node: info.node, rank: rankOfException(info) };
-  return { node: info.ranks.find(({ rank }) => rank === shown)?.node ?? '', rank: null };
+  const hit = originOfStop(model);
+  if (info.world_size < 2) return { node: hit?.node ?? info.node, hit, rank: null };
+  if (hit !== null) return { node: hit.node, hit, rank: hit.rank };
+  if (info.pause_reason === 'error') return { node: info.node, hit, rank: rankOfException(info) };
+  return { node: info.ranks.find(({ rank }) => rank === shown)?.node ?? '', hit, rank: null };
 }
 
 export function useFollowStop(): void {
@@ -58,7 +60,7 @@ export function useFollowStop(): void {
     // It stays while another one moves.
     const stays = place !== '' && shown === last.shown && place === last.place;
     if (stops === 0 || info === null || (info.state !== 'paused' && place === '')) return;
-    const { node, rank } = targetOf(model, info, shown);
+    const { node, hit, rank } = targetOf(model, info, shown);
     if (rank === null && stays) return;
     const wasFirst = first.current;
     first.current = false;
@@ -69,8 +71,12 @@ export function useFollowStop(): void {
     if (!shouldFollow(performance.now(), useUi.getState().touched_at, commanded_at)) return;
     if (node) revealNode(node, 'replace');
     if (rank !== null) patchRoute({ rank });
-    const atHit = info.pause_reason === 'watchpoint' && !isRun(useJob.getState().id ?? '');
-    if (atHit && !useUi.getState().whole_graph) patchRoute({ around: 1 });
+    if (hit !== null) {
+      useUi.setState({ hit: hit.id });
+      if (hit.slot > 0) patchRoute({ slot: String(hit.slot) });
+    }
+    const bad = info.pause_reason === 'watchpoint' || info.pause_reason === 'error';
+    if (bad && node && !isRun(useJob.getState().id ?? '') && !useUi.getState().whole_graph) patchRoute({ around: 1 });
     // The rank that is shown is part of what is followed, not a reason to follow.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [stops, place]);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sampleHit, sampleJob } from '../testing/samples';
-import { firstHitOfStop, hitToBundle, linesOf, loadHits, matches, stoppingHit } from './hits';
+import { firstHitOfStop, hitToBundle, linesOf, loadHits, matches, originOfStop, stoppingHit } from './hits';
 import { emptyJob } from './job';
 import { useJob } from './job_store';
 import { NO_FILTER } from './ui';
@@ -76,5 +76,21 @@ describe('hits', () => {
     expect(stoppingHit(at({ node: 'c' }))?.id).toBe(3);
     expect(firstHitOfStop(at({ node: '' }))?.id).toBe(3);
     expect(firstHitOfStop(at({ node: '', pause_reason: 'user' }))).toBeNull();
+  });
+
+  it('lead from where the job is paused to where the trouble began', () => {
+    const info = sampleJob({ state: 'paused', pause_reason: 'watchpoint', step: 2, stopped_by: [7], node: 'sum' });
+    const hit = (id: number, change: Parameters<typeof sampleHit>[0]) =>
+      sampleHit({ id, step: 2, watchpoint: 7, order: 10 * id, ...change });
+    const exp = hit(1, { node: 'exp', origin: 'origin' });
+    const log = hit(2, { node: 'log', origin: 'origin' });
+    const sum = hit(3, { node: 'sum', origin: 'propagated' });
+    const of = (...hits: ReturnType<typeof sampleHit>[]) => originOfStop({ info, hits })?.node;
+    expect(of(exp, log, sum)).toBe('log');
+    // On another rank, whose values it has received.
+    expect(of({ ...exp, rank: 1 }, sum)).toBe('exp');
+    expect(of({ ...exp, step: 1 }, sum)).toBe('sum');
+    expect(of(exp, { ...sum, origin: 'origin' })).toBe('sum');
+    expect(of(exp, { ...sum, params: { propagated: 'stop' } })).toBe('sum');
   });
 });

@@ -56,6 +56,20 @@ export function firstHitOfStop({ info, hits }: Pick<JobModel, 'info' | 'hits'>):
   return hits.find((hit) => hit.step === info.step && !hit.absorbed && by.includes(hit.watchpoint)) ?? null;
 }
 
+// Returns the hit with which the trouble of a stop began, or null. The job is often paused at an op that
+// only reads or passes on what another one, or another rank, has made. If the watchpoint is to stop at each of
+// them, it is where the job is paused.
+export function originOfStop(model: Pick<JobModel, 'info' | 'hits'>): Hit | null {
+  const hit = stoppingHit(model) ?? firstHitOfStop(model);
+  if (hit === null || hit.origin !== 'propagated' || hit.params['propagated'] === 'stop') return hit;
+  const by = model.info?.stopped_by ?? [];
+  const began = model.hits.filter(
+    (each) => each.step === hit.step && each.origin === 'origin' && !each.absorbed && by.includes(each.watchpoint),
+  );
+  const before = began.findLast((each) => each.rank === hit.rank && each.order < hit.order);
+  return before ?? began[0] ?? hit;
+}
+
 // The hit at a tensor of which a bundle can be made now: the job is paused in its step.
 export function hitToBundle({ info, hits }: Pick<JobModel, 'info' | 'hits'>, name: string, rank: number): Hit | null {
   if (info?.state !== 'paused') return null;

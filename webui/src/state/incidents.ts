@@ -4,7 +4,7 @@ import { create } from 'zustand';
 import { api } from '../api/client';
 import type { EvidenceLink, Hit, Incident } from '../api/types';
 import { isRun } from '../base/run_id';
-import { firstHitOfStop, goToHit, stoppingHit } from './hits';
+import { goToHit, originOfStop } from './hits';
 import type { JobModel } from './job';
 import { useJob } from './job_store';
 import { patchRoute } from './router';
@@ -67,7 +67,7 @@ export function incidentOfStop(
   model: Pick<JobModel, 'info' | 'hits'>,
   incidents: readonly Incident[] | null,
 ): Incident | null {
-  const hit = stoppingHit(model) ?? firstHitOfStop(model);
+  const hit = originOfStop(model);
   return hit === null ? null : incidentOf(hit, incidents ?? []);
 }
 

@@ -1,8 +1,6 @@
-// Muting: nodes at which an incident's watchpoints no longer stop the job, and watchpoints that stay off
+// Muting: nodes at which an incident's watchpoints no longer stop the job, and watchpoints that pause nothing
 // until a step.
 
-import { useEffect } from 'react';
-import { create } from 'zustand';
 import type { Incident, Watchpoint, WatchpointSpec } from '../api/types';
 import * as words from '../words/incidents';
 import { describe } from './describe';
@@ -52,56 +50,17 @@ export async function unmuteAll(): Promise<void> {
   }
 }
 
-interface MutedWatchpoint {
-  job: string;
-  watchpoint: number;
-  // The step at which it is turned on again.
-  until: number;
+// Those whose hits make up the incident at its origin.
+export function watchpointsOf({ origin: { node, watchpoint } }: Incident): number[] {
+  return [...new Set([watchpoint, ...watchpointsAt(node).map(({ id }) => id)])].sort((a, b) => a - b);
 }
 
-const KEY = 'graphdbg.muted';
-
-function readMuted(): MutedWatchpoint[] {
-  try {
-    return (JSON.parse(sessionStorage.getItem(KEY) ?? '[]') ?? []) as MutedWatchpoint[];
-  } catch {
-    // Storage is blocked or unreadable.
-    return [];
-  }
-}
-
-export const useMuted = create<{ list: readonly MutedWatchpoint[] }>(() => ({ list: readMuted() }));
-
-function setMuted(list: readonly MutedWatchpoint[]): void {
-  useMuted.setState({ list });
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify(list));
-  } catch {
-    // Storage is blocked: they last until the page is reloaded.
-  }
-}
-
-export async function muteWatchpoint(watchpoint: number, until: number): Promise<void> {
-  const job = useJob.getState().id ?? '';
-  const others = useMuted.getState().list.filter((each) => each.job !== job || each.watchpoint !== watchpoint);
-  const problem = await changeWatchpoint(watchpoint, { enabled: false });
-  if (problem !== null) {
-    showToast({ kind: 'error', title: words.notMuted(watchpoint), detail: describe(problem) });
+// Their hits are listed but pause nothing before step `until`; 0 ends that.
+export async function muteWatchpoints(ids: readonly number[], until: number): Promise<void> {
+  for (const id of ids) {
+    const problem = await changeWatchpoint(id, { muted_until_step: until });
+    if (problem === null) continue;
+    showToast({ kind: 'error', title: words.notMuted(id), detail: describe(problem) });
     return;
   }
-  setMuted([...others, { job, watchpoint, until }]);
-  showToast({ kind: 'info', title: words.mutedUntil(watchpoint, until), detail: words.mutedByPage });
-}
-
-// Turns watchpoints on again whose step has come. For the view of a job.
-export function useMutedWatchpoints(): void {
-  const job = useJob((state) => state.id);
-  const step = useJob(({ model }) => model.info?.step ?? 0);
-  useEffect(() => {
-    const { list } = useMuted.getState();
-    const due = list.filter((each) => each.job === job && each.until <= step);
-    if (due.length === 0) return;
-    setMuted(list.filter((each) => !due.includes(each)));
-    for (const { watchpoint } of due) void changeWatchpoint(watchpoint, { enabled: true });
-  }, [job, step]);
 }

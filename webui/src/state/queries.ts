@@ -61,13 +61,14 @@ export function useAdvice({ condition, op_type, dtype }: Hit) {
 }
 
 // The likely cause of a hit. What another rank has sent is known only when the step has ended.
-export function useDiagnosis(hit: number) {
+// Asks for nothing without a hit.
+export function useDiagnosis(hit: number | null) {
   const job = useJob((state) => state.id);
   const version = useJob(({ model }) => model.stops);
   return useQuery({
     queryKey: ['diagnosis', job, hit, version],
-    queryFn: ({ signal }) => api.diagnosis(job ?? '', hit, signal),
-    enabled: job !== null,
+    queryFn: ({ signal }) => api.diagnosis(job ?? '', hit ?? 0, signal),
+    enabled: job !== null && hit !== null,
     placeholderData: (previous) => (previous?.hit === hit ? previous : undefined),
   });
 }

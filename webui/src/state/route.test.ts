@@ -45,6 +45,11 @@ describe('addresses', () => {
     );
   });
 
+  it('name a program that is starting', () => {
+    const starting: Route = { view: 'starting', name: 'my train?.py' };
+    expect(parseRoute(`${formatRoute(starting)}?code=abc`)).toEqual(starting);
+  });
+
   it('that mean nothing lead home', () => {
     for (const fragment of ['', '#', '#/', '#/nonsense', '#/jobs/']) {
       expect(parseRoute(fragment)).toEqual({ view: 'jobs' });

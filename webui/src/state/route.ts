@@ -37,13 +37,19 @@ export interface JobRoute {
 // The server's limit.
 export const MAX_AROUND = 20;
 
-export type Route = { view: 'jobs' } | { view: 'audit' } | { view: 'job'; route: JobRoute };
+export type Route =
+  | { view: 'jobs' }
+  | { view: 'audit' }
+  // `graphdbg run` has started the program `name`, which has not connected yet.
+  | { view: 'starting'; name: string }
+  | { view: 'job'; route: JobRoute };
 
 export function jobRoute(job: string): JobRoute {
   return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, compare: null, terms: null, beside: false, around: null, overview: null, open: null };
 }
 
 const AUDIT = '#/audit';
+const STARTING = '#/starting/';
 
 // Escapes only characters that would end the value, to keep names readable.
 function encode(text: string): string {
@@ -57,6 +63,7 @@ function encode(text: string): string {
 export function formatRoute(route: Route): string {
   if (route.view === 'jobs') return '#/';
   if (route.view === 'audit') return AUDIT;
+  if (route.view === 'starting') return STARTING + encode(route.name);
   const { job, graph, rank, node, slot, step, slice, panel, against, compare, terms, beside, around, overview, open } = route.route;
   const parts: string[] = [];
   const add = (key: string, value: string | null) => {
@@ -99,6 +106,11 @@ function readQuery(query: string): Map<string, string> {
 
 export function parseRoute(fragment: string): Route {
   if (fragment === AUDIT) return { view: 'audit' };
+  if (fragment.startsWith(STARTING)) {
+    // A one-time code may follow.
+    const [name = ''] = fragment.slice(STARTING.length).split('?');
+    return { view: 'starting', name: decode(name) };
+  }
   const match = /^#\/(jobs|runs)\/([^?]+)(?:\?(.*))?$/.exec(fragment);
   if (!match) return { view: 'jobs' };
   const values = readQuery(match[3] ?? '');

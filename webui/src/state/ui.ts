@@ -14,7 +14,7 @@ export interface PanelSizes {
 export const PANEL_LIMITS: Record<keyof PanelSizes, { min: number; max: number; first: number }> = {
   left: { min: 180, max: 560, first: 264 },
   right: { min: 240, max: 640, first: 328 },
-  bottom: { min: 140, max: 640, first: 330 },
+  bottom: { min: 140, max: 640, first: Math.max(330, Math.round(0.42 * window.innerHeight)) },
   watch: { min: 90, max: 520, first: 200 },
 };
 

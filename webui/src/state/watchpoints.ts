@@ -193,10 +193,15 @@ export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean)
   }
 }
 
+// The step until which a watchpoint pauses nothing; null if it pauses.
+export function mutedUntil({ muted_until_step }: Watchpoint, step: number): number | null {
+  return muted_until_step > step ? muted_until_step : null;
+}
+
 // The watchpoint without the fields that the server adds.
 export function specOfWatchpoint(watchpoint: Watchpoint): WatchpointSpec {
-  const { condition, pause, enabled, once, ignore_count, group, actions } = watchpoint;
-  return { condition, ...listsIn(watchpoint), pause, enabled, once, ignore_count, group, actions };
+  const { condition, pause, enabled, once, ignore_count, muted_until_step, group, actions } = watchpoint;
+  return { condition, ...listsIn(watchpoint), pause, enabled, once, ignore_count, muted_until_step, group, actions };
 }
 
 async function restoreWatchpoint(watchpoint: Watchpoint): Promise<void> {

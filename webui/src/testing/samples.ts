@@ -135,6 +135,7 @@ export function sampleWatchpoint(change: Partial<Watchpoint> = {}): Watchpoint {
     enabled: true,
     once: false,
     ignore_count: 0,
+    muted_until_step: 0,
     group: null,
     actions: [],
     node_count: 5,

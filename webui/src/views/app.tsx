@@ -12,10 +12,12 @@ import { Notice } from '../widgets/notice';
 import { loading } from '../words/common';
 import * as words from '../words/job';
 import { JobView } from './job_view';
-import { LoginView, SessionEnded } from './login_view';
 import { Overlays } from './overlays';
 
+const LoginView = lazy(async () => ({ default: (await import('./login_view')).LoginView }));
+const SessionEnded = lazy(async () => ({ default: (await import('./login_view')).SessionEnded }));
 const JobsView = lazy(async () => ({ default: (await import('./jobs_view')).JobsView }));
+const StartingView = lazy(async () => ({ default: (await import('./starting_view')).StartingView }));
 const AuditView = lazy(async () => ({ default: (await import('./audit_view')).AuditView }));
 
 const RETRY_MS = 2000;
@@ -40,13 +42,22 @@ function Content() {
   const route = useRouter((state) => state.route);
   if (status === 'checking') return <Notice title={words.connectingToServer} busy />;
   if (status === 'unreachable') return <Unreachable />;
-  if (status === 'needed' && !entered) return <LoginView />;
+  if (status === 'needed' && !entered) {
+    return (
+      <Suspense fallback={null}>
+        <LoginView />
+      </Suspense>
+    );
+  }
   switch (route.view) {
     case 'jobs':
     case 'audit':
+    case 'starting':
       return (
         <Suspense fallback={<Notice title={loading} busy />}>
-          {route.view === 'jobs' ? <JobsView /> : <AuditView />}
+          {route.view === 'jobs' && <JobsView />}
+          {route.view === 'audit' && <AuditView />}
+          {route.view === 'starting' && <StartingView name={route.name} />}
         </Suspense>
       );
     case 'job':
@@ -74,7 +85,7 @@ export function App() {
   return (
     <QueryClientProvider client={client}>
       <Content />
-      {ended && <SessionEnded />}
+      <Suspense fallback={null}>{ended && <SessionEnded />}</Suspense>
       <Overlays />
     </QueryClientProvider>
   );

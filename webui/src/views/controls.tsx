@@ -8,15 +8,16 @@ import { useAuth } from '../state/auth';
 import { useConditionText, targetText } from '../state/condition_text';
 import { useTargets } from '../state/command_ranks';
 import { availability, commandOfKey, rankFor, ranksApart } from '../state/controls';
-import { stoppingHit } from '../state/hits';
+import { originOfStop, stoppingHit } from '../state/hits';
 import { incidentOfStop, useIncidents } from '../state/incidents';
 import { sendCommand, useJob } from '../state/job_store';
 import { changeWatchpoint } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
+import { FullName } from '../widgets/full_name';
 import { Tooltip } from '../widgets/tooltip';
 import * as words from '../words/control';
-import { headline, onRank } from '../words/incidents';
+import { headline, ofStep, onRank } from '../words/incidents';
 import { useReasonAgainstWatching } from './use_reason_against';
 import './controls.css';
 
@@ -50,34 +51,42 @@ function useStopIncident(): Incident | null {
   return useJob(({ model }) => incidentOfStop(model, incidents));
 }
 
-function useStopReason(job: Job | null): string {
+interface Reason {
+  text: string;
+  // The node that the text names, with what is before and after it: it is cut where there is too little room.
+  around?: { before: string; node: string; after: string };
+}
+
+const NO_REASON: Reason = { text: '' };
+
+function useStopReason(job: Job | null): Reason {
   const { conditionText, incidentTitle, actualText } = useConditionText();
   const hit = useJob(({ model }) => stoppingHit(model));
   const watchpoints = useJob((state) => state.model.watchpoints);
   const incident = useStopIncident();
   const apart = job === null ? null : ranksApart(job);
-  if (apart !== null) return words.ranksApart(apart.paused, apart.running);
-  if (job === null || job.state !== 'paused') return '';
+  if (apart !== null) return { text: words.ranksApart(apart.paused, apart.running) };
+  if (job === null || job.state !== 'paused') return NO_REASON;
   if (incident !== null) {
     const { origin } = incident;
-    const rank = job.world_size > 1 ? onRank(origin.rank) : '';
-    return headline(incidentTitle(incident), origin.node, job.step) + rank;
+    const before = headline(incidentTitle(incident));
+    const after = ofStep(job.step) + (job.world_size > 1 ? onRank(origin.rank) : '');
+    return { text: before + origin.node + after, around: { before, node: origin.node, after } };
   }
   const by = (job.stopped_by ?? []).map((id) => watchpoints.find((other) => other.id === id));
   const first = by.find((watchpoint) => watchpoint !== undefined);
   if (job.pause_reason === 'watchpoint' && first !== undefined) {
     const { id, params } = first.condition;
     const what = hit === null ? words.onTarget(targetText(first)) : `· ${actualText(hit)}`;
-    return words.stoppedBy(first.id, conditionText(id, params), what) + words.andMore(by.length - 1);
+    return { text: words.stoppedBy(first.id, conditionText(id, params), what) + words.andMore(by.length - 1) };
   }
-  if (job.pause_reason === 'start') return words.setWatchpointsFirst;
-  return '';
+  return job.pause_reason === 'start' ? { text: words.setWatchpointsFirst } : NO_REASON;
 }
 
 // NaN and infinity spread to every later op, and pausing at each of them does not help.
 function OncePerStep() {
   const watchpoint = useJob(({ model }) => {
-    const hit = stoppingHit(model);
+    const hit = originOfStop(model);
     if (hit?.origin !== 'propagated') return null;
     return model.watchpoints.find(({ id, pause }) => id === hit.watchpoint && pause === 'node') ?? null;
   });
@@ -91,6 +100,24 @@ function OncePerStep() {
       disabledReason={unavailable}
       onClick={() => void changeWatchpoint(watchpoint.id, { pause: 'step' })}
     />
+  );
+}
+
+function StopReason({ text, around }: Reason) {
+  if (around === undefined) {
+    return (
+      <span className="controls-reason ellipsis" title={text}>
+        {text}
+      </span>
+    );
+  }
+  const { before, node, after } = around;
+  return (
+    <span className="controls-reason controls-stop" title={text}>
+      <span className="ellipsis">{before}</span>
+      <FullName name={node} />
+      <span>{after}</span>
+    </span>
   );
 }
 
@@ -196,9 +223,7 @@ export function Controls() {
       <span className="controls-line" />
       {button('recheck')}
       {button('terminate', 'danger')}
-      <span className="controls-reason ellipsis" title={reason}>
-        {reason}
-      </span>
+      <StopReason {...reason} />
       <OncePerStep />
       <Confirm
         open={asking}

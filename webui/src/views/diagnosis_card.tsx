@@ -9,6 +9,7 @@ import { useDiagnosis } from '../state/queries';
 import { useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { GuideLink } from '../widgets/guide_link';
+import { Prose } from '../widgets/prose';
 import * as words from '../words/incidents';
 import './diagnosis_card.css';
 
@@ -21,11 +22,11 @@ function Card({ hit }: { hit: Hit }) {
     <section className="diagnosis" aria-label={words.cause}>
       <Stethoscope aria-hidden size={16} />
       <p className="diagnosis-text">
-        <strong>{data.title}</strong> {sentence(data.text ?? '')}
+        <strong>{data.title}</strong> <Prose text={sentence(data.text ?? '')} />
         {/* More would push the values out of view; the tab with advice has all. */}
         {data.next[0] !== undefined && (
           <span className="diagnosis-try">
-            <span className="muted">{words.toTry}</span> {data.next[0]}
+            <span className="muted">{words.toTry}</span> <Prose text={data.next[0]} />
           </span>
         )}
       </p>

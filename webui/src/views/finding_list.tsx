@@ -10,6 +10,7 @@ import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { touch } from '../state/ui';
 import { FullName } from '../widgets/full_name';
+import { Prose } from '../widgets/prose';
 import * as words from '../words/findings';
 import './finding_list.css';
 
@@ -36,7 +37,9 @@ function Row({ finding, several }: { finding: Finding; several: boolean }) {
           <FullName name={splitTensor(tensor).node} />
         </button>
       )}
-      <div className="muted finding-message">{sentence(message)}</div>
+      <div className="muted finding-message">
+        <Prose text={sentence(message)} />
+      </div>
     </li>
   );
 }

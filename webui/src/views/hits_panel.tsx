@@ -15,10 +15,9 @@ import { loading } from '../words/common';
 import { findings as findingsWord } from '../words/findings';
 import * as words from '../words/hits';
 import * as incidentWords from '../words/incidents';
-import { HitFilterBar } from './hit_filter';
-import { HitList } from './hit_list';
 import './hits_panel.css';
 
+const AllHits = lazy(async () => ({ default: (await import('./all_hits')).AllHits }));
 const IncidentList = lazy(async () => ({ default: (await import('./incident_list')).IncidentList }));
 const FindingList = lazy(async () => ({ default: (await import('./finding_list')).FindingList }));
 const LogList = lazy(async () => ({ default: (await import('./log_list')).LogList }));
@@ -80,16 +79,9 @@ function Hits({ total }: { total: number }) {
   return (
     <>
       {grouped && <Modes all={all} />}
-      {all ? (
-        <>
-          <HitFilterBar hits={hits} />
-          <HitList hits={hits} total={total} />
-        </>
-      ) : (
-        <Suspense fallback={<Notice title={loading} busy />}>
-          <IncidentList />
-        </Suspense>
-      )}
+      <Suspense fallback={<Notice title={loading} busy />}>
+        {all ? <AllHits hits={hits} total={total} /> : <IncidentList />}
+      </Suspense>
     </>
   );
 }

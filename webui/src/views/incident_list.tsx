@@ -7,7 +7,7 @@ import { formatCount, sentence } from '../base/format';
 import { labelOf } from '../base/names';
 import { useConditionText } from '../state/condition_text';
 import { goToHit } from '../state/hits';
-import { shownIncidents, useIncidents } from '../state/incidents';
+import { incidentOfStop, shownIncidents, useIncidents } from '../state/incidents';
 import { useJob } from '../state/job_store';
 import { unmuteAll } from '../state/mutes';
 import { useIncidentHits } from '../state/queries';
@@ -15,9 +15,11 @@ import { useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
+import { Prose } from '../widgets/prose';
 import * as hitWords from '../words/hits';
 import * as words from '../words/incidents';
-import { MuteButton } from './mute_button';
+import { mutedHint, mutedUntil } from '../words/watch';
+import { MuteButton, useMutedUntil } from './mute_button';
 import './incident_list.css';
 
 // The ranks that the incident has reached; the one where it began is marked.
@@ -105,6 +107,7 @@ interface CardProps {
 function IncidentCard({ incident, open, onToggle }: CardProps) {
   const { conditionTitle, incidentTitle } = useConditionText();
   const selected = useUi((state) => state.hit === incident.id);
+  const until = useMutedUntil(incident);
   const { origin, diagnosis, first_reached, reached_count } = incident;
   return (
     <li className={`incident${selected ? ' incident-selected' : ''}`}>
@@ -121,13 +124,11 @@ function IncidentCard({ incident, open, onToggle }: CardProps) {
           <strong className="incident-title">{incidentTitle(incident)}</strong>
           <span className="incident-node">
             <FullName name={origin.node} />
+            <span className="muted incident-steps">{words.stepsOf(incident.steps)}</span>
           </span>
-          {diagnosis.text !== null && <span className="incident-text">{sentence(diagnosis.text)}</span>}
+          {diagnosis.text !== null && <span className="incident-text"><Prose text={sentence(diagnosis.text)} /></span>}
         </button>
-        <span className="incident-side">
-          <span className="muted incident-steps">{words.stepsOf(incident.steps)}</span>
-          <RankDots incident={incident} />
-        </span>
+        <RankDots incident={incident} />
         <MuteButton incident={incident} />
       </div>
       <div className="incident-foot">
@@ -136,6 +137,11 @@ function IncidentCard({ incident, open, onToggle }: CardProps) {
             {conditionTitle(id)}
           </span>
         ))}
+        {until !== null && (
+          <span className="tag" title={mutedHint}>
+            {mutedUntil(until)}
+          </span>
+        )}
         {reached_count > 0 && (
           <span className="muted ellipsis">
             {words.reached(words.tensors(reached_count, formatCount(reached_count)))}
@@ -152,9 +158,10 @@ export function IncidentList() {
   const state = useIncidents();
   const { total, incidents, muted } = state;
   const shown = shownIncidents(state);
-  // The newest one is open until the user opens another or closes it.
+  // That of the stop, or else the newest one, is open until the user opens another or closes it.
   const [chosen, setChosen] = useState<number | null>(null);
-  const open = chosen ?? shown.at(-1)?.id ?? 0;
+  const stop = useJob(({ model }) => incidentOfStop(model, incidents)?.id);
+  const open = chosen ?? stop ?? shown.at(-1)?.id ?? 0;
   const hidden = (incidents?.length ?? 0) - shown.length;
   return (
     <>

@@ -47,7 +47,6 @@ import { JobContext, OpenContext, type JobContextValue } from './job_context';
 import './job_view.css';
 
 // Only recorded runs have these.
-const MutedWatchpoints = lazy(async () => ({ default: (await import('./mute_button')).MutedWatchpoints }));
 const RunBar = lazy(async () => ({ default: (await import('./run_bar')).RunBar }));
 const LastOps = lazy(async () => ({ default: (await import('./last_ops')).LastOps }));
 const RunChecks = lazy(async () => ({ default: (await import('./run_checks')).RunChecks }));
@@ -224,7 +223,6 @@ const JobLayout = memo(function JobLayout() {
   const ended = useJob(({ model }) => hasEnded(model.info));
   const tall = useTall();
   const recorded = useJob(({ id }) => isRun(id ?? ''));
-  const hits = useJob(({ model }) => model.hits.length > 0);
   const opened = useOpened();
   const selected = useHasValues(opened);
   const beside = useRouter(({ route }) => route.view === 'job' && route.route.beside && isRun(route.route.job));
@@ -244,11 +242,6 @@ const JobLayout = memo(function JobLayout() {
         {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
         <StorageBanner />
         {!recorded && <EndBanner />}
-        {hits && (
-          <Suspense fallback={null}>
-            <MutedWatchpoints />
-          </Suspense>
-        )}
       </header>
       <main className={`job-main${tall ? ' job-tall' : ''}`}>
         <div

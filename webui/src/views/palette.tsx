@@ -3,10 +3,12 @@
 import { useDeferredValue, useId, useMemo, useRef, useState } from 'react';
 import type { GraphNode } from '../api/types';
 import { fuzzyScore } from '../base/fuzzy';
+import { followEvidence } from '../state/incidents';
+import { useDiagnosis } from '../state/queries';
 import { useRouter } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { useSearch } from '../state/search';
-import { showOverlay, touch } from '../state/ui';
+import { showOverlay, touch, useUi } from '../state/ui';
 import { Dialog } from '../widgets/dialog';
 import { FullName } from '../widgets/full_name';
 import { KindIcon } from '../widgets/kind_icon';
@@ -19,6 +21,15 @@ import './palette.css';
 type Entry = { key: string; command: Command } | { key: string; node: GraphNode };
 
 const MAX_NODES = 30;
+
+// What the cause of the selected hit refers to, which takes many Tabs to reach on its card.
+function useEvidenceCommands(): Command[] {
+  const { data } = useDiagnosis(useUi((state) => state.hit));
+  return useMemo(
+    () => (data?.evidence ?? []).map((link) => ({ title: link.label, group: words.groups.cause, run: () => followEvidence(link) })),
+    [data],
+  );
+}
 
 // Uses the same search as the tree.
 function useFoundNodes(text: string): GraphNode[] {
@@ -76,9 +87,10 @@ export function Palette() {
   const list = useRef<HTMLDivElement>(null);
   // Commands are enabled or disabled as of the moment when the palette was opened.
   const [commands] = useState(allCommands);
+  const evidence = useEvidenceCommands();
   const nodes = useFoundNodes(useDeferredValue(text.trim()));
   const entries = useMemo<Entry[]>(() => {
-    const matching = commands
+    const matching = [...commands, ...evidence]
       .map((command) => ({ command, score: fuzzyScore(text, command.title) }))
       .filter(({ score }) => score > 0);
     if (text.trim() !== '') matching.sort((a, b) => b.score - a.score);
@@ -86,7 +98,7 @@ export function Palette() {
       ...matching.map(({ command }) => ({ key: `${command.group} ${command.title}`, command })),
       ...nodes.map((node) => ({ key: `node ${node.name}`, node })),
     ];
-  }, [commands, nodes, text]);
+  }, [commands, evidence, nodes, text]);
   const at = Math.min(marked, entries.length - 1);
   const mark = (index: number) => {
     const next = (index + entries.length) % Math.max(1, entries.length);

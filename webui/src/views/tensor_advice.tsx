@@ -8,6 +8,7 @@ import { useJob } from '../state/job_store';
 import { useAdvice, useSender } from '../state/queries';
 import { useUi } from '../state/ui';
 import { Notice } from '../widgets/notice';
+import { Prose } from '../widgets/prose';
 import * as words from '../words/advice';
 import './tensor_advice.css';
 
@@ -17,7 +18,9 @@ function Sentences({ title, items }: { title: string; items: readonly string[] }
       <h3>{title}</h3>
       <ul>
         {items.map((item) => (
-          <li key={item}>{item}</li>
+          <li key={item}>
+            <Prose text={item} />
+          </li>
         ))}
       </ul>
     </section>

@@ -1,7 +1,7 @@
 // The list of watchpoints, at the upper right.
 
 import { Copy, Eye, Pencil, Plus, Sparkles, Trash2 } from 'lucide-react';
-import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job, Watchpoint } from '../api/types';
 import { compactCount } from '../base/format';
 import { targetOf, targetText, useConditionText } from '../state/condition_text';
@@ -10,11 +10,12 @@ import { isOver } from '../state/job';
 import { isPausedAtException } from '../state/words';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
-import { addRecommended, removeWatchpoint, switchWatchpoint, watchForOverflow, watchTraining } from '../state/watchpoints';
+import { addRecommended, mutedUntil, removeWatchpoint, switchWatchpoint, watchForOverflow, watchTraining } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
+import { Prose } from '../widgets/prose';
 import { loading } from '../words/common';
 import { nodes } from '../words/counts';
 import * as words from '../words/watch';
@@ -55,6 +56,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   const forbidden = useReasonAgainst('watch');
   const ended = useJob(({ model }) => isOver(model.info));
   const begun = useJob(({ model }) => (model.info?.step ?? 0) > 0);
+  const until = useJob(({ model }) => mutedUntil(watchpoint, model.info?.step ?? 0));
   const none = begun ? words.noMatchingNodes : words.noNodesYet;
   const covered = watchpoint.node_count === 0 ? none : nodes(watchpoint.node_count);
   // The requested state, until the server has answered.
@@ -64,8 +66,14 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
     await switchWatchpoint(watchpoint, on);
     setWanted(null);
   };
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    // jsdom has no layout.
+    if (stopped) row.current?.scrollIntoView?.({ block: 'nearest' });
+  }, [stopped]);
   return (
     <li
+      ref={row}
       className={`watch-row${enabled ? '' : ' watch-off'}${stopped ? ' watch-stopped' : ''}`}
       onDoubleClick={() => forbidden === '' && editWatchpoint(watchpoint)}
     >
@@ -85,14 +93,18 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
       <span className="watch-id mono">{id}</span>
       <div className="grow">
         <div className="watch-condition" title={`${text} (${condition.params['expression'] ?? condition.id})`}>
-          {text}
+          <Prose text={text} />
         </div>
         <div className="watch-detail ellipsis">
           {watchpoint.error ? (
             <span className="watch-error">{watchpoint.error}</span>
           ) : (
             <>
-              <span title={words.pauseHints[watchpoint.pause]}>{words.pauseNames[watchpoint.pause]}</span>
+              {until === null ? (
+                <span title={words.pauseHints[watchpoint.pause]}>{words.pauseNames[watchpoint.pause]}</span>
+              ) : (
+                <span title={words.mutedHint}>{words.mutedUntil(until)}</span>
+              )}
               {targetOf(watchpoint.condition.id) === 'training' ? ' · ' : ` · ${covered} · `}
               <span className="mono" title={target}>
                 {target}

@@ -97,7 +97,8 @@ export const nonFiniteBadge = (nan: boolean, infinite: boolean) => (nan && infin
 
 // Statistics of a tensor in the neighbourhood.
 export const nanCount = (count: string) => `${count} NaN`;
-export const infinityCount = (count: string) => `${count} ±Inf`;
+export const infinityCount = (count: string, above: boolean, below: boolean) =>
+  `${count} ${above ? (below ? '±' : '+') : '-'}Inf`;
 export const emptyTensor = 'empty';
 export const magnitude = (max: string, mean: string | null) => `|max| ${max}${mean === null ? '' : ` · mean ${mean}`}`;
 export const ofStep = (step: number) => ` · step ${step}`;

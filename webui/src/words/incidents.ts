@@ -10,13 +10,13 @@ export const newest = (shown: number, total: string) => `The first ${shown} of $
 export const unfold = 'Show its hits';
 export const fold = 'Hide its hits';
 export const mute = 'Mute';
-export const muteHint = 'Mute this node, or its watchpoint for some steps';
+export const muteHint = 'Mute this node, or its watchpoints for some steps';
 export const muteNode = 'Mute this node';
-export const muteUntil = (watchpoint: number, step: number) => `Mute watchpoint ${watchpoint} until step ${step}`;
+const watchpoints = (ids: readonly number[]) => `watchpoint${ids.length === 1 ? '' : 's'} ${ids.join(', ')}`;
+export const muteUntil = (ids: readonly number[], step: number) => `Mute ${watchpoints(ids)} until step ${step}`;
+export const unmuteWatchpoints = (ids: readonly number[]) => `Unmute ${watchpoints(ids)}`;
 export const onlyHidden = (watchpoint: number) => `The incident is only hidden: watchpoint ${watchpoint} still stops there`;
 export const notMuted = (watchpoint: number) => `Could not mute watchpoint ${watchpoint}`;
-export const mutedUntil = (watchpoint: number, step: number) => `Watchpoint ${watchpoint} is off until step ${step}`;
-export const mutedByPage = 'This page turns it on again, as long as it is open.';
 export const unmute = (count: number) => `Show ${count} muted`;
 export const loadingHits = 'Loading hits';
 
@@ -37,7 +37,8 @@ export const firstRank = (rank: number) => `Rank ${rank}: began here`;
 export const rank = (rank: number) => `Rank ${rank}`;
 export const onRanks = (ranks: readonly number[], first: number) =>
   `On ${ranks.length === 1 ? 'rank' : 'ranks'} ${ranks.join(', ')}; began on rank ${first}`;
-export const headline = (title: string, node: string, step: number) => `${title} · ${node} · step ${step}`;
+export const headline = (title: string) => `${title} · `;
+export const ofStep = (step: number) => ` · step ${step}`;
 export const onRank = (rank: number) => ` · rank ${rank}`;
 
 // The card.

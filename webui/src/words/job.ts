@@ -31,6 +31,9 @@ export const serverNotResponding = 'Server not responding';
 export const retryingEveryTwoSeconds = 'Retrying every two seconds.';
 export const connectingToServer = 'Connecting to the server';
 
+export const starting = (name: string) => `${name} is starting…`;
+export const startingHint = 'The page opens the job as soon as the program has loaded its framework.';
+
 // List of jobs.
 export const jobs = 'Jobs';
 export const allJobs = 'All jobs';

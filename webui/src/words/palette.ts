@@ -5,7 +5,7 @@ export const placeholder = 'Type a command or part of a node name';
 export const commandsAndNodes = 'Commands and nodes';
 export const node = 'node';
 
-export const groups = { run: 'Run', go: 'Go', watch: 'Watch', view: 'View', ranks: 'Ranks' };
+export const groups = { run: 'Run', go: 'Go', watch: 'Watch', view: 'View', ranks: 'Ranks', cause: 'Cause' };
 export const continueToSelected = 'Continue to selected node';
 export const nextHit = 'Next hit';
 export const previousHit = 'Previous hit';

@@ -35,6 +35,8 @@ export const pauseHints: Record<PauseMode, string> = {
   step: 'Pauses at the end of a step with hits',
   none: 'Logs hits without pausing',
 };
+export const mutedUntil = (step: number) => `muted until step ${step}`;
+export const mutedHint = 'Hits are listed but do not pause the job';
 // A selection that covers no node: before the first step, the job has not reported its ops.
 export const noNodesYet = 'no nodes yet';
 export const noMatchingNodes = 'no matching nodes';

@@ -41,6 +41,8 @@ const graphdbg_interpreter kInterpreter = {
     /*begins_training=*/nullptr,
     /*tests_training=*/0,
     /*environment=*/nullptr,
+    /*step_begins=*/nullptr,
+    /*training=*/nullptr,
 };
 
 void Check(graphdbg_status status) {

@@ -1,5 +1,6 @@
 #include "agent/adapters/pytorch/hooks/interpreter.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/adapters/pytorch/hooks/source_stack.h"
@@ -60,42 +61,64 @@ int BeginsTraining(int trains, uint32_t* rank, uint32_t* world_size) {
   return begins;
 }
 
-// The text that the function of graphdbg._environment returns; never freed.
-const char* DescribeEnvironment() {
-  PyObject* const module = PyImport_ImportModule("graphdbg._environment");
+// The text that a function of a module returns, as a copy that is never freed
+// by Python; null if it fails. The caller holds the interpreter's lock.
+char* TextOf(const char* module_name, const char* function) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* const module = PyImport_ImportModule(module_name);
   PyObject* const text = module == nullptr
                              ? nullptr
-                             : PyObject_CallMethod(module, "describe", nullptr);
+                             : PyObject_CallMethod(module, function, nullptr);
   const char* const utf8 =
       text == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(text, nullptr);
-  const char* const copy = utf8 == nullptr ? nullptr : strdup(utf8);
+  char* const copy = utf8 == nullptr ? nullptr : strdup(utf8);
   if (copy == nullptr) PyErr_Clear();
   Py_XDECREF(text);
   Py_XDECREF(module);
+  PyErr_Restore(type, value, traceback);
   return copy;
 }
 
 const char* Environment() {
   if (!Py_IsInitialized() || Python().is_finalizing()) return nullptr;
   const PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
   // Not initialized once by the language: importing gives the lock away.
   static const char* text = nullptr;
-  if (text == nullptr) text = DescribeEnvironment();
-  PyErr_Restore(type, value, traceback);
+  if (text == nullptr) text = TextOf("graphdbg._environment", "describe");
   const char* const result = text;
   PyGILState_Release(gil);
   return result;
+}
+
+constexpr char kStepModule[] = "graphdbg._torch.step_record";
+
+void StepBegins() {
+  if (!Py_IsInitialized() || Python().is_finalizing()) return;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  free(TextOf(kStepModule, "remember"));
+  PyGILState_Release(gil);
+}
+
+const char* Training() {
+  if (!Py_IsInitialized() || Python().is_finalizing()) return nullptr;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  char* const described = TextOf(kStepModule, "describe");
+  // Guarded by the lock.
+  static char* text = nullptr;
+  free(text);
+  text = described;
+  PyGILState_Release(gil);
+  return described;
 }
 
 }  // namespace
 
 const graphdbg_interpreter* Interpreter() {
   static const graphdbg_interpreter interpreter = {
-      SourceStack,          BeginWait,   EndWait,
-      Interrupted,          Terminate,   BeginsTraining,
-      /*tests_training=*/1, Environment,
+      SourceStack,          BeginWait,   EndWait,    Interrupted, Terminate,
+      BeginsTraining,
+      /*tests_training=*/1, Environment, StepBegins, Training,
   };
   return &interpreter;
 }

@@ -1,8 +1,9 @@
 """Repeats the ops of a bundle, with PyTorch and safetensors only.
 
-Each bundle of graphdbg contains this file beside the ops (tape.json) and the memory that they start from
-(leaves.safetensors); `graphdbg replay` runs the same code. Nothing of tape.json is executed: it names operators that
-PyTorch knows, and values that are read as JSON.
+Each bundle of graphdbg contains this file beside the ops (tape.json), the memory that they start from
+(leaves.safetensors) and the states of random number generators (random.safetensors, if they are needed); `graphdbg
+replay` runs the same code. Nothing of tape.json is executed: it names operators that PyTorch knows, and values that are
+read as JSON.
 
     python repro.py             repeats the ops, and compares the result with that of the job
     python repro.py float64     the same with every floating-point number in float64
@@ -11,11 +12,12 @@ PyTorch knows, and values that are read as JSON.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,23 @@ _REFUSED_NAMESPACES = (
 )
 
 
+# A tensor of tape.json: storage, type, sizes, strides and offset.
+Key = tuple[Any, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """How an op is called: what it gets instead of a tensor that had this type in the job, and instead of a type."""
+
+    tensor: Callable[[torch.Tensor, torch.dtype], torch.Tensor]
+    dtype: Callable[[torch.dtype], torch.dtype]
+    # As in the job.
+    autocast: bool
+
+
+AS_IN_THE_JOB = Call(lambda tensor, dtype: tensor.to(dtype), lambda dtype: dtype, autocast=True)
+
+
 class BadTape(Exception):
     """The tape is damaged, or not made by graphdbg."""
 
@@ -55,6 +74,7 @@ class Replay:
         leaves: The tensors of leaves.safetensors.
         dtype: The type that all floating-point numbers are converted to, such as torch.float64.
         device: The device that everything runs on, instead of those of the job.
+        random: The tensors of random.safetensors. Without them, random numbers are others than in the job.
 
     Raises:
         BadTape: The tape is damaged.
@@ -66,16 +86,20 @@ class Replay:
         leaves: dict[str, torch.Tensor],
         dtype: torch.dtype | None = None,
         device: str | None = None,
+        random: dict[str, torch.Tensor] | None = None,
     ) -> None:
         check(tape)
         self._tape = tape
         self._leaves = leaves
         self._dtype = dtype
         self._device = device
+        self._random = random or {}
+        self._last_uses = _last_uses(tape)
         self._types = _types_of_storages(tape)
         self._storages: list[torch.Tensor | None] = [None] * len(tape["storages"])
         # Results, and for each storage that an op made, whether they have the layout that they had in the job.
-        self._results: dict[tuple[Any, ...], torch.Tensor] = {}
+        self._results: dict[Key, torch.Tensor] = {}
+        self._results_of: dict[int, list[Key]] = {}
         self._other_layout: set[int] = set()
 
     def run(self) -> torch.Tensor:
@@ -86,8 +110,9 @@ class Replay:
             CannotRun: An operator does not exist here, a device or memory is missing, or an op fails.
         """
         with _reported():
-            for op in self._tape["ops"]:
+            for number, op in enumerate(self._tape["ops"]):
                 self._run(op)
+                self._release(number)
             return self._tensor(self._tape["target"]["output"]["tensor"]).detach()
 
     def steps(self) -> Iterator[tuple[Any, list[torch.Tensor | None]]]:
@@ -97,52 +122,144 @@ class Replay:
             BadTape: The tape is damaged.
             CannotRun: As `run`.
         """
-        for op in self._tape["ops"]:
+        for number, op in enumerate(self._tape["ops"]):
             with _reported():
                 self._run(op)
                 results = [each and self._tensor(each["tensor"]).detach() for each in op["results"]]
             yield op, results
+            self._release(number)
+
+    def run_to_target(self) -> None:
+        """Runs the ops before that of the hit. Raises as `run`."""
+        for number, op in enumerate(self._tape["ops"][: self._tape["target"]["op"]]):
+            with _reported():
+                self._run(op)
+            self._release(number)
+
+    def call_target(self, how: Call | None = None) -> torch.Tensor:
+        """Calls the op of the hit, once the others have run, and returns the output that the bundle is about.
+
+        Raises:
+            BadTape: The tape is damaged.
+            CannotRun: As `run`.
+        """
+        op = self._tape["ops"][self._tape["target"]["op"]]
+        wanted = _key(self._tape["target"]["output"]["tensor"])
+        with _reported():
+            returned, written = self._call(op, how or self._usual(op))
+        for described, tensor in zip(op["results"], returned, strict=False):
+            if described is not None and _key(described["tensor"]) == wanted:
+                return tensor.detach()
+        if wanted not in written:
+            raise CannotRun(f"{op['op']} does not return the output by itself")
+        return written[wanted].detach()
+
+    def inputs(self, op: Any) -> Iterator[tuple[str, Any, torch.Tensor]]:
+        """The tensors that an op is about to be called with: argument, as tape.json describes it, and tensor.
+
+        Raises:
+            BadTape: The tape is damaged.
+            CannotRun: Memory is missing, or a device.
+        """
+        for argument in op["arguments"]:
+            for each in described_tensors(argument["value"]):
+                with _reported():
+                    tensor = self._tensor(each)
+                yield argument["name"], each, tensor
+
+    def written_arguments(self, op: Any) -> set[str]:
+        """The names of the arguments that an op writes to. Raises CannotRun if it does not exist here."""
+        arguments = operator(op["op"])._schema.arguments
+        return {each.name for each in arguments if each.alias_info and each.alias_info.is_write}
 
     def _run(self, op: Any) -> None:
+        returned, _ = self._call(op, self._usual(op))
+        for described, tensor in zip(op["results"], returned, strict=False):
+            if described is not None:
+                self._bind(described["tensor"], tensor.to(self._type(tensor.dtype)))
+
+    def _usual(self, op: Any) -> Call:
+        if self._dtype is not None and "state" in op:
+            # Random numbers of another type would be other numbers.
+            return AS_IN_THE_JOB
+        return Call(lambda tensor, _: tensor, self._type, autocast=self._dtype is None)
+
+    def _call(self, op: Any, how: Call) -> tuple[list[torch.Tensor], dict[Key, torch.Tensor]]:
+        """Calls an op. Returns the tensors that it returns, in order, and those that it has written to."""
         function = operator(op["op"])
-        positional = [self._value(each["value"]) for each in op["arguments"] if not each["keyword"]]
-        keywords = {each["name"]: self._value(each["value"]) for each in op["arguments"] if each["keyword"]}
-        with self._autocast(op):
+        writes = self.written_arguments(op)
+        written: dict[Key, torch.Tensor] = {}
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for argument in op["arguments"]:
+            value = self._value(argument["value"], how, written if argument["name"] in writes else {})
+            if argument["keyword"]:
+                keywords[argument["name"]] = value
+            else:
+                positional.append(value)
+        self._restore_generator(op)
+        autocast = self._autocast(op, positional) if how.autocast else contextlib.nullcontext()
+        # Some kernels make what their backward needs only if gradients are recorded.
+        with torch.set_grad_enabled(op.get("grad") is True), autocast:
             try:
                 returned = function(*positional, **keywords)
             except Exception as error:
                 raise CannotRun(f"{op['op']} ({op['node']}): {str(error).splitlines()[0]}") from error
-        for described, tensor in zip(op["results"], _tensors(returned), strict=False):
-            if described is not None:
-                self._bind(described["tensor"], tensor)
+        for described in _all_tensors(op):
+            new = written.get(_key(described))
+            if new is not None and new.data_ptr() != (old := self._tensor(described)).data_ptr():
+                old.copy_(new)
+        return _tensors(returned), written
 
-    def _autocast(self, op: Any) -> contextlib.AbstractContextManager[Any]:
-        if op["autocast"] is None or self._dtype is not None:
+    def _restore_generator(self, op: Any) -> None:
+        """Gives the generator the state that it had before the op in the job."""
+        state = self._random.get(op.get("state"))
+        if state is None:
+            return
+        if state.numel() == torch.default_generator.get_state().numel():
+            torch.default_generator.set_state(state)
+        elif torch.cuda.is_available() and torch.device(self._device or "cuda").type == "cuda":
+            torch.cuda.set_rng_state(state, self._device or "cuda")
+
+    def _release(self, number: int) -> None:
+        """Frees the memory that no op needs after this one."""
+        for storage in self._last_uses.get(number, ()):
+            self._storages[storage] = None
+            for key in self._results_of.pop(storage, ()):
+                self._results.pop(key, None)
+
+    def _autocast(self, op: Any, positional: list[Any]) -> contextlib.AbstractContextManager[Any]:
+        if op["autocast"] is None:
             return contextlib.nullcontext()
-        device = next((each.device.type for each in self._storages if each is not None), "cpu")
+        device = next((each.device.type for each in _tensors(positional)), "cpu")
         autocast: contextlib.AbstractContextManager[Any] = torch.autocast(device, dtype=_dtype(op["autocast"]))
         return autocast
 
     def _bind(self, described: Any, tensor: torch.Tensor) -> None:
         number = described["storage"]
-        if self._tape["storages"][number] is not None:
+        # An op in place returns what it was called with.
+        if self._tape["storages"][number] is not None or self._storages[number] is not None:
             return
+        key = _key(described)
         self._storages[number] = _bytes_of(tensor)
-        self._results[_key(described)] = tensor
+        self._results[key] = tensor
+        self._results_of.setdefault(number, []).append(key)
         layout = (list(tensor.stride()), tensor.storage_offset())
         if tensor.numel() > 1 and layout != (described["strides"], described["offset"]):
             self._other_layout.add(number)
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: Any, how: Call, written: dict[Key, torch.Tensor]) -> Any:
         if not isinstance(value, dict):
             return value
         ((kind, content),) = value.items()
         if kind == "tensor":
-            return self._tensor(content)
+            tensor = how.tensor(self._tensor(content), _dtype(content["dtype"]))
+            written[_key(content)] = tensor
+            return tensor
         if kind == "list":
-            return [self._value(each) for each in content]
+            return [self._value(each, how, written) for each in content]
         if kind == "dtype":
-            return self._type(_dtype(content))
+            return how.dtype(_dtype(content))
         if kind == "device":
             return torch.device(self._device or content)
         if kind == "layout":
@@ -150,7 +267,7 @@ class Replay:
         if kind == "memory_format":
             return getattr(torch, content)
         if kind == "complex":
-            return complex(*map(self._value, content))
+            return complex(*(self._value(each, how, {}) for each in content))
         if kind == "number":
             return float(content)
         return content
@@ -179,7 +296,8 @@ class Replay:
         if all(sizes) and (last + 1) * dtype.itemsize > storage.numel():
             raise BadTape("a tensor exceeds its storage")
         view = torch.empty(0, dtype=dtype, device=storage.device)
-        return view.set_(storage.untyped_storage(), offset, sizes, strides) if all(sizes) else view.new_empty(sizes)
+        # What is empty may become larger, in its own memory.
+        return view.set_(storage.untyped_storage(), offset if all(sizes) else 0, sizes, strides)
 
     def _start(self, number: int) -> torch.Tensor:
         """The memory of a storage that the ops start from, as a vector of bytes."""
@@ -247,6 +365,7 @@ def check(tape: Any) -> None:
                 _require(storage["leaf"] is None or isinstance(storage["leaf"], str))
         for op in tape["ops"]:
             _require(isinstance(op["op"], str) and isinstance(op["node"], str))
+            _require(isinstance(op.get("state", ""), str))
             if not _NAME.fullmatch(op["op"]):
                 raise BadTape(f"a tape cannot call {op['op']!r}")
             if op["autocast"] is not None:
@@ -307,7 +426,7 @@ def _dtype(name: Any) -> torch.dtype:
     return found
 
 
-def _key(described: Any) -> tuple[Any, ...]:
+def _key(described: Any) -> Key:
     sizes, strides = tuple(described["sizes"]), tuple(described["strides"])
     return described["storage"], described["dtype"], sizes, strides, described["offset"]
 
@@ -328,21 +447,36 @@ def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
 def _types_of_storages(tape: Any) -> list[set[torch.dtype]]:
     """The types as which each storage is read or written."""
     types: list[set[torch.dtype]] = [set() for _ in tape["storages"]]
-
-    def add(value: Any) -> None:
-        if isinstance(value, dict):
-            if "tensor" in value:
-                types[value["tensor"]["storage"]].add(_dtype(value["tensor"]["dtype"]))
-            elif "list" in value:
-                for each in value["list"]:
-                    add(each)
-
     for op in tape["ops"]:
-        for argument in op["arguments"]:
-            add(argument["value"])
-        for result in op["results"]:
-            add(result)
+        for each in _all_tensors(op):
+            types[each["storage"]].add(_dtype(each["dtype"]))
     return types
+
+
+def _last_uses(tape: Any) -> dict[int, list[int]]:
+    """By the number of an op, the storages that no later one uses."""
+    last = {each["storage"]: number for number, op in enumerate(tape["ops"]) for each in _all_tensors(op)}
+    last.pop(tape["target"]["output"]["tensor"]["storage"], None)
+    uses: dict[int, list[int]] = {}
+    for storage, number in last.items():
+        uses.setdefault(number, []).append(storage)
+    return uses
+
+
+def _all_tensors(op: Any) -> Iterator[Any]:
+    for argument in op["arguments"]:
+        yield from described_tensors(argument["value"])
+    for result in op["results"]:
+        yield from described_tensors(result)
+
+
+def described_tensors(value: Any) -> Iterator[Any]:
+    """The tensors of a value of tape.json."""
+    if isinstance(value, dict) and "tensor" in value:
+        yield value["tensor"]
+    elif isinstance(value, dict) and "list" in value:
+        for each in value["list"]:
+            yield from described_tensors(each)
 
 
 def counts(tensor: torch.Tensor) -> dict[str, int]:
@@ -381,7 +515,9 @@ def main(arguments: list[str]) -> int:
     directory = Path(__file__).resolve().parent
     tape = json.loads((directory / "tape.json").read_text())
     dtype = _dtype(arguments[0]) if arguments else None
-    output = Replay(tape, load_file(directory / "leaves.safetensors"), dtype).run()
+    states = directory / "random.safetensors"
+    random = load_file(states) if states.exists() else None
+    output = Replay(tape, load_file(directory / "leaves.safetensors"), dtype, random=random).run()
     found = counts(output)
     for op in tape["ops"]:
         source = f"   {op['source']['file']}:{op['source']['line']}" if op["source"] else ""

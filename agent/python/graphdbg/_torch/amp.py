@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any, Protocol
 
 from .._undo import UndoList
+from . import step_record
 from .steps import StepCounter
 
 
@@ -36,6 +37,7 @@ def install(hooks: GradScale, steps: StepCounter, changes: UndoList) -> None:
     def scale_and_record(scaler: Any, outputs: Any) -> Any:
         scaled = scale(scaler, outputs)
         if changes.active and scaler.is_enabled():
+            step_record.scalers.add(scaler)
             hooks.set_grad_scale(scaler.get_scale())
         return scaled
 

@@ -23,6 +23,7 @@ from . import (
     older_torch,
     optimizers,
     place,
+    step_record,
     steps,
     swap_tensors,
     torch_compile,
@@ -192,7 +193,8 @@ class Observers:
         if not self.changes.active or not self._follows:
             return None
         self._training.before_step(optimizer)
-        return self._closures.before_step(optimizer, args, kwargs)
+        has_closure = len(args) > 1 or kwargs
+        return self._closures.before_step(optimizer, args, kwargs) if has_closure else None
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.changes.active:
@@ -209,6 +211,7 @@ class Observers:
         self._training.parameter_registered()
 
     def _add_optimizer(self, optimizer: Any) -> None:
+        step_record.optimizers.add(optimizer)
         self._training.optimizer_made(optimizer)
         self._loose.add(optimizer)
 
@@ -249,6 +252,7 @@ class Observers:
         # The classes of some proxies run code when they are asked for their class.
         for candidate in candidates:
             if issubclass(type(candidate), Optimizer):
+                step_record.optimizers.add(candidate)
                 self._training.optimizer_made(candidate)
                 self._loose.adopt(candidate)
             elif issubclass(type(candidate), DistributedDataParallel):

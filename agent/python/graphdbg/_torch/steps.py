@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 
@@ -29,7 +29,7 @@ class StepCounter:
     def __call__(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
         """A hook for torch.optim's register_optimizer_step_post_hook."""
         self.calls += 1
-        self.threads.add(threading.get_ident())
+        self.threads.add(get_ident())
         leader = self._leader() if self._leader is not None else None
         if leader is not optimizer:
             if leader is not None and id(optimizer) not in self._stepped:

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from .api import Client, connect
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from .errors import (
     AccessDeniedError,
     ApiError,
@@ -19,30 +21,32 @@ from .errors import (
     ValueGoneError,
     WaitTimeoutError,
 )
-from .graph import Graph
-from .jobs import Job
-from .models import (
-    Advice,
-    ComparedPair,
-    Comparison,
-    Diagnosis,
-    ExceptionInfo,
-    Histogram,
-    HistoryPoint,
-    Hit,
-    Incident,
-    JobInfo,
-    LiveRule,
-    Node,
-    NodeDetail,
-    Rank,
-    RankRecording,
-    SelectionPreview,
-    Source,
-    Statistics,
-    TensorInfo,
-    Watchpoint,
-)
+
+if TYPE_CHECKING:
+    from .api import Client as Client
+    from .api import connect as connect
+    from .graph import Graph as Graph
+    from .jobs import Job as Job
+    from .models import Advice as Advice
+    from .models import ComparedPair as ComparedPair
+    from .models import Comparison as Comparison
+    from .models import Diagnosis as Diagnosis
+    from .models import ExceptionInfo as ExceptionInfo
+    from .models import Histogram as Histogram
+    from .models import HistoryPoint as HistoryPoint
+    from .models import Hit as Hit
+    from .models import Incident as Incident
+    from .models import JobInfo as JobInfo
+    from .models import LiveRule as LiveRule
+    from .models import Node as Node
+    from .models import NodeDetail as NodeDetail
+    from .models import Rank as Rank
+    from .models import RankRecording as RankRecording
+    from .models import SelectionPreview as SelectionPreview
+    from .models import Source as Source
+    from .models import Statistics as Statistics
+    from .models import TensorInfo as TensorInfo
+    from .models import Watchpoint as Watchpoint
 
 __all__ = [
     "AccessDeniedError",
@@ -81,3 +85,12 @@ __all__ = [
     "Watchpoint",
     "connect",
 ]
+
+# Imported on first use: most commands need the errors only.
+_MODULES = {"Client": "api", "connect": "api", "Graph": "graph", "Job": "jobs"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'models')}"), name)

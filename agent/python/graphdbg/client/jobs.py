@@ -406,7 +406,8 @@ class Job:
             exclude: The same lists by name; what any of their entries describes is left out.
             pause: When a hit pauses the job: "node" at once, "step" at the end of the step, or "none".
             enabled: Whether it is checked.
-            more: Further fields of the HTTP interface: `once`, `ignore_count`, `group`, `actions`.
+            more: Further fields of the HTTP interface: `once`, `ignore_count`, `muted_until_step`, `group`,
+                `actions`.
 
         Raises:
             InvalidRequestError: An argument is invalid; `field` names it.

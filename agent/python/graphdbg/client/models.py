@@ -398,6 +398,7 @@ class Watchpoint:
         error: Why it cannot be checked, if so.
         once: Whether its first hit disables it.
         ignore_count: How many hits of each rank do not count.
+        muted_until_step: Hits in earlier steps do not pause the job.
         group: A label, or None.
         actions: What happens at a hit: "pause", "stop", "log", or {"record": …}.
     """
@@ -424,6 +425,7 @@ class Watchpoint:
     dtypes: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
     exclude: Mapping[str, Any] = field(default_factory=dict)
+    muted_until_step: int = 0
 
     @classmethod
     def from_json(cls, data: Json) -> Watchpoint:

@@ -2,19 +2,21 @@
 
 A table has a row for each record, in the order of its tensor's name, mode, step and pass.
 Rows keep the position of their record, from which `unpack` restores the log. What a table
-cannot hold is found by `unfaithful`: NaNs that are not the usual one, and names that do not
+cannot hold is named beside it: NaNs that are not the usual one, and names that do not
 lead back to their node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
 from .crc32c import crcs_at
 from .graph import NodeTable, split_tensor
+from .memory import memory_for
 from .packages import load
 from .record import (
     CHANGE,
@@ -22,6 +24,7 @@ from .record import (
     CHANGE_MEASURES,
     COUNTS,
     HEADER_FIELDS,
+    HEADER_SIZE,
     MEASURES,
     MODES,
     RECORD,
@@ -33,9 +36,13 @@ from .schema import CATEGORIES
 from .steps import StepIndex
 
 _WORDS = RECORD_SIZE // 8
+_HEADER_WORDS = HEADER_SIZE // 8
 _NAN_BITS = 0x7FF8000000000000
-_BLOCK = 4096
+# Records that stay in the cache while they become columns.
+_BLOCK = 1024
 _LARGEST_TABLE_OF_KEYS = 1 << 26
+
+_ROW_KEYS = ("kind", "step", "mode", "pass", "node", "slot")
 
 # By kind: the 64-bit fields from offset 32 on, in order.
 COUNT_COLUMNS = {
@@ -47,64 +54,80 @@ _AFTER = {STATISTICS_KIND: (), CHANGE_KIND: ("changed_count", "compared_step")}
 KEY_COLUMNS = ("position", "step", "mode_step", "mode", "dtype", "pass", "iteration", "exec_order", "flags")
 
 
-class Words:
-    """Records as columns of 64-bit words, with their positions: what a table is made of.
+class Rows:
+    """Records of any kinds in the order in which they were added, with their positions: what tables are made of.
 
     Args:
-        capacity: The largest number of records. Memory is only used for those that are added.
+        capacity: The largest number of records.
+
+    Attributes:
+        keys: By name, the fields that order the rows of a table, and `kind`; of all records.
     """
 
     def __init__(self, capacity: int) -> None:
-        self._positions = numpy.empty(capacity, "<u8")
-        self._columns = numpy.empty((_WORDS, capacity), "<u8")
+        self._positions = memory_for((capacity,), "<u8")
+        self._words = memory_for((capacity, _WORDS), "<u8")
+        # Again, because whole columns of these are looked at.
+        self._keys = {name: memory_for((capacity,), HEADER_FIELDS[name][0]) for name in _ROW_KEYS}
         self._count = 0
-        self._tensors: tuple[Array, Array] | None = None
 
     @staticmethod
-    def of(positions: Array, records: Array) -> Words:
-        words = Words(len(records))
-        words.add(positions, records)
-        return words
+    def of(positions: Array, records: Array) -> Rows:
+        rows = Rows(len(records))
+        rows.add(positions, records)
+        return rows
 
     def add(self, positions: Array, records: Array) -> None:
         """Adds records of shape (n,) behind the others."""
-        rows = records.view("<u8").reshape(len(records), _WORDS)
-        self._positions[self._count : self._count + len(rows)] = positions
-        for start in range(0, len(rows), _BLOCK):
-            block = rows[start : start + _BLOCK]
-            at = self._count + start
-            self._columns[:, at : at + len(block)] = block.T
-        self._count += len(rows)
-        self._tensors = None
+        added = slice(self._count, self._count + len(records))
+        self._positions[added] = positions
+        self._words[added] = records.view("<u8").reshape(len(records), _WORDS)
+        for name, column in self._keys.items():
+            column[added] = records[name]
+        self._count += len(records)
 
     def clear(self) -> None:
         """Forgets the records and keeps the memory, which costs more than filling it."""
         self._count = 0
-        self._tensors = None
 
     def __len__(self) -> int:
         return self._count
 
-    def positions(self) -> Array:
-        return self._positions[: self._count]
+    @property
+    def keys(self) -> dict[str, Array]:
+        return {name: column[: self._count] for name, column in self._keys.items()}
 
-    def column(self, word: int) -> Array:
-        """A word of all records, u64 of shape (n,)."""
-        found: Array = self._columns[word, : self._count]
+    def positions(self, chosen: Array) -> Array:
+        """The positions of some records, which are chosen by index; u64 of shape (n,)."""
+        return self._positions[chosen]
+
+    def records(self, chosen: Array) -> Array:
+        """Some records, of shape (n,)."""
+        found: Array = self._words[chosen].view(RECORD).reshape(-1)
         return found
 
-    def field(self, name: str) -> Array:
-        """One of HEADER_FIELDS of all records, of shape (n,). A view, whose elements are eight bytes apart."""
-        kind, offset = HEADER_FIELDS[name]
-        size = numpy.dtype(kind).itemsize
-        found: Array = self.column(offset // 8).view(kind)[offset % 8 // size :: 8 // size]
-        return found
+    def columns(self, chosen: Array, out: Array) -> Array:
+        """The words of some records as columns, u64 of shape (words, n), in the memory of `out`."""
+        block = numpy.empty((_BLOCK, _WORDS), "<u8")
+        for start in range(0, len(chosen), _BLOCK):
+            part = chosen[start : start + _BLOCK]
+            # Whole records first, each of which is in one place. `wrap` is the mode that needs no copy of the result.
+            self._words.take(part, axis=0, out=block[: len(part)], mode="wrap")
+            out[:, start : start + len(part)] = block[: len(part)].T
+        return out[:, : len(chosen)]
 
-    def tensors(self) -> tuple[Array, Array]:
-        """The distinct tensors as node << 16 | slot, ascending, and for each record its tensor's index among them."""
-        if self._tensors is None:
-            self._tensors = _distinct(self.field("node"), self.field("slot"))
-        return self._tensors
+
+@dataclass(frozen=True)
+class TablePart:
+    """A part of a table.
+
+    Attributes:
+        table: A pyarrow.Table, whose memory the next part uses again.
+        unfaithful: The records that it cannot restore to the byte, by index.
+    """
+
+    table: Any
+    unfaithful: Array
 
 
 class TableMaker:
@@ -115,67 +138,64 @@ class TableMaker:
         self._steps = steps
         self._pa = load("pyarrow", "a table of a run")
 
-    def table(self, kind: int, words: Words) -> Any:
-        """The pyarrow.Table of records of one kind: statistics or changes."""
-        return next(self.tables(kind, words, max(1, len(words))))
+    def table(self, kind: int, rows: Rows) -> Any:
+        """The pyarrow.Table of the records of one kind: statistics or changes."""
+        return next(self.parts(kind, rows, max(1, len(rows)))).table
 
-    def tables(self, kind: int, words: Words, rows: int) -> Iterator[Any]:
-        """The same table in parts of at most `rows` rows; at least one part."""
-        step, mode, passes = words.column(1), words.field("mode"), words.field("pass")
+    def parts(self, kind: int, rows: Rows, size: int) -> Iterator[TablePart]:
+        """The same table in parts of at most `size` rows; at least one part."""
+        chosen = numpy.flatnonzero(rows.keys["kind"] == kind)
+        node, slot, step, mode, passes = (rows.keys[name][chosen] for name in ("node", "slot", "step", "mode", "pass"))
+        distinct, codes = _distinct(node, slot)
+        tensors = _Tensors(distinct, self._nodes)
         mode_step = self._steps.mode_steps_of(step, mode, passes)
-        distinct, codes = words.tensors()
-        names = [f"{self._nodes.name(int(key) >> 16)}:{int(key) & 0xFFFF}" for key in distinct]
-        # Nodes of different graphs may have the same name.
-        sorted_names = sorted(set(names))
-        number = {name: index for index, name in enumerate(sorted_names)}
-        name_codes = numpy.array([number[name] for name in names], "<u4")[codes]
-        categories = numpy.array([CATEGORIES.index(self._nodes.category(int(key) >> 16)) for key in distinct], "<u4")
-        order = _order(name_codes, mode, step, passes)
-        for start in range(0, max(1, len(order)), rows):
-            part = order[start : start + rows]
-            columns = self._keys(words, part)
+        order = _order(tensors.name_codes[codes], mode, step, passes)
+        memory = memory_for((_WORDS, min(size, len(order))), "<u8")
+        for start in range(0, max(1, len(order)), size):
+            part = order[start : start + size]
+            index = chosen[part]
+            words = rows.columns(index, memory)
+            columns = _keys(words)
+            columns["position"] = rows.positions(index).view("<i8")
             columns["mode_step"] = mode_step[part]
-            columns["tensor"] = self._dictionary(name_codes[part], sorted_names)
-            columns["category"] = self._dictionary(categories[codes[part]], CATEGORIES)
-            columns |= self._values(kind, words, part)
+            of_tensors = codes[part]
+            columns |= self._named(tensors, of_tensors)
+            columns |= self._values(kind, words)
             arrays = [self._array(each) if isinstance(each, numpy.ndarray) else each for each in columns.values()]
-            yield self._pa.Table.from_arrays(arrays, names=list(columns))
+            wrong = tensors.ambiguous[of_tensors] | _unfaithful(kind, words)
+            yield TablePart(self._pa.Table.from_arrays(arrays, names=list(columns)), index[wrong])
 
-    def _keys(self, words: Words, order: Array) -> dict[str, Any]:
-        identity, placed = words.column(2)[order], words.column(3)[order]
+    def _named(self, tensors: _Tensors, codes: Array) -> dict[str, Any]:
+        """The columns `tensor` and `category` of rows in the order of their tensors' names."""
+        names = tensors.name_codes[codes]
+        first, last = (int(names[0]), int(names[-1])) if len(names) else (0, -1)
         return {
-            "position": words.positions()[order].view("<i8"),
-            "step": words.column(1)[order].view("<i8"),
-            "mode_step": None,
-            "mode": (identity >> 56).astype("i1"),
-            "dtype": (identity >> 48 & 0xFF).astype("i1"),
-            "pass": (placed >> 48).astype("<i4"),
-            "iteration": (placed >> 32 & 0xFFFF).astype("<i4"),
-            "exec_order": (placed & 0xFFFFFFFF).astype("<u4").view("<i4"),
-            "flags": (words.column(0)[order] >> 48).astype("<i4"),
+            # Without the names of other parts.
+            "tensor": self._dictionary(names - numpy.uint32(first), tensors.sorted_names[first : last + 1]),
+            "category": self._dictionary(tensors.categories[codes], CATEGORIES),
         }
 
     def _dictionary(self, codes: Array, words: Sequence[str]) -> Any:
-        indices = self._array(numpy.ascontiguousarray(codes).view("<i4"))
+        indices = self._array(codes.view("<i4"))
         return self._pa.DictionaryArray.from_arrays(indices, self._pa.array(words, self._pa.string()))
 
-    def _values(self, kind: int, words: Words, order: Array) -> dict[str, Any]:
+    def _values(self, kind: int, words: Array) -> dict[str, Any]:
         columns: dict[str, Any] = {}
-        word = 4
+        word = _HEADER_WORDS
         for name in COUNT_COLUMNS[kind]:
-            columns[name] = words.column(word)[order].view("<i8")
+            columns[name] = words[word].view("<i8")
             word += 1
         if kind == STATISTICS_KIND:
             nonfinite = columns["nan_count"] + columns["pos_inf_count"] + columns["neg_inf_count"]
             columns = {"nonfinite_count": nonfinite} | columns
         for name in MEASURE_COLUMNS[kind]:
-            columns[name] = self._measure(words.column(word)[order].view("<f8"))
+            columns[name] = self._measure(words[word].view("<f8"))
             word += 1
         for name in _AFTER[kind]:
-            columns[name] = words.column(word)[order].view("<i8")
+            columns[name] = words[word].view("<i8")
             word += 1
         if kind == STATISTICS_KIND:
-            columns["grad_scale"] = self._measure(words.column(word)[order].view("<f8"))
+            columns["grad_scale"] = self._measure(words[word].view("<f8"))
         return columns
 
     def _measure(self, values: Array) -> Any:
@@ -190,27 +210,62 @@ class TableMaker:
         return self._pa.Array.from_buffers(kind, len(values), [valid, content])
 
 
-def unfaithful(kind: int, words: Words, nodes: NodeTable) -> Array:
-    """Which records a table cannot restore to the byte; a bool for each."""
-    first = 4 + len(COUNT_COLUMNS[kind])
-    wrong = numpy.zeros(len(words), bool)
-    for word in range(first, first + len(MEASURE_COLUMNS[kind])):
-        column = words.column(word)
-        nan = numpy.isnan(column.view("<f8"))
+class _Tensors:
+    """What a table says about tensors, for each of these; they are given as node << 16 | slot.
+
+    Attributes:
+        sorted_names: The distinct names.
+        name_codes: The index of each tensor's name among these, u32.
+        categories: The index of its category, u32.
+        ambiguous: Whether its name does not lead back to its node.
+    """
+
+    def __init__(self, distinct: Array, nodes: NodeTable) -> None:
+        keys = [(key >> 16, key & 0xFFFF) for key in distinct.tolist()]
+        of_nodes = [nodes.name(node) for node, _ in keys]
+        names = [f"{name}:{slot}" for name, (_, slot) in zip(of_nodes, keys, strict=True)]
+        # Nodes of different graphs may have the same name.
+        self.sorted_names = sorted(set(names))
+        number = {name: index for index, name in enumerate(self.sorted_names)}
+        self.name_codes = numpy.array([number[name] for name in names], "<u4")
+        self.categories = numpy.array([CATEGORIES.index(nodes.category(node)) for node, _ in keys], "<u4")
+        self.ambiguous = numpy.array(
+            [nodes.id_of(name) != node for name, (node, _) in zip(of_nodes, keys, strict=True)], bool
+        )
+
+
+def _keys(words: Array) -> dict[str, Any]:
+    """The columns of the header, of which the caller fills in those that are None."""
+    identity, placed = words[2].view("i1"), words[3].view("<u2")
+    return {
+        "position": None,
+        "step": words[1].view("<i8"),
+        "mode_step": None,
+        "mode": identity[7::8],
+        "dtype": identity[6::8],
+        "pass": placed[3::4].astype("<i4"),
+        "iteration": placed[2::4].astype("<i4"),
+        "exec_order": words[3].view("<i4")[::2],
+        "flags": words[0].view("<u2")[3::4].astype("<i4"),
+    }
+
+
+def _unfaithful(kind: int, words: Array) -> Array:
+    """Which records a table cannot restore to the byte, whatever their tensors; a bool for each."""
+    first = _HEADER_WORDS + len(COUNT_COLUMNS[kind])
+    wrong = numpy.zeros(words.shape[1], bool)
+    for word in words[first : first + len(MEASURE_COLUMNS[kind])]:
+        nan = numpy.isnan(word.view("<f8"))
         if nan.any():
-            wrong |= nan & (column != _NAN_BITS)
+            wrong |= nan & (word != _NAN_BITS)
     used = first + len(MEASURE_COLUMNS[kind]) + len(_AFTER[kind])
-    for word in range(used, _WORDS - (kind == STATISTICS_KIND)):
+    for word in words[used : _WORDS - (kind == STATISTICS_KIND)]:
         # Fields of a later version of the format.
-        wrong |= words.column(word) != 0
+        wrong |= word != 0
     if kind == STATISTICS_KIND:
-        scale = words.column(_WORDS - 1)
+        scale = words[_WORDS - 1]
         # A dictionary has one entry for all NaNs, and may have one for both zeros.
         wrong |= numpy.isnan(scale.view("<f8")) | (scale == 1 << 63)
-    distinct, codes = words.tensors()
-    ambiguous = [nodes.id_of(nodes.name(int(key) >> 16)) != int(key) >> 16 for key in distinct]
-    if any(ambiguous):
-        wrong |= numpy.array(ambiguous, bool)[codes]
     return wrong
 
 

@@ -7,6 +7,7 @@ compared with what the log has.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 import numpy
 
 from .checksums import Checksums, checksums
-from .columns import MEASURE_COLUMNS, TableMaker, Words, unfaithful
+from .columns import MEASURE_COLUMNS, Rows, TableMaker, TablePart
 from .errors import DataLossError
 from .files import Files, RemoteFiles, sync_directory
 from .log import Found
@@ -32,14 +33,15 @@ from .packed import (
     directory,
 )
 from .rank import Rank, outside
-from .record import BEGIN_KIND, END_KIND, RECORD, RECORD_SIZE, SAVED_KIND, UNITS_KIND, Array
+from .record import BEGIN_KIND, END_KIND, SAVED_KIND, UNITS_KIND, Array
 from .tables import hits_table, nodes_table, steps_table, tensors_table, units_table
 
 FORMAT = b"1"
 ROW_GROUP = 245_760
+# More than what Arrow does by default: each page and each batch of each column takes time of its own.
+_PAGE_ROWS = 61_440
 _MAX_ROWS = 2_000_000
 _MAX_STEPS = 1000
-_SMALL_PART = 256
 # Counts that differ from row to row, too many for a dictionary.
 _DELTAS = {"position", "negative_count", "positive_count"}
 # Of zstd. A fast level for records, because bytes of measures either compress as well at these, or not at any.
@@ -64,13 +66,17 @@ class PackedPart:
 
 @dataclass
 class _Chunk:
-    """Records that become one set of files."""
+    """Records that become one set of files.
 
-    words: dict[int, Words]
-    raw: list[Found]
+    Attributes:
+        rows: The records.
+        first, end: Their positions, [first, end).
+        steps: The number of steps that have ended.
+    """
+
+    rows: Rows
     first: int
     end: int
-    rows: int = 0
     steps: int = 0
 
 
@@ -96,12 +102,10 @@ def pack_rank(
 def _pack_rank(rank: Rank, target: Files, whole: bool, progress: Callable[[int], None]) -> PackedPart:
     done = Rank(target, rank.number).packed.ranges()
     writer = _Writer(rank, target, progress)
-    most = min(_MAX_ROWS, rank.log.count if rank.log else 0)
-    words = {kind: Words(most) for kind in VIEW_OF_KIND}
     rows = 0
-    for chunk in _chunks(rank, done, whole, words):
+    for chunk in _chunks(rank, done, whole):
         writer.write(chunk)
-        rows += chunk.rows
+        rows += len(chunk.rows)
     if whole or rows:
         writer.write_whole("nodes", nodes_table(rank.nodes))
         writer.write_whole("hits", hits_table(rank.hits, rank.nodes))
@@ -123,8 +127,9 @@ def _memory_of_arrow() -> Iterator[None]:
         pa.set_memory_pool(before)
 
 
-def _chunks(rank: Rank, done: list[tuple[int, int]], whole: bool, words: dict[int, Words]) -> Iterator[_Chunk]:
+def _chunks(rank: Rank, done: list[tuple[int, int]], whole: bool) -> Iterator[_Chunk]:
     """The chunks, which use the same memory one after the other."""
+    rows: Rows | None = None
     chunk: _Chunk | None = None
     # While the process runs, the ring may have positions that are not committed yet.
     for found in rank.log.blocks(recovered=whole) if rank.log else ():
@@ -132,13 +137,15 @@ def _chunks(rank: Rank, done: list[tuple[int, int]], whole: bool, words: dict[in
         start = 0
         while start < len(records):
             if chunk is None:
-                for each in words.values():
-                    each.clear()
-                chunk = _Chunk(words, [], int(positions[start]), 0)
+                if rows is None:
+                    rows = Rows(min(_MAX_ROWS, rank.log.count if rank.log else 0))
+                rows.clear()
+                chunk = _Chunk(rows, int(positions[start]), 0)
             stop = start + _share(chunk, records[start:])
-            _add(chunk, positions[start:stop], records[start:stop])
+            chunk.rows.add(positions[start:stop], records[start:stop])
+            chunk.end = int(positions[stop - 1]) + 1
             start = stop
-            if chunk.rows >= _MAX_ROWS or chunk.steps >= _MAX_STEPS:
+            if len(chunk.rows) >= _MAX_ROWS or chunk.steps >= _MAX_STEPS:
                 yield chunk
                 chunk = None
     if chunk is not None and whole:
@@ -157,31 +164,9 @@ def _share(chunk: _Chunk, records: Array) -> int:
     ends = numpy.flatnonzero(records["kind"] == END_KIND)
     ends = ends[records["pass"][ends] == 0]
     wanted = _MAX_STEPS - chunk.steps
-    share = min(int(ends[wanted - 1]) + 1 if len(ends) >= wanted else len(records), _MAX_ROWS - chunk.rows)
+    share = min(int(ends[wanted - 1]) + 1 if len(ends) >= wanted else len(records), _MAX_ROWS - len(chunk.rows))
     chunk.steps += int(numpy.searchsorted(ends, share))
     return share
-
-
-def _add(chunk: _Chunk, positions: Array, records: Array) -> None:
-    kinds = numpy.ascontiguousarray(records["kind"])
-    other = numpy.ones(len(records), bool)
-    for kind in VIEW_OF_KIND:
-        wanted = kinds == kind
-        other &= ~wanted
-        for part in _parts(wanted):
-            chunk.words[kind].add(positions[part], records[part])
-    if other.any():
-        chunk.raw.append(Found(positions[other], records[other]))
-    chunk.rows += len(records)
-    chunk.end = int(positions[-1]) + 1
-
-
-def _parts(wanted: Array) -> list[Any]:
-    """Returns an index of the wanted records: slices, which copy nothing, unless there would be many small ones."""
-    edges = numpy.flatnonzero(numpy.diff(wanted, prepend=False, append=False)).tolist()
-    if len(edges) * _SMALL_PART > 2 * len(wanted):
-        return [wanted]
-    return [slice(first, end) for first, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 class _Writer:
@@ -204,21 +189,20 @@ class _Writer:
 
     def write(self, chunk: _Chunk) -> None:
         """Writes a chunk, with the file that makes it complete last."""
-        raw = list(chunk.raw)
-        self._progress(sum(len(part.records) for part in raw))
-        steps = [part.records["step"] for part in raw] + [words.column(1) for words in chunk.words.values() if words]
-        first, last = min(int(each.min()) for each in steps), max(int(each.max()) for each in steps)
+        rows = chunk.rows
+        kinds, steps = rows.keys["kind"], rows.keys["step"]
+        first, last = int(steps.min()), int(steps.max())
         metadata = self._metadata(chunk, first, last)
         name = self._free_name(first, last)
-        for kind, words in chunk.words.items():
-            if not words:
-                continue
-            wrong = unfaithful(kind, words, self._rank.nodes)
-            if wrong.any():
-                raw.append(_rebuilt(words, wrong))
-            tables = self._maker.tables(kind, words, ROW_GROUP)
-            self._write(f"{directory(VIEW_OF_KIND[kind], self._rank.number)}/{name}", tables, metadata, kind)
-        others = Found.join(raw).sorted()
+        other = ~numpy.isin(kinds, list(VIEW_OF_KIND))
+        self._progress(int(numpy.count_nonzero(other)))
+        for kind in VIEW_OF_KIND:
+            if (kinds == kind).any():
+                path = f"{directory(VIEW_OF_KIND[kind], self._rank.number)}/{name}"
+                parts = _noted(self._maker.parts(kind, rows, ROW_GROUP), other)
+                self._write(path, parts, metadata, kind)
+        index = numpy.flatnonzero(other)
+        others = Found(rows.positions(index), rows.records(index)).sorted()
         self._write_small(others, name, metadata)
         self._write(f"{directory(RECORDS, self._rank.number)}/{name}", [self._records(others)], metadata)
 
@@ -352,14 +336,23 @@ class _Writer:
         }
 
 
-def _rebuilt(words: Words, wanted: Array) -> Found:
-    """The records of words, whole."""
-    columns = numpy.stack([words.column(word)[wanted] for word in range(RECORD_SIZE // 8)], axis=1)
-    return Found(words.positions()[wanted], numpy.ascontiguousarray(columns).view(RECORD).reshape(-1))
+def _noted(parts: Iterable[TablePart], unfaithful: Array) -> Iterator[Any]:
+    """The tables of the parts. Records that they cannot restore are noted in `unfaithful`, a bool for each."""
+    for part in parts:
+        unfaithful[part.unfaithful] = True
+        yield part.table
 
 
 def _options(table: Any, kind: int | None) -> dict[str, Any]:
-    options: dict[str, Any] = {"compression": "zstd", "compression_level": _LEVEL, "write_page_index": True}
+    options: dict[str, Any] = {
+        "compression": "zstd",
+        "compression_level": _LEVEL,
+        "write_page_index": True,
+        "write_batch_size": _PAGE_ROWS,
+    }
+    if "max_rows_per_page" in inspect.signature(load("pyarrow.parquet", "packing a run").ParquetWriter).parameters:
+        # Earlier versions of pyarrow limit the size of a page only.
+        options["max_rows_per_page"] = _PAGE_ROWS
     if kind is None:
         return options
     split = set(MEASURE_COLUMNS[kind])

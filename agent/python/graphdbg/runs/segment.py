@@ -22,7 +22,7 @@ SUFFIX, OPEN_SUFFIX = ".gdbl", ".gdbl.open"
 # Records that share one entry of the index of steps; a multiple of the CRC's blocks.
 ZONE = 4096
 # So that they stay in the cache while they are looked at, in memory that is used again.
-READ_AT_ONCE = 4 * ZONE
+READ_AT_ONCE = 2 * ZONE
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphdbg.client.errors import USAGE, GraphdbgError
 
-from .columns import TableMaker, Words
+from .columns import Rows, TableMaker
 from .files import RemoteFiles
 from .graph import NodeTable, split_tensor
 from .log import Found, Selection
@@ -42,8 +42,8 @@ def empty_table(view: str) -> Any:
     """The pyarrow.Table of a view without rows."""
     nodes, steps, nothing = NodeTable(), StepIndex(), Found.join([])
     if view in KIND_OF_VIEW:
-        words = Words.of(nothing.positions, nothing.records)
-        return _with_rank([TableMaker(nodes, steps).table(KIND_OF_VIEW[view], words)], 0)
+        rows = Rows.of(nothing.positions, nothing.records)
+        return _with_rank([TableMaker(nodes, steps).table(KIND_OF_VIEW[view], rows)], 0)
     tables = {
         "nodes": lambda: nodes_table(nodes),
         "hits": lambda: hits_table([], nodes),
@@ -112,7 +112,7 @@ def _logged(rank: Rank, view: str, first: int | None, last: int | None) -> Any:
         return units_table(units.positions, units.records, rank.nodes, rank.steps)
     kind = KIND_OF_VIEW[view]
     found = rank.unpacked(Selection((kind,), first, last))
-    return TableMaker(rank.nodes, rank.steps).table(kind, Words.of(found.positions, found.records))
+    return TableMaker(rank.nodes, rank.steps).table(kind, Rows.of(found.positions, found.records))
 
 
 class Database:

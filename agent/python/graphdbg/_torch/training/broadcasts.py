@@ -28,6 +28,8 @@ def mistake_in(node: Any, user: Any) -> str | None:
         found, kinds = _in_loss_function(node, user), ("compares outputs", "labels", "output")
     elif op in ("Mul", "Div"):
         found, kinds = _in_product(node), ("weights values", "weights", "value")
+        if found is None:
+            return _of_differences(node)
     else:
         return None
     if found is None:
@@ -63,10 +65,47 @@ def _in_product(node: Any) -> _Operands | None:
     shape = shape_of(own) if own is not None else None
     if result is None or shape is None or shape == result or _adds_dimension(own):
         return None
-    first, _ = node.next_functions[0]
-    weights = getattr(node, "_saved_other" if first is own else "_saved_self", None)
+    weights = _weights_of(node, own)
     other = tuple(weights.shape) if weights is not None else ()
     return _meeting(shape, [each for each in (*_without_one(shape), (*shape, 1)) if each == other], result)
+
+
+def _of_differences(node: Any) -> str | None:
+    """Describes weights that combine all samples already, such as returns of shape [N] minus values of shape [N, 1],
+    which autograd has not recorded."""
+    own = _only_argument(node)
+    weights = _weights_of(node, own) if own is not None else None
+    if weights is None:
+        return None
+    size = len(weights)
+    if weights.shape != (size, size) or shape_of(own) not in ((size,), (size, 1)) or not _is_difference(weights):
+        return None
+    return (
+        f"the loss weighs values of shape {list(shape_of(own) or ())} with weights of shape {[size, size]}, which are "
+        f"the differences of [{size}] and [{size}, 1]: each value is combined with the weights of all samples"
+    )
+
+
+def _weights_of(node: Any, own: Any) -> Any:
+    """What a product multiplies its only argument that has a gradient with."""
+    first, _ = node.next_functions[0]
+    return getattr(node, "_saved_other" if first is own else "_saved_self", None)
+
+
+def _is_difference(matrix: Any) -> bool:
+    """Whether a matrix is a row minus a column, neither of which is constant."""
+    if len(matrix) < 3 or not matrix.is_floating_point():
+        return False
+    row, column = matrix[:1] - matrix[0, 0], matrix[:, :1]
+    rounding = 8 * float(matrix.abs().amax()) * _epsilon(matrix)
+    is_sum = bool(((row + column) - matrix).abs().amax() <= rounding)
+    return is_sum and bool(row.abs().amax() > rounding) and bool((column - column[0]).abs().amax() > rounding)
+
+
+def _epsilon(tensor: Any) -> float:
+    import torch
+
+    return float(torch.finfo(tensor.dtype).eps)
 
 
 def _only_argument(node: Any) -> Any | None:

@@ -55,6 +55,12 @@ class Report:
         return (condition, key) in self._reported
 
 
+class Symptom(Protocol):
+    def is_undecided(self) -> bool:
+        """Whether the next step may decide that there is a finding."""
+        ...
+
+
 class Counts:
     """Counts successive observations of a symptom, by object."""
 
@@ -129,7 +135,7 @@ class Check:
     def __init__(self, report: Report) -> None:
         self.report = report
         # The symptoms that the next steps decide on.
-        self.symptoms: list[Counts] = []
+        self.symptoms: list[Symptom] = []
 
     def look_again(self) -> None:
         """Something has changed: what was seen in earlier steps may no longer be so."""

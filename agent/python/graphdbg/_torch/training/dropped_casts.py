@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import re
 from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ _DTYPES = {
 }
 _DEVICES = ("cuda", "cpu")
 _METHODS = {*_DTYPES, *_DEVICES, "to", "type"}
+# Files without such a text need not be parsed, which takes longer than a training step.
+_MAY_CAST = re.compile(rf"(^|[;:])[ \t]*\w+\s*\.\s*({'|'.join(sorted(_METHODS))})\b", re.MULTILINE)
 
 
 class Cast(NamedTuple):
@@ -57,8 +60,11 @@ def casts_in(code: CodeType) -> list[Cast]:
 
 @functools.cache
 def _casts_of(file: str) -> list[Cast]:
+    text = "".join(linecache.getlines(file))
+    if not _MAY_CAST.search(text):
+        return []
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        tree = ast.parse(text)
     except (SyntaxError, ValueError):
         # A cell of a notebook with magic commands, for example.
         return []

@@ -8,6 +8,22 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
+# Names of functions and modules that draw random numbers.
+_RANDOM = frozenset(
+    (
+        "random",
+        "rand",
+        "rand_like",
+        "randint",
+        "randrange",
+        "randperm",
+        "uniform",
+        "uniform_",
+        "bernoulli",
+        "bernoulli_",
+    )
+)
+
 # By class.
 _names: weakref.WeakKeyDictionary[Any, frozenset[str]] = weakref.WeakKeyDictionary()
 
@@ -17,6 +33,11 @@ def names_in_forward(cls: Any) -> frozenset[str]:
     if cls not in _names:
         _names[cls] = _read(cls)
     return _names[cls]
+
+
+def draws_random_numbers(cls: Any) -> bool:
+    """Whether its `forward` may decide at random what it calls."""
+    return not names_in_forward(cls).isdisjoint(_RANDOM)
 
 
 def _read(cls: Any) -> frozenset[str]:

@@ -42,6 +42,8 @@ class MissingGradients(Check):
         # Parameters that have had a gradient, or may well have none.
         self._settled = IdentitySet()
         self._calls = LayerCalls()
+        # Parameters of layers that `forward` may skip at random.
+        self._optional = IdentitySet()
         # The last call of a model had an argument that may select a part of it, such as the name of a task.
         self._selects = False
 
@@ -87,11 +89,15 @@ class MissingGradients(Check):
         layer = home.layer()
         if steps == 1:
             self._calls.watch(layer)
-        elif steps == PATIENCE and self._selects and home.is_named and not self._calls.was_called(layer):
-            # Another task, or a later stage, uses it.
-            self._settled.add(parameter)
-            return False
-        return steps == (_PATIENCE_WITH_CHOICES if home.is_choice else PATIENCE)
+        elif steps == PATIENCE and home.is_named and not self._calls.was_called(layer):
+            if self._selects:
+                # Another task, or a later stage, uses it.
+                self._settled.add(parameter)
+                return False
+            if home.may_skip:
+                self._optional.add(parameter)
+        waits = home.is_choice or parameter in self._optional
+        return steps == (_PATIENCE_WITH_CHOICES if waits else PATIENCE)
 
     def _has_no_influence(self, parameter: Any, home: Home) -> bool:
         """A loss of derivatives does not depend on the bias of a library's last layer."""
@@ -121,6 +127,7 @@ class UnresetGradients(Check):
         self._readout = readout
         self._optimizers: weakref.WeakKeyDictionary[Any, _Resets] = weakref.WeakKeyDictionary()
         self._unreset = Counts()
+        self.symptoms = [self._unreset]
 
     def look_again(self) -> None:
         # The backward passes between these and the next one were not seen.

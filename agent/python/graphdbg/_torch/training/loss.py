@@ -9,7 +9,7 @@ from typing import Any
 from ..user_code import Line, is_called_by_library, line_of
 from .broadcasts import mistake_in
 from .check import PATIENCE, Check, Counts, ModelCall, Report, trained
-from .loss_graph import nodes_of_loss, op_of, shape_of
+from .loss_graph import nodes_of_loss, normalizes_one, op_of
 from .models import Models
 from .samples import tensors_in
 
@@ -85,7 +85,7 @@ class Loss(Check):
             if twice is not None:
                 message = f"the loss applies {twice} to values that are the result of {twice} already"
                 self._report_at(root, "loss_normalized_twice", message, line)
-            if _normalizes_one(node):
+            if normalizes_one(node):
                 message = (
                     "softmax is over a dimension of size 1, so that its result is the same whatever the model computes"
                 )
@@ -159,17 +159,3 @@ def _normalized_twice(node: Any) -> str | None:
     if op == "BinaryCrossEntropyWithLogits" and op_of(before) == "Sigmoid":
         return "sigmoid"
     return "softmax" if op == "LogSoftmax" and op_of(before) == "Softmax" else None
-
-
-def _normalizes_one(node: Any) -> bool:
-    if op_of(node) not in ("Softmax", "LogSoftmax"):
-        return False
-    shape, dimension = shape_of(node), getattr(node, "_saved_dim", None)
-    if shape is None or dimension is None:
-        return False
-    # A batch of one sample may well be compared with itself, but a layer that makes one value is a mistake.
-    if max(shape, default=1) == 1 and op_of(node.next_functions[0][0]) != "Addmm":
-        return False
-    # Dimensions from the end are stored as unsigned numbers.
-    dimension = dimension - (1 << 64) if dimension >= 1 << 63 else dimension
-    return bool(-len(shape) <= dimension < len(shape) and shape[dimension] == 1)

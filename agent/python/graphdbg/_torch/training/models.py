@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..user_code import Line, is_users_class, line_of_forward
-from .forward_code import names_in_forward
+from .forward_code import draws_random_numbers, names_in_forward
 
 
 class Home(NamedTuple):
@@ -25,6 +25,8 @@ class Home(NamedTuple):
     is_choice: bool
     # The code of the modules around its layer calls it, if only on some condition.
     is_named: bool
+    # The user's own code around its layer draws random numbers, and may skip the layer (LayerDrop).
+    may_skip: bool
     # The outermost module of a library that contains it among other modules, as a whole
     # transformer does; None if the user's own code combines what is around it.
     composite: weakref.ref[Any] | None
@@ -42,6 +44,8 @@ class Models:
         self._roots: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         # Grows with each new model.
         self.revision = 0
+        # Modules hold tensors as if they were parameters.
+        self.has_loose = False
         # The parameters of all, until something changes.
         self._parameters: list[weakref.ref[Any]] | None = None
         # By the parameter's id; built again if it lacks a parameter.
@@ -72,8 +76,13 @@ class Models:
         return [(weakref.ref(root), root.training) for root in list(self._roots) if hasattr(root, "training")]
 
     def parameters(self) -> Iterator[Any]:
+        """With tensors that require gradients and that modules hold as plain attributes."""
         if self._parameters is None:
-            found = {id(parameter): parameter for root in list(self._roots) for parameter in root.parameters()}
+            roots = list(self._roots)
+            found = {id(parameter): parameter for root in roots for parameter in root.parameters()}
+            loose = [each for root in roots for module in root.modules() for _, each in _loose_in(module)]
+            self.has_loose = bool(loose)
+            found |= {id(tensor): tensor for tensor in loose}
             self._parameters = [weakref.ref(parameter) for parameter in found.values()]
         for reference in self._parameters:
             parameter = reference()
@@ -115,14 +124,25 @@ class Models:
                 holder = next((each for each in reversed(above) if not _is_container(each)), module)
                 choice = any(isinstance(each, (ModuleList, ModuleDict)) for each in above)
                 named = _is_named(modules, path)
+                skips = any(is_users_class(type(each)) and draws_random_numbers(type(each)) for each in above)
                 users = is_users_class(type(module)) or is_users_class(type(holder))
                 composite = next((each for each in (*above, module) if _is_composite(each)), None)
                 forward = line_of_forward(module if is_users_class(type(module)) else holder)
-                for name, parameter in module.named_parameters(recurse=False):
+                for name, parameter in (*module.named_parameters(recurse=False), *_loose_in(module)):
                     full_name = prefix + (f"{path}.{name}" if path else name)
                     outermost = weakref.ref(composite) if composite else None
-                    home = Home(full_name, weakref.ref(module), users, bool(prefix), choice, named, outermost, forward)
+                    place = users, bool(prefix), choice, named, skips
+                    home = Home(full_name, weakref.ref(module), *place, outermost, forward)
                     self._homes.setdefault(id(parameter), (weakref.ref(parameter), home))
+
+
+def _loose_in(module: Any) -> list[tuple[str, Any]]:
+    """The tensors that a module holds as if they were parameters, by the names of the attributes."""
+    import torch
+
+    values = vars(module).items()
+    plain = [(name, value) for name, value in values if type(value) is torch.Tensor]
+    return [(name, value) for name, value in plain if value.requires_grad and value.is_leaf]
 
 
 def _ends(path: str) -> list[int]:

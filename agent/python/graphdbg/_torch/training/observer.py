@@ -25,6 +25,7 @@ from .outputs import Outputs
 from .rates import LearningRates
 from .readout import Readout
 from .signs import Signs
+from .unstepped import Unstepped
 from .unused_results import UnusedResults
 from .updates import LostUpdates
 from .zero_gradients import ZeroGradients
@@ -74,6 +75,7 @@ class TrainingObserver:
             LearningRates(report, self._readout, self._models, self._optimized),
             LostUpdates(report, self._readout, self._models),
             self._optimized,
+            Unstepped(report, self._models, self._optimized, self._cadence.look_again),
             Loss(report, self._models),
             trained,
             Modes(report, sensitive),
@@ -140,6 +142,9 @@ class TrainingObserver:
 
     def before_backward(self, roots: Sequence[Any]) -> None:
         """Gradients of these tensors are about to be accumulated."""
+        # Most jobs watch none of these conditions, and short steps feel each call.
+        if not self._watched and not self._hooks.watches(None):
+            return
         if not self._watched:
             self._update()
         if not self._is_followed():
@@ -153,6 +158,8 @@ class TrainingObserver:
 
     def before_step(self, optimizer: Any) -> None:
         # A program may forget the backward pass.
+        if not self._watched and not self._hooks.watches(None):
+            return
         if not self._watched:
             self._update()
         if not self._is_followed():
@@ -162,7 +169,7 @@ class TrainingObserver:
             self._run("before_step", lambda: (optimizer,))
 
     def after_step(self, optimizer: Any) -> None:
-        if not self._is_followed():
+        if not self._watched or not self._is_followed():
             return
         if self._active:
             self._run("after_step", lambda: (optimizer,))

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..user_code import Line
-from .check import PATIENCE, Check, Counts, Report, and_others, it_or_them
+from .check import PATIENCE, Check, Counts, IdentitySet, ModelCall, Report, and_others, it_or_them
 from .elements import sample_of
+from .loss_graph import leaves_of
 from .models import Models
+from .samples import tensors_in
 
 # The number of steps after which the models' parameters are listed again.
 _PERIOD = 50
@@ -33,6 +35,8 @@ class Optimized(Check):
         self.symptoms = [self._unchanged, self._replaced]
         # Samples of the values at the last look, by the parameter's id.
         self._values: dict[int, Any] = {}
+        # Tensors that are given to models, of which a program may want the gradients, as for differential equations.
+        self._inputs = IdentitySet()
         # Layers that were made in a call of a model since the last step.
         self._fresh: dict[Line, Any] = {}
         # By the line that calls them: in how many successive steps there were such layers.
@@ -43,6 +47,10 @@ class Optimized(Check):
         self._optimizers.add(optimizer)
         self._made[optimizer] = line
 
+    def made(self) -> list[Any]:
+        """The optimizers whose making was seen, if they still exist."""
+        return list(self._made)
+
     def line_of(self, optimizer: Any) -> Line | None:
         """The user's line that made an optimizer."""
         return self._made.get(optimizer)
@@ -51,6 +59,14 @@ class Optimized(Check):
         """This line of a model's code calls a module that no model has registered, for the first time."""
         if line is not None and any(parameter.requires_grad for parameter in module.parameters()):
             self._fresh[line] = module
+
+    def model_called(self, call: ModelCall) -> None:
+        if not self._models.has_loose:
+            return
+        for argument in tensors_in(call.arguments):
+            for leaf in leaves_of(argument):
+                if not _is_parameter(leaf):
+                    self._inputs.add(leaf)
 
     def before_step(self, optimizer: Any) -> None:
         self._optimizers.add(optimizer)
@@ -107,6 +123,8 @@ class Optimized(Check):
         for parameter in self._models.parameters():
             if id(parameter) in owned or not parameter.requires_grad or parameter.grad is None:
                 continue
+            if not _is_parameter(parameter) and parameter in self._inputs:
+                continue
             gradient = _local(parameter.grad)
             if _is_dense(gradient) and _is_dense(_local(parameter)) and bool(gradient.ne(0).any()):
                 yield parameter
@@ -119,6 +137,8 @@ class Optimized(Check):
                 "the module that calls their layer has not registered it, so that parameters() lacks them. "
                 "Keep layers in nn.ModuleList or nn.ModuleDict, not in a list or a dict"
             )
+        elif not _is_parameter(found[0]):
+            cause = "plain tensors are not among the parameters() of a module. Make each an nn.Parameter"
         elif stale is None:
             cause = "none has been given " + it_or_them(found)
         else:

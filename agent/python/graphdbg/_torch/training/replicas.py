@@ -121,6 +121,8 @@ class Replicas:
         self._hooks = hooks
         self._library: Any = None
         self._models: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Whether there ever was one: asked in each step, for which the set is too slow.
+        self._has_models = False
         self._readout = Readout()
         self._groups: weakref.WeakKeyDictionary[Any, _Group] = weakref.WeakKeyDictionary()
         self._cadences: weakref.WeakKeyDictionary[Any, _Cadence] = weakref.WeakKeyDictionary()
@@ -136,21 +138,23 @@ class Replicas:
         @functools.wraps(base)
         def watched_init(model: Any, *args: Any, **kwargs: Any) -> None:
             base(model, *args, **kwargs)
-            self._models.add(model)
+            self.adopt(model)
 
         changes.replace(DistributedDataParallel, "__init__", watched_init)
 
     def adopt(self, model: Any) -> None:
-        """The model has been made before."""
+        """Has a data parallel model compared."""
         self._models.add(model)
+        self._has_models = True
 
     def after_step(self, optimizer: Any) -> None:
-        if not self._models:
+        if not self._has_models:
             return
         try:
             self._after_step(optimizer)
         except Exception as error:
             self._models.clear()
+            self._has_models = False
             log(f"{_CONDITION}: no longer tested ({type(error).__name__}: {error})")
 
     def _after_step(self, optimizer: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from ..user_code import Line
 from .check import PATIENCE, Check, Counts, IdentitySet, Report, and_others, dense_gradient, grouped, trained
 from .elements import is_sampled_whole, samples_of
+from .flat_ops import flat_op_between
 from .models import Models
 from .readout import Readout
 
@@ -40,6 +41,8 @@ class ZeroGradients(Check):
         # By the id of a suspicious parameter, its gradient before the first backward pass since the last step, and
         # the gradient's version.
         self._before: dict[int, tuple[weakref.ref[Any], int]] | None = None
+        # Why the gradients are zero, as far as the loss's history shows.
+        self._cause: str | None = None
 
     def look_again(self) -> None:
         # The backward passes between these and the next one were not seen.
@@ -47,6 +50,9 @@ class ZeroGradients(Check):
 
     def backward(self, roots: Sequence[Any], line: Line | None) -> None:
         self._loss = [root.abs().amax() for root in roots if root.numel() > 0]
+        deciding = [each for each in self._zero.subjects() if self._zero.of(each) == PATIENCE - 1]
+        if deciding:
+            self._cause = flat_op_between(roots, deciding) or self._cause
         if self._before is None:
             gradients = [(each, each.grad) for each in self._zero.subjects()]
             self._before = {
@@ -133,6 +139,8 @@ class ZeroGradients(Check):
         subject = f"all {len(found)} parameters" if len(found) == of else and_others(names)
         steps = self._zero.of(nearest)
         message = f"the gradient of {subject} is exactly zero in {steps} successive steps"
+        if self._cause is not None:
+            message = f"{message}: {self._cause}"
         self.report("gradient_always_zero", message, [nearest], line=self._models.forward_of(nearest), key=id(nearest))
 
     def _is_unexpected(self, parameter: Any, zero: set[int]) -> bool:

@@ -1,12 +1,12 @@
-import { act, renderHook, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Watchpoint } from '../api/types';
 import { sampleHit, sampleIncident, sampleJob, sampleWatchpoint } from '../testing/samples';
 import { useIncidents } from './incidents';
 import { emptyJob } from './job';
 import { useJob } from './job_store';
-import { muteNode, muteWatchpoint, unmuteAll, useMuted, useMutedWatchpoints } from './mutes';
+import { muteNode, muteWatchpoints, unmuteAll, watchpointsOf } from './mutes';
 import { useToasts } from './toasts';
+import { mutedUntil } from './watchpoints';
 
 const incident = sampleIncident({ id: 11, node: 'forward/mul', watchpoint: 1 });
 
@@ -30,7 +30,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.unstubAllGlobals();
   useIncidents.setState({ muted: new Set() });
-  useMuted.setState({ list: [] });
   useToasts.setState({ toasts: [] });
 });
 
@@ -57,15 +56,16 @@ it('says that an incident is only hidden where the server knows no better', asyn
   expect(useToasts.getState().toasts[0]?.title).toContain('only hidden');
 });
 
-it('turns a muted watchpoint on again at its step', async () => {
-  renderHook(() => useMutedWatchpoints());
-  await act(() => muteWatchpoint(1, 5));
-  expect(changes).toEqual([['1', { enabled: false }]]);
-  const reach = (step: number) => act(() => useJob.setState(({ model }) => ({ model: { ...model, info: sampleJob({ step }) } })));
-  reach(4);
-  expect(changes).toHaveLength(1);
-  reach(5);
-  await waitFor(() => expect(changes.at(-1)).toEqual(['1', { enabled: true }]));
-  reach(6);
-  expect(changes).toHaveLength(2);
+it('mutes the watchpoints of an incident until a step, and no longer', async () => {
+  useJob.setState(({ model }) => ({
+    model: { ...model, hits: [...model.hits, sampleHit({ id: 13, node: 'forward/mul', watchpoint: 2 })] },
+  }));
+  expect(watchpointsOf(incident)).toEqual([1, 2]);
+  await muteWatchpoints([1, 2], 5);
+  expect(changes).toEqual([
+    ['1', { muted_until_step: 5 }],
+    ['2', { muted_until_step: 5 }],
+  ]);
+  const muted = sampleWatchpoint({ muted_until_step: 5 });
+  expect([3, 4, 5].map((step) => mutedUntil(muted, step))).toEqual([5, 5, null]);
 });
