@@ -96,9 +96,20 @@ def descriptors():
     return sorted(each for each in found if not each.startswith("/proc/"))
 
 
+class MemoryInfo(ctypes.Structure):
+    """As `mallinfo2` of the C library returns it; "uordblks" are the bytes in use."""
+
+    _fields_ = [
+        *((name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks")),
+        *((name, ctypes.c_size_t) for name in ("uordblks", "fordblks", "keepcost")),
+    ]
+
+
 def kilobytes():
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    """Allocated memory, which does not grow by gaps in between."""
+    library = ctypes.CDLL(None)
+    library.mallinfo2.restype = MemoryInfo
+    return library.mallinfo2().uordblks // 1024
 
 
 class Cycles(threading.Thread):

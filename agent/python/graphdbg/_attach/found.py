@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
+from . import moments
+
 # More items in a container are data.
 _MAX_ITEMS = 64
 # From a variable through attributes and containers.
@@ -48,7 +50,8 @@ class _Search:
 
     def from_frames(self, frame: FrameType | None) -> Iterator[Any]:
         while frame is not None:
-            yield from self._in_frame(frame)
+            if not moments.is_own(frame):
+                yield from self._in_frame(frame)
             frame = frame.f_back
 
     def _in_frame(self, frame: FrameType) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -98,7 +99,8 @@ class Session:
 
     def _await_first_step(self) -> None:
         if self._optimizers and not self._settled.wait(_STEP_SECONDS) and not self._is_leaving:
-            main_thread.run_between_instructions(self._waiting_calls.install, _MOMENT_SECONDS)
+            with contextlib.suppress(main_thread.NoMoment):
+                main_thread.run_between_instructions(self._waiting_calls.install, _MOMENT_SECONDS)
         self._settled.wait()
         if self._error is not None and not self._is_leaving:
             log(f"cannot follow the program from here: {self._error!r}")
