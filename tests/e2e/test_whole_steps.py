@@ -175,7 +175,8 @@ def test_hostile_steps_are_refused(steps: Path, tmp_path: Path, way: str, case: 
         **{"input": "info frame\n", "capture_output": True, "text": True, "env": clean_environment()},
     )
     assert "Traceback" not in replay.stderr and "\x1b[31m" not in replay.stdout + replay.stderr
-    if case in ("no_storages", "boundary"):
+    # The debugger repeats the ops only once their values are asked for.
+    if case == "boundary" or (case == "no_storages" and way != "--debug"):
         assert replay.returncode == 2, replay.stderr
 
 
