@@ -21,8 +21,8 @@ def memory_for(shape: tuple[int, ...], kind: str) -> Array:
     virtual machines that give free memory back to their host.
     """
     size = prod(shape) * numpy.dtype(kind).itemsize
-    if not size:
-        return numpy.empty(shape, kind)
+    if not size or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return numpy.zeros(shape, kind)
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with suppress(OSError):
         memory.madvise(mmap.MADV_NOHUGEPAGE)
