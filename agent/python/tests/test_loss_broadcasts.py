@@ -51,6 +51,7 @@ ON_PURPOSE: dict[str, Callable[[], Tensor]] = {
     "weights": lambda: cross_entropies() * weights,
     "rows": lambda: F.mse_loss(two(x), torch.randn(4, 2), reduction="none") * column,
     "matrix_of_weights": lambda: F.mse_loss(one(x)[:, 0], y, reduction="none") * torch.rand(4, 4),
+    "number": lambda: F.mse_loss(one(x), column) / 2 * torch.tensor(0.5),
     "matrix_of_equal_rows": lambda: cross_entropies() * (y - torch.zeros(4, 1)),
     "parameters": lambda: nn.Parameter(torch.zeros(4, 1)) - torch.randn(4, 4),
     "quantiles": lambda: column - nn.Linear(3, 5)(x),

@@ -273,6 +273,25 @@ def test_values_in_an_unfinished_file_are_found_by_their_records(directory):
         weight.value(3)
 
 
+class EachValue(graphdbg.Rule):
+    """Matches each value that can be read."""
+
+    id, title = "each_value", "A value"
+    select, needs = graphdbg.Select(collections=["weights"]), graphdbg.Needs(tensors=True)
+
+    def observe(self, state, now):
+        return state, self.finding(f"{now.value().shape}")
+
+
+def test_a_rule_goes_on_where_a_value_is_cut_short(directory):
+    pytest.importorskip("duckdb")
+    train(directory, 0, 3, part=True)
+    file = directory / "rank-00000" / "tensors" / "00000003.safetensors.part"
+    file.write_bytes(file.read_bytes()[:-1])
+    (found,) = open_run(directory).check(EachValue)
+    assert found.step == 1
+
+
 def test_a_damaged_value_is_an_error_and_the_others_are_read(directory):
     train(directory, 0, 3)
     file = directory / "rank-00000" / "tensors" / "00000003.safetensors"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
-from graphdbg.runs.errors import NotRecorded
+from graphdbg.runs.errors import DataLossError, NotRecorded
 from graphdbg.runs.log import Selection
 from graphdbg.runs.record import MODES, SAVED, STATISTICS_KIND, Array
 from graphdbg.runs.tensor import statistics_of
@@ -97,8 +97,8 @@ class RecordedObservation(Observation):
         tensor = self._run.tensor(self.tensor)
         if self._records.saved is not None and step in (None, self.step):
             saved = numpy.array([self._records.saved]).view(SAVED)[0]
-            return self._run.rank(self.rank).read_saved(saved)
-        return tensor.value(step or self.step, self.rank, self.mode, self.pass_)
+            return _read(lambda: self._run.rank(self.rank).read_saved(saved))
+        return _read(lambda: tensor.value(step or self.step, self.rank, self.mode, self.pass_))
 
     def steps(self) -> list[int]:
         return list(self._steps)
@@ -160,3 +160,12 @@ class RecordedObservation(Observation):
         marks, mode = self._run.rank(self.rank).steps.marks, MODES.index(self.mode)
         # Records outside of passes belong to the step itself.
         return marks.get((self.step, mode, self.pass_)) or marks.get((self.step, mode, 0))
+
+
+def _read(value: Callable[[], Array]) -> Array:
+    """Treats a value that its file lacks as not recorded: of a job whose disk did not keep up, the last ones are lost,
+    and those of one that runs come later."""
+    try:
+        return value()
+    except DataLossError as error:
+        raise NotRecorded(str(error)) from error

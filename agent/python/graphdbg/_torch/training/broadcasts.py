@@ -75,7 +75,7 @@ def _of_differences(node: Any) -> str | None:
     which autograd has not recorded."""
     own = _only_argument(node)
     weights = _weights_of(node, own) if own is not None else None
-    if weights is None:
+    if weights is None or weights.dim() != 2:
         return None
     size = len(weights)
     if weights.shape != (size, size) or shape_of(own) not in ((size,), (size, 1)) or not _is_difference(weights):
