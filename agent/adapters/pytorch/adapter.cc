@@ -174,6 +174,8 @@ void Adapter::Close(const graphdbg_ending* ending) {
 void Adapter::Forget() {
   StopWaitingForBackward();
   StopTracingRanges();
+  // No memory is kept for a next step.
+  graph_.tape().SetMode(GRAPHDBG_TAPE_OFF, 0);
   graph_.Reset(agent_);
 }
 
