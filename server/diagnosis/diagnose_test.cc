@@ -225,6 +225,9 @@ TEST(DiagnoseTest, ValuesThatWereBadBefore) {
          "In forward/x, 1 of 3 values is NaN");
   Expect(Case("x").Is(NodeKind::kInput).Makes({1, kInf}), "bad_input",
          "Inf in the input data", "1 of 2 values is Inf");
+  Case made("x");
+  made.Is(NodeKind::kInput).Reads({1, kInf}).Makes({1, kInf});
+  EXPECT_NE(made.Diagnose().rule, "bad_input") << "an op has made it";
   Expect(Case("lift_fresh").Makes({1, kInf}), "bad_input",
          "Inf in the input data", "1 of 2 values is Inf");
   EXPECT_EQ(Case("view").Reads({kInf}).Makes({kInf}).Diagnose().rule, "");

@@ -125,13 +125,22 @@ bool PassesOnData(const Facts& facts) {
          std::all_of(facts.inputs.begin(), facts.inputs.end(), is_data);
 }
 
+// Whether the hit is at an argument of the model that no op has made.
+bool IsData(const Facts& facts) {
+  return facts.node.kind == NodeKind::kInput &&
+         std::none_of(facts.inputs.begin(), facts.inputs.end(),
+                      [](const InputFacts& input) {
+                        return input.producer.kind == NodeKind::kOp &&
+                               !input.producer.name.empty();
+                      });
+}
+
 // The hit's own tensor is data, a weight or a buffer.
 Found OwnTensorIsBad(const Facts& facts) {
   const model::Hit& hit = facts.hit;
   const NodeKind kind = facts.node.kind;
   Found cause;
-  if (kind == NodeKind::kInput ||
-      (kind == NodeKind::kOp && PassesOnData(facts))) {
+  if (IsData(facts) || (kind == NodeKind::kOp && PassesOnData(facts))) {
     cause = BadData(hit.node, hit.statistics);
   } else if (kind == NodeKind::kParameter || kind == NodeKind::kBuffer) {
     cause = KeptTensor(facts);

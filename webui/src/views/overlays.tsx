@@ -2,7 +2,8 @@
 
 import { lazy, Suspense, useEffect } from 'react';
 import { goToNextHit } from '../state/hits';
-import { goToNextIncident } from '../state/incidents';
+import { goToNextIncident, loadIncidents, useIncidents } from '../state/incidents';
+import { useJob } from '../state/job_store';
 import { toggleOverview } from '../state/overview_route';
 import { useRouter } from '../state/router';
 import { showOverlay, useUi } from '../state/ui';
@@ -16,6 +17,13 @@ const PREFETCH_MS = 3000;
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, select, textarea');
+}
+
+// Selects the next or previous incident; with a list of all hits, or where hits are not grouped, the next hit.
+async function goToNext(by: 1 | -1): Promise<void> {
+  // The incidents come a moment after the stop.
+  if (!useIncidents.getState().incidents?.length) await loadIncidents(useJob.getState().id);
+  if (useUi.getState().all_hits || !goToNextIncident(by)) goToNextHit(by);
 }
 
 // Handles the shortcuts that work everywhere. Returns true if the key is one of them.
@@ -34,9 +42,7 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
   }
   // Within a word that is typed to find a row, the tree handles the letter itself.
   if (inJob && key === 'n') {
-    const by = event.shiftKey ? -1 : 1;
-    // With a list of all hits, or where hits are not grouped, from hit to hit.
-    if (useUi.getState().all_hits || !goToNextIncident(by)) goToNextHit(by);
+    void goToNext(event.shiftKey ? -1 : 1);
     return true;
   }
   if (inJob && key === 'o' && !event.shiftKey) {
