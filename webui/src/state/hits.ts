@@ -61,13 +61,16 @@ export function firstHitOfStop({ info, hits }: Pick<JobModel, 'info' | 'hits'>):
 // them, it is where the job is paused.
 export function originOfStop(model: Pick<JobModel, 'info' | 'hits'>): Hit | null {
   const hit = stoppingHit(model) ?? firstHitOfStop(model);
-  if (hit === null || hit.origin !== 'propagated' || hit.params['propagated'] === 'stop') return hit;
+  if (hit === null || hit.params['propagated'] === 'stop') return hit;
   const by = model.info?.stopped_by ?? [];
   const began = model.hits.filter(
     (each) => each.step === hit.step && each.origin === 'origin' && !each.absorbed && by.includes(each.watchpoint),
   );
-  const before = began.findLast((each) => each.rank === hit.rank && each.order < hit.order);
-  return before ?? began[0] ?? hit;
+  const before = began.filter((each) => each.order < hit.order);
+  const own = before.findLast((each) => each.rank === hit.rank);
+  if (hit.origin === 'propagated') return own ?? began[0] ?? hit;
+  // Another rank has sent it, if this one has had none before.
+  return own === undefined ? (before[0] ?? hit) : hit;
 }
 
 // The hit at a tensor of which a bundle can be made now: the job is paused in its step.
