@@ -271,7 +271,7 @@ class Bundle {
     return End(name, text.size() + bytes);
   }
 
-  // What only bundles of a whole step have.
+  // Adds the members that only bundles of a whole step have.
   absl::Status AddStep(const graphdbg_tape& tape) {
     level_ = "step";
     Json training = Parsed(subject_.training);

@@ -11,12 +11,13 @@ from . import command_dbg, report
 from .attach import detach
 from .attach.attached_job import AttachedJob, AttachOptions, attached_job
 from .attach.errors import AlreadyAttachedError
-from .attach.foreground import ended_by_signals, stay
+from .attach.foreground import stay
 from .attach.injection import METHODS
 from .attach.processes import Process
 from .attach.ranks import other_ranks, rank_of
 from .attach.trainings import attached_jobs, trainings
 from .client import Json
+from .ending_signals import ended_by_signals
 from .errors import UNAVAILABLE, CliError
 from .terminal import visible
 

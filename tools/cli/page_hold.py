@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import threading
 import time
-from collections.abc import Iterator
 
 from . import report
+from .ending_signals import ended_by_signals
 from .errors import CliError
 from .server_process import ServerProcess
 
@@ -21,7 +18,7 @@ def hold_page(server: ServerProcess) -> None:
     """Returns when nobody looks at the page any more, or at Ctrl-C or a signal that ends this process."""
     if not _viewers(server):
         return
-    with _ends_on_signals() as ended:
+    with ended_by_signals() as ended:
         report.log("the page stays, because a browser shows it; press Ctrl-C to end")
         last_seen = time.monotonic()
         while not ended.wait(_POLL_SECONDS) and time.monotonic() < last_seen + _ABSENT_SECONDS:
@@ -34,19 +31,3 @@ def _viewers(server: ServerProcess) -> int:
         return int(server.client.get("/server")["viewers"])
     except CliError:
         return 0
-
-
-@contextlib.contextmanager
-def _ends_on_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT, SIGTERM and SIGHUP set meanwhile."""
-    ended = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield ended
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.signal(number, lambda *_: ended.set()) for number in numbers}
-    try:
-        yield ended
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

@@ -647,7 +647,7 @@ void TapeCut::Write(int64_t target, uint32_t slot, BundleTape* out) {
     text += "{\"leaf\":" + (leaf ? Quoted(name) : "null") +
             ",\"bytes\":" + std::to_string(extent.end - begin) +
             ",\"device\":" + Quoted(extent.device.str());
-    // What an op has made that is not repeated.
+    // The result of an op that the replay does not repeat.
     const int64_t maker = by_number[i]->op;
     if (whole_step_ && leaf && maker >= 0) {
       const TapedOp& made = content_.ops[maker];

@@ -48,7 +48,7 @@ typedef struct graphdbg_interpreter {
   /* Called when a step begins whose ops may have to be repeated: remembers the
    * states of the interpreter's random number generators. May be null. */
   void (*step_begins)(void);
-  /* As the member of graphdbg_host. May be null. */
+  /* Same as graphdbg_host.training. May be null. */
   const char* (*training)(void);
 } graphdbg_interpreter;
 

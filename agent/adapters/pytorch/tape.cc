@@ -215,7 +215,7 @@ void Tape::KeepResults(const Op& op) {
 }
 
 bool Tape::Spend(uint64_t bytes) {
-  // What is missing once the budget is exceeded makes all else useless.
+  // Counted beyond the budget, too: a tape with gaps cannot be used.
   content_.bytes += std::min(bytes, UINT64_MAX - content_.bytes);
   return !content_.over_budget();
 }

@@ -56,11 +56,12 @@ class Tape {
     int32_t element;
 
     c10::StorageImpl* address() const { return storage._unsafe_get_target(); }
-    // As an argument of the op: whether the op writes to it, and whether it
-    // does so without having read anything of the storage through it.
+    // For an argument: whether the op writes to it.
     bool Written(const OpInfo& op) const {
       return index < op.written.size() && op.written[index];
     }
+    // For an argument: whether the op writes all of the storage without
+    // reading it.
     bool Overwritten(const OpInfo& op) const {
       return whole && index < op.out_only.size() &&
              (op.out_only[index] || (op.overwrites && index == 0));
@@ -79,7 +80,7 @@ class Tape {
     // Whether arguments were recorded; if not, only what it wrote is known.
     bool complete = false;
     bool ended = false;
-    // What it makes is kept, because it cannot be repeated.
+    // It cannot be repeated, so its results are kept.
     bool kept = false;
     // Autograd recorded ops: some kernels then make what their backward needs.
     bool grad = false;
@@ -107,7 +108,7 @@ class Tape {
 
   struct Content {
     graphdbg_tape_mode mode = GRAPHDBG_TAPE_OFF;
-    // What is kept at most, and what would have to be kept.
+    // Limit of the memory that is kept, and how much a complete tape needs.
     uint64_t budget = 0;
     uint64_t bytes = 0;
     std::vector<Op> ops;
@@ -165,8 +166,8 @@ class Tape {
   void CopyOverwritten(const OpInfo& info, c10::ArrayRef<c10::IValue> arguments,
                        uint32_t op) GRAPHDBG_REQUIRES(mu_);
 
-  // What is known of a storage's content. Ops that can be repeated have made
-  // it; or it is given, and no op has read it yet; or it is given.
+  // Where a storage's content came from: made by ops that can be repeated, or
+  // there before them; kUnread if no op has read it yet.
   enum class Origin : uint8_t { kMade, kUnread, kGiven };
   struct Known {
     Origin origin = Origin::kMade;

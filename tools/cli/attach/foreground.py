@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import threading
-from collections.abc import Iterator
 
 from .. import report
 from ..errors import CliError
@@ -33,16 +30,3 @@ def stay(job: AttachedJob, ended: threading.Event) -> None:
         report.log(f"job {job.job}: {follower.job['state']} after {follower.job['step']} steps")
     else:
         report.log("detaching; the training continues")
-
-
-@contextlib.contextmanager
-def ended_by_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT, SIGTERM and SIGHUP set meanwhile."""
-    ended = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    previous = {number: signal.signal(number, lambda *_: ended.set()) for number in numbers}
-    try:
-        yield ended
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

@@ -91,6 +91,9 @@ describe('hits', () => {
     expect(of({ ...exp, rank: 1 }, sum)).toBe('exp');
     expect(of({ ...exp, step: 1 }, sum)).toBe('sum');
     expect(of(exp, { ...sum, origin: 'origin' })).toBe('sum');
+    // Another rank has sent it, unless this one has had one before.
+    expect(of({ ...exp, rank: 1 }, { ...sum, origin: 'origin' })).toBe('exp');
+    expect(of({ ...exp, rank: 1 }, log, { ...sum, origin: 'origin' })).toBe('sum');
     expect(of(exp, { ...sum, params: { propagated: 'stop' } })).toBe('sum');
   });
 });

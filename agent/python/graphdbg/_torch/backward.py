@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from .._undo import UndoList
@@ -37,30 +38,24 @@ class Engine:
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
     ) -> Any:
+        run = partial(
+            self._engine.run_backward,
+            tensors,
+            grad_tensors,
+            keep_graph,
+            create_graph,
+            inputs,
+            allow_unreachable=allow_unreachable,
+            accumulate_grad=accumulate_grad,
+        )
         if not self._changes.active:
-            return self._engine.run_backward(
-                tensors,
-                grad_tensors,
-                keep_graph,
-                create_graph,
-                inputs,
-                allow_unreachable=allow_unreachable,
-                accumulate_grad=accumulate_grad,
-            )
+            return run()
         if accumulate_grad:
             self._before(tensors)
         token = self._hooks.enter_backward(create_graph)
         accumulates = False
         try:
-            result = self._engine.run_backward(
-                tensors,
-                grad_tensors,
-                keep_graph,
-                create_graph,
-                inputs,
-                allow_unreachable=allow_unreachable,
-                accumulate_grad=accumulate_grad,
-            )
+            result = run()
             accumulates = accumulate_grad
         finally:
             self._hooks.leave_backward(create_graph, accumulates, token)
