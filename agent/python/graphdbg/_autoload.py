@@ -1,8 +1,8 @@
 """Runs at the start of every Python process that is to be debugged.
 
 Imported by graphdbg.pth, or by the sitecustomize in _inject where graphdbg is
-not installed. It only arranges for adapters to be loaded after `import torch` or
-`import onnxruntime`. It never raises: an error in graphdbg must not prevent a
+not installed. It only arranges for adapters to be loaded after their framework is
+imported. It never raises: an error in graphdbg must not prevent a
 program from starting.
 """
 
@@ -56,10 +56,6 @@ def is_helper_process() -> bool:
     return PurePath(program).name in _LAUNCHERS or "torch/_inductor/" in program
 
 
-def _is_multiprocessing_child() -> bool:
-    return "--multiprocessing-fork" in sys.orig_argv
-
-
 def _name_launch() -> None:
     """Names this launch for all processes that this one starts, so that their ranks agree on a job.
 
@@ -70,7 +66,7 @@ def _name_launch() -> None:
 
 
 def install() -> None:
-    """Registers the callbacks for `import torch`, `import onnxruntime` and the exit, once per process."""
+    """Registers the callbacks for the imports of frameworks and for the exit, once per process."""
     global _installed
     if _installed or not is_enabled():
         return
@@ -82,20 +78,15 @@ def install() -> None:
     if is_helper_process():
         return
     _installed = True
-    from . import _exit_report, _import_hook
+    from . import _exit_report, _frameworks, _import_hook
 
     if os.environ.get("GRAPHDBG_CONFIG") or os.environ.get("SMDEBUG_CONFIG_FILE_PATH"):
         from ._config import job
 
         job.apply()
     _exit_report.install()
-    # A process has one agent. The framework that is used first gets it.
-    frameworks = os.environ.get("GRAPHDBG_FRAMEWORK") or "torch onnxruntime"
-    if "torch" in frameworks:
-        _import_hook.after_import("torch", _follow_torch)
-    # Processes of multiprocessing that only run inference prepare data for others.
-    if "onnxruntime" in frameworks and not _is_multiprocessing_child():
-        _import_hook.after_import("onnxruntime", _follow_onnxruntime)
+    for framework in _frameworks.followed():
+        _import_hook.after_import(framework.module, framework.follow)
 
 
 def _observe() -> None:
@@ -108,18 +99,6 @@ def _observe() -> None:
         from ._check import observer
 
         observer.install()
-
-
-def _follow_torch() -> None:
-    from ._torch import follow
-
-    follow.follow()
-
-
-def _follow_onnxruntime() -> None:
-    from ._onnxruntime import follow
-
-    follow.follow()
 
 
 try:

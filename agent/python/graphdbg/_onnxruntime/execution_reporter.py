@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .. import _c_api
-from .agent import Agent
+from .._agent import Agent
 from .frame import Frame
 from .graph import Graph
 from .model import Model
@@ -106,7 +106,7 @@ class ExecutionReporter:
         self, frame: Frame, number: int, flags: int, inputs: Iterable[Any], outputs: Iterable[Value | None]
     ) -> None:
         tensors = [self._describe(value) for value in outputs]
-        self._agent.executed(number, flags, list(inputs), tensors, frame.iteration)
+        self._agent.executed(number, flags, list(inputs), tensors, _c_api.EVAL, frame.iteration)
 
 
 def _declared_inside(node: Node) -> Iterator[int]:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import _exit_report
+from .._agent import Agent, TooLarge
 from .._log import log, warn_not_debugged
 from .._process import default_job_name
 from . import elements
-from .agent import Agent, TooLarge
 from .execution_reporter import ExecutionReporter
 from .internal_sessions import internal_sessions, is_internal
 from .model import CannotSplit, Model
@@ -120,7 +120,7 @@ class _Follower:
                 return None
             agent = Agent()
             device = "cuda" if "CUDAExecutionProvider" in session.get_providers() else "cpu"
-            if agent.open(str(self._runtime.__version__), default_job_name(), device):
+            if agent.open("onnxruntime", str(self._runtime.__version__), default_job_name(), device):
                 self._agent = agent
                 _exit_report.set_agent(agent)
         return self._agent

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .agent import Agent
+from .._agent import Agent, NodeDeclaration
 from .model import Model
 from .values import Files, describe
+
+_EXECUTED = frozenset(("op", "input"))
 
 
 class Graph:
@@ -20,11 +22,26 @@ class Graph:
         for name, type_name in model.scopes.items():
             agent.declare_scope(model.name, name, type_name)
         for declaration in model.declarations:
-            self.nodes.append(agent.declare(model.name, declaration, self.nodes, _outputs_of(declaration)))
+            self.nodes.append(agent.declare(self._declaration(model.name, declaration)))
         for initializer in (i for graph in model.graph.all_graphs() for i in graph.own_initializers):
             description = describe(initializer.element, initializer.shape, self._files.address(initializer))
             self.initializers[initializer.declaration] = description
             agent.bind(self.nodes[initializer.declaration], description)
+
+    def _declaration(self, graph: str, declaration: dict[str, Any]) -> NodeDeclaration:
+        """Of the next node; declarations of the model are in executable order."""
+        return NodeDeclaration(
+            graph=graph,
+            name=declaration["name"],
+            kind=declaration["kind"],
+            category=declaration["category"],
+            op_type=declaration["op_type"],
+            stack=declaration["stack"],
+            inputs=[(self.nodes[node], slot) for node, slot in declaration["inputs"]],
+            outputs=_outputs_of(declaration),
+            attributes=declaration["attributes"],
+            order=len(self.nodes) + 1 if declaration["kind"] in _EXECUTED else 0,
+        )
 
 
 def _outputs_of(declaration: dict[str, Any]) -> list[Any]:

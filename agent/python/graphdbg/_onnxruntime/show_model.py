@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from .. import _exit_report
+from .._agent import Agent, TooLarge
 from .._log import log
-from .agent import Agent, TooLarge
 from .graph import Graph
 from .model import CannotSplit, Model
 
@@ -26,7 +26,7 @@ def main() -> None:
             log(f"cannot open {file}: {error}")
             sys.exit(1)
         agent = Agent()
-        if not agent.open("", file.name, "cpu", framework="onnx"):
+        if not agent.open("onnx", "", file.name, "cpu"):
             return
         _exit_report.set_agent(agent)
         try:

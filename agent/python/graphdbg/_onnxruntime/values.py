@@ -7,8 +7,8 @@ import mmap
 from typing import Any
 
 from .. import _c_api
+from .._agent import Agent
 from . import elements
-from .agent import Agent
 from .node_graph import Initializer
 
 _DEVICES = {"cpu": 0, "cuda": 1, "npu": 2, "cann": 2}

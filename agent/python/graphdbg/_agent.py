@@ -1,19 +1,57 @@
-"""The agent, called through its C interface."""
+"""The agent, called through its C interface, for adapters that are written in Python.
+
+Values are passed as handles: the agent retains and releases them, and what one stands
+for is looked up here.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from .. import Terminated, _c_api
-from .._deferred_signals import DeferredSignals
+from . import Terminated, _c_api
+from ._deferred_signals import DeferredSignals
 
-_KINDS = {"op": _c_api.OP, "parameter": _c_api.PARAMETER, "constant": _c_api.CONSTANT, "input": _c_api.INPUT}
-_EXECUTED = frozenset(("op", "input"))
-_CATEGORIES = {"other": _c_api.OTHER, "weight": _c_api.WEIGHT, "activation": _c_api.ACTIVATION}
+_KINDS = {
+    "op": _c_api.OP,
+    "parameter": _c_api.PARAMETER,
+    "buffer": _c_api.BUFFER,
+    "constant": _c_api.CONSTANT,
+    "input": _c_api.INPUT,
+}
+_CATEGORIES = {
+    "other": _c_api.OTHER,
+    "weight": _c_api.WEIGHT,
+    "gradient": _c_api.GRADIENT,
+    "activation": _c_api.ACTIVATION,
+    "optimizer": _c_api.OPTIMIZER,
+}
+
+
+@dataclass(frozen=True)
+class NodeDeclaration:
+    """A node of the graph, as graphdbg_node_info describes it.
+
+    `inputs` are pairs of a node's number and the slot of its output. `outputs` are
+    Tensor structures, empty where sizes are known only when the op runs. `order` is the
+    node's place in execution order, from 1; 0 for what is not executed.
+    """
+
+    graph: str
+    name: str
+    kind: str = "op"
+    category: str = "other"
+    op_type: str = ""
+    stack: _c_api.SourceStack = ()
+    inputs: Sequence[tuple[int, int]] = ()
+    outputs: Sequence[Any] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    forward_node: int = 0
+    order: int = 0
 
 
 class TooLarge(Exception):
@@ -43,11 +81,8 @@ class Agent:
 
     # ---- opening and closing
 
-    def open(self, version: str, job_name: str, device: str, framework: str = "onnxruntime") -> bool:
-        """Opens the agent; False if there is nothing to debug.
-
-        `framework` is "onnx" for a model that is shown and not run.
-        """
+    def open(self, framework: str, version: str, job_name: str, device: str) -> bool:
+        """Opens the agent; False if there is nothing to debug."""
         # Kept until the process exits, since the agent calls it until then.
         self._host = _c_api.make_host(
             retain=self._retain,
@@ -108,36 +143,35 @@ class Agent:
 
     # ---- the graph
 
-    def declare(self, graph: str, declaration: dict[str, Any], nodes: Sequence[int], outputs: Sequence[Any]) -> int:
-        """Declares a node of model.py. `nodes` are the numbers of the nodes declared before, in executable order."""
-        edges = (_c_api.Edge * len(declaration["inputs"]))()
-        for edge, (node, slot) in zip(edges, declaration["inputs"], strict=True):
-            edge.node, edge.slot = nodes[node], slot
-        texts = declaration["attributes"]
-        attributes = (_c_api.Attribute * len(texts))()
-        for attribute, (name, value) in zip(attributes, texts.items(), strict=True):
+    def declare(self, node: NodeDeclaration) -> int:
+        """Declares a node and returns its number. Raises TooLarge."""
+        edges = (_c_api.Edge * len(node.inputs))()
+        for edge, (producer, slot) in zip(edges, node.inputs, strict=True):
+            edge.node, edge.slot = producer, slot
+        attributes = (_c_api.Attribute * len(node.attributes))()
+        for attribute, (name, value) in zip(attributes, node.attributes.items(), strict=True):
             attribute.name, attribute.value = name.encode(), value.encode()
-        stack = declaration["stack"]
         info = _c_api.sized(
             _c_api.NodeInfo,
-            name=declaration["name"].encode(),
-            kind=_KINDS[declaration["kind"]],
-            category=_CATEGORIES[declaration["category"]],
-            op_type=declaration["op_type"].encode(),
-            stack=_c_api.make_frames(stack),
-            stack_depth=len(stack),
-            outputs=(_c_api.Tensor * len(outputs))(*outputs),
-            output_count=len(outputs),
+            name=node.name.encode(),
+            kind=_KINDS[node.kind],
+            category=_CATEGORIES[node.category],
+            op_type=node.op_type.encode(),
+            stack=_c_api.make_frames(node.stack),
+            stack_depth=len(node.stack),
+            forward_node=node.forward_node,
+            outputs=(_c_api.Tensor * len(node.outputs))(*node.outputs),
+            output_count=len(node.outputs),
             inputs=edges,
             input_count=len(edges),
             attributes=attributes,
             attribute_count=len(attributes),
-            graph=graph.encode(),
-            order=len(nodes) + 1 if declaration["kind"] in _EXECUTED else 0,
+            graph=node.graph.encode(),
+            order=node.order,
         )
-        node = ctypes.c_uint32()
-        self._check(self._library.graphdbg_declare_node(self._agent, info, node))
-        return node.value
+        number = ctypes.c_uint32()
+        self._check(self._library.graphdbg_declare_node(self._agent, info, number))
+        return number.value
 
     def declare_scope(self, graph: str, name: str, type_name: str) -> None:
         texts = [text.encode() for text in (graph, name, type_name)]
@@ -177,9 +211,16 @@ class Agent:
         self._reported.pop(handle, None)
 
     def executed(
-        self, node: int, flags: int, inputs: Sequence[Any], outputs: Sequence[Any], iteration: int = 0
+        self,
+        node: int,
+        flags: int,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        mode: int,
+        iteration: int = 0,
     ) -> None:
-        execution = _c_api.make_execution(node, flags, inputs, outputs, mode=_c_api.EVAL, iteration=iteration)
+        """Reports an execution in `mode`, one of _c_api's; waits while the job is paused there."""
+        execution = _c_api.make_execution(node, flags, inputs, outputs, mode=mode, iteration=iteration)
         self._at_boundary(self._library.graphdbg_executed(self._agent, execution))
 
     def start(self) -> None:

@@ -1,0 +1,39 @@
+"""The frameworks that this process can be debugged in, and how each is followed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Framework:
+    """An adapter in Python: `follow()` of its module runs right after the framework's import."""
+
+    module: str
+    adapter: str
+    # Whether processes of multiprocessing use it for training, too. Those that only run
+    # inference prepare data for others.
+    in_children: bool = True
+
+    def follow(self) -> None:
+        """Starts the adapter, which never raises."""
+        importlib.import_module(f"{__package__}.{self.adapter}.follow").follow()
+
+
+FRAMEWORKS = (
+    Framework("torch", "_torch"),
+    Framework("onnxruntime", "_onnxruntime", in_children=False),
+)
+
+
+def followed() -> Iterator[Framework]:
+    """Those that GRAPHDBG_FRAMEWORK names, by default all. A process has one agent: the one used first gets it."""
+    names = (os.environ.get("GRAPHDBG_FRAMEWORK") or " ".join(each.module for each in FRAMEWORKS)).split()
+    is_child = "--multiprocessing-fork" in sys.orig_argv
+    for framework in FRAMEWORKS:
+        if framework.module in names and (framework.in_children or not is_child):
+            yield framework
