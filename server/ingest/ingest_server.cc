@@ -4,8 +4,6 @@
 #include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_credentials_options.h>
 
 #include <chrono>
 #include <set>
@@ -14,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/graphdbg/v1/agent_service.grpc.pb.h"
-#include "proto/wire/limits.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/ingest/address.h"
@@ -25,18 +22,6 @@
 namespace graphdbg::ingest {
 namespace {
 
-// The sum of these is the time after which an agent is lost whose machine has
-// gone, or whose process has stopped to run.
-constexpr int kKeepaliveMs = 10'000;
-constexpr int kKeepaliveTimeoutMs = 5'000;
-// Agents ping to detect a dead server. gRPC's default limit is 5 minutes.
-constexpr int kMinPingIntervalMs = 5'000;
-// How long a connection may take to become one of HTTP/2.
-constexpr int kHandshakeTimeoutMs = 10'000;
-// Agents open one stream on a connection. MindSpore's clients call in turn.
-constexpr int kMaxStreamsPerConnection = 16;
-constexpr int kMaxMetadataBytes = 16 << 10;
-constexpr unsigned kCertificateRefreshSeconds = 2;
 // How long Stop waits for streams to end by themselves.
 constexpr std::chrono::milliseconds kStopGrace(200);
 
@@ -55,24 +40,6 @@ std::string BearerToken(const grpc::CallbackServerContext& context) {
   const std::string_view value(it->second.data(), it->second.size());
   if (value.substr(0, kScheme.size()) != kScheme) return {};
   return std::string(value.substr(kScheme.size()));
-}
-
-std::shared_ptr<grpc::ServerCredentials> CredentialsOf(
-    const std::optional<IngestTls>& tls) {
-  if (!tls) return grpc::InsecureServerCredentials();
-  grpc::experimental::TlsServerCredentialsOptions options(
-      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
-          tls->key, tls->certificate, tls->client_authority,
-          kCertificateRefreshSeconds));
-  options.watch_identity_key_cert_pairs();
-  if (tls->client_authority.empty()) {
-    options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  } else {
-    options.watch_root_certs();
-    options.set_cert_request_type(
-        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  }
-  return grpc::experimental::TlsServerCredentials(options);
 }
 
 }  // namespace
@@ -129,23 +96,9 @@ void IngestServer::Impl::Configure(grpc::ServerBuilder& builder) {
       Type::FROM_FD, CredentialsOf(options_.tls));
   unix_entrance_ = builder.experimental().AddExternalConnectionAcceptor(
       Type::FROM_FD, grpc::InsecureServerCredentials());
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                             kHandshakeTimeoutMs);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                             kMaxStreamsPerConnection);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  ConfigureForAgents(&builder);
   builder.SetResourceQuota(
       grpc::ResourceQuota("agents").Resize(options_.max_received_bytes));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-                             kKeepaliveTimeoutMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // A paused job sends no messages; its pings keep the connection alive.
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder.AddChannelArgument(
-      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-      kMinPingIntervalMs);
-  builder.SetMaxReceiveMessageSize(wire::kMaxMessageBytes);
   builder.RegisterService(this);
   for (grpc::Service* wire : options_.other_wires) {
     builder.RegisterService(wire);

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/ingest/agent_connections.h"
 #include "server/ingest/connection_limits.h"
 #include "server/jobs/agent_port.h"
 
@@ -21,14 +22,6 @@ class Service;
 }
 
 namespace graphdbg::ingest {
-
-// Names of PEM files, which are read again when they change.
-struct IngestTls {
-  std::string certificate;
-  std::string key;
-  // Empty if agents need no certificate of their own.
-  std::string client_authority;
-};
 
 struct IngestOptions {
   // Absent for connections in plain text.

@@ -1,5 +1,5 @@
 // graphdbg_server: the debugger server, which `graphdbg start` and
-// `graphdbg run` start.
+// `graphdbg run` start, and, as `graphdbg_server relay`, the relay of a host.
 //
 // Exit codes: 0 after a regular stop, 2 for wrong usage, 3 if the server cannot
 // start.
@@ -9,6 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -17,6 +18,7 @@
 #include "server/main/debug_server.h"
 #include "server/main/options.h"
 #include "server/main/process_limits.h"
+#include "server/main/relay_command.h"
 
 namespace {
 
@@ -78,6 +80,12 @@ void ReturnLargeBlocks() {
   mallopt(M_TRIM_THRESHOLD, kLargeBytes);
 }
 
+int ExitCode(const absl::Status& status) {
+  if (status.ok()) return 0;
+  LogToStderr(std::string(status.message()));
+  return absl::IsInvalidArgument(status) ? kWrongUsage : kNoServer;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -86,6 +94,11 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   ReturnLargeBlocks();
+  if (argc > 1 && std::string_view(argv[1]) == "relay") {
+    graphdbg::RaiseDescriptorLimit();
+    graphdbg::AvoidCoreDumps();
+    return ExitCode(graphdbg::RunRelay(argc - 1, argv + 1, LogWithTime));
+  }
   auto options = graphdbg::ParseOptions(argc, argv);
   if (!options.ok()) {
     LogToStderr(std::string(options.status().message()));
@@ -95,10 +108,8 @@ int main(int argc, char** argv) {
   (*options)->max_descriptors = graphdbg::RaiseDescriptorLimit();
   graphdbg::AvoidCoreDumps();
   graphdbg::DebugServer server(**options, LogWithTime);
-  absl::Status started = server.Start();
-  if (!started.ok()) {
-    LogToStderr(std::string(started.message()));
-    return kNoServer;
+  if (absl::Status started = server.Start(); !started.ok()) {
+    return ExitCode(started);
   }
   PrintAddresses(**options, server);
   server.Wait();

@@ -16,6 +16,7 @@ from .terminal import visible
 # In the order of the help; each is added by the module command_NAME.
 COMMANDS = (
     "start",
+    "relay",
     "run",
     "check",
     "attach",

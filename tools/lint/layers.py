@@ -189,6 +189,11 @@ ROOMS = [
         "A frontend of agents decodes, validates and calls the jobs' interface.",
     ),
     Room(
+        "server/relay",
+        ("proto/graphdbg", "proto/wire", "server/ingest"),
+        "A relay passes streams on; it knows no jobs.",
+    ),
+    Room(
         "server/mindspore",
         (
             "agent/conditions",
@@ -276,6 +281,7 @@ ROOMS = [
             "server/ingest",
             "server/jobs",
             "server/mindspore",
+            "server/relay",
             "server/rules",
             "server/runs",
             "server/store",
