@@ -1,5 +1,6 @@
 // Ranks behind relays: real streams through real relays to real jobs.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <memory>
 #include <string>
@@ -155,6 +156,46 @@ TEST_F(RelayTest, TakesAHostOfManyRanks) {
     return event.type == model::Event::Type::kState && event.job_info &&
            event.job_info->ranks.size() == kRanks;
   });
+}
+
+TEST_F(RelayTest, ThirtyTwoHostsOfThirtyTwoRanks) {
+  rlimit files;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  files.rlim_cur = files.rlim_max;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  constexpr uint32_t kHosts = 32, kRanksOfHost = 32;
+  constexpr uint32_t kRanks = kHosts * kRanksOfHost;
+  // Streams of ranks and those of relays, each with both ends here.
+  if (files.rlim_max < 4 * kRanks) {
+    GTEST_SKIP() << "needs " << 4 * kRanks << " descriptors, and may have "
+                 << files.rlim_max;
+  }
+  Start();
+  std::vector<std::unique_ptr<ScriptedAgent>> ranks;
+  for (uint32_t host = 0; host < kHosts; ++host) {
+    const uint16_t relay = StartRelay();
+    for (uint32_t i = 0; i < kRanksOfHost; ++i) {
+      ranks.push_back(std::make_unique<ScriptedAgent>(relay));
+      ranks.back()->Join(
+          ScriptedAgent::MakeHello("digits", host * kRanksOfHost + i, kRanks));
+      ranks.back()->SendRunning(1);
+    }
+  }
+  WaitFor([](const model::Event& event) {
+    return event.type == model::Event::Type::kState && event.job_info &&
+           event.job_info->ranks.size() == kRanks &&
+           event.job_info->state == model::JobState::kRunning;
+  });
+  const auto job = directory().Find("digits");
+  ASSERT_NE(job, nullptr);
+  ASSERT_TRUE(Control(*job, model::ControlVerb::kPause).ok());
+  for (auto& rank : ranks) {
+    const v1::ServerMessage message = rank->Receive();
+    ASSERT_TRUE(message.has_command() && message.command().has_pause());
+    rank->SendOutcome(message.command().id());
+    rank->SendPaused(v1::PAUSE_REASON_USER, 1);
+  }
+  WaitForState("digits", model::JobState::kPaused);
 }
 
 }  // namespace
