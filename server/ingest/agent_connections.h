@@ -19,6 +19,9 @@ inline constexpr int kKeepaliveTimeoutMs = 5'000;
 // call in turn.
 inline constexpr int kMaxStreamsPerConnection = 16;
 
+// Metadata of a stream that a relay passes on.
+inline constexpr char kRelayedHeader[] = "graphdbg-relay";
+
 // Names of PEM files, which are read again when they change.
 struct IngestTls {
   std::string certificate;

@@ -31,6 +31,13 @@ gpr_timespec FromNow(std::chrono::milliseconds delay) {
                       gpr_time_from_millis(delay.count(), GPR_TIMESPAN));
 }
 
+// The agent's address. Behind a relay it is not known: whoever dials a relay of
+// this machine must not pass for the relay's user, who needs no token here.
+std::string AdmittedPeer(const grpc::CallbackServerContext& context) {
+  const bool relayed = context.client_metadata().count(kRelayedHeader) > 0;
+  return relayed ? absl::StrCat("relay:", context.peer()) : context.peer();
+}
+
 // The token in "Bearer <token>"; empty if the header is missing.
 std::string BearerToken(const grpc::CallbackServerContext& context) {
   constexpr std::string_view kScheme = "Bearer ";
@@ -74,7 +81,7 @@ class IngestServer::Impl final
                                 " agents, which is its limit"));
     }
     if (!options_.check_token) return absl::OkStatus();
-    return options_.check_token(BearerToken(context), context.peer());
+    return options_.check_token(BearerToken(context), AdmittedPeer(context));
   }
 
   void Configure(grpc::ServerBuilder& builder);

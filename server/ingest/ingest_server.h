@@ -28,7 +28,8 @@ struct IngestOptions {
   std::optional<IngestTls> tls;
   // Sent to agents and named in errors about versions.
   std::string server_version;
-  // Admits or refuses an agent by its token (empty: none) and its address.
+  // Admits or refuses an agent by its token (empty: none) and its address,
+  // which is "relay:" with the relay's for a rank behind one.
   // Called concurrently on gRPC's threads. Empty: every agent is admitted.
   std::function<absl::Status(std::string_view bearer_token,
                              std::string_view peer)>

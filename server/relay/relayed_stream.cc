@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "server/ingest/agent_connections.h"
 #include "server/relay/progress.h"
 
 namespace graphdbg::relay {
@@ -38,6 +39,7 @@ void RelayedStream::Start(const grpc::CallbackServerContext& rank) {
   if (auto token = metadata.find(kToken); token != metadata.end()) {
     context_.AddMetadata(kToken, {token->second.data(), token->second.size()});
   }
+  context_.AddMetadata(ingest::kRelayedHeader, "1");
   grpc::GenericStub stub(channel_);
   stub.PrepareBidiStreamingCall(&context_, kMethod, {}, &to_server_);
   // Until the server has sent its last message, the rank's stream may start

@@ -51,6 +51,19 @@ TEST_F(RelayTest, PassesHelloTokenAndRefusalsOn) {
   agent.Join(ScriptedAgent::MakeHello("digits"));
 }
 
+// The user of the relay's socket is not the one who dials the relay.
+TEST_F(RelayTest, ItsAddressIsNotTakenForTheRanks) {
+  ingest::IngestOptions options;
+  options.check_token = [](std::string_view, std::string_view peer) {
+    return Error(absl::StatusCode::kUnauthenticated, "unauthenticated",
+                 std::string(peer.substr(0, peer.find('1'))));
+  };
+  Start({}, options);
+  ScriptedAgent agent(StartRelay());
+  agent.SendHello(ScriptedAgent::MakeHello("digits"));
+  EXPECT_EQ(agent.End().error_message(), "relay:ipv4:");
+}
+
 TEST_F(RelayTest, AJobIsControlledThroughIt) {
   Start();
   ScriptedAgent agent(StartRelay());
