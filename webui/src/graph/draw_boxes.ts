@@ -92,14 +92,19 @@ export function drawScope(context: Context, box: Box, palette: Palette, camera: 
   context.fillText(shorten(box.node.op_type, left), box.x + used, box.y + SCOPE_HEADER / 2 + 1);
 }
 
-// Draws a coloured stripe on the left, inside the outline.
+// Draws a coloured stripe on the left, inside the outline: the part of it up to `width`. As a path
+// of its own, because clipping takes several times as long.
 function drawStripe(context: Context, box: Box, colour: string, width: number): void {
-  context.save();
-  outline(context, box);
-  context.clip();
+  const radius = Math.max(radiusOf(box), width);
+  const centre = box.x + radius;
+  // The angle at which the corner's arc meets the right edge of the stripe.
+  const edge = Math.acos((width - radius) / radius);
   context.fillStyle = colour;
-  context.fillRect(box.x, box.y, width, box.height);
-  context.restore();
+  context.beginPath();
+  context.arc(centre, box.y + radius, radius, 2 * Math.PI - edge, Math.PI, true);
+  context.arc(centre, box.y + box.height - radius, radius, Math.PI, edge, true);
+  context.closePath();
+  context.fill();
 }
 
 function drawChevron(context: Context, x: number, y: number, open: boolean, colour: string): void {
