@@ -107,3 +107,29 @@ describe('several ranks', () => {
     expect(page.url()).toContain('rank=3');
   });
 });
+
+describe('1,024 ranks', () => {
+  beforeEach(() => start(['--ranks', '1024']));
+
+  it('are a grid, coloured by state or a value, and looked at by keys', async () => {
+    await open('?node=forward/stem/weight');
+    await ready();
+    await page.getByRole('button', { name: 'Step', exact: true }).click();
+    await page.getByTestId('step').getByText('1', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /^Rank 0 of 1024/ }).click();
+    const grid = page.getByRole('slider', { name: /^1024 ranks/ });
+    await grid.waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('rank-grid-dark');
+    await page.getByLabel('Colour ranks by').selectOption('L2 norm of the selected node');
+    await page.getByRole('dialog', { name: 'Ranks' }).getByText(/^\S+ to \S+$/).waitFor();
+    await browser.shot('rank-grid-norm-dark');
+    await grid.focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowRight');
+    await page.getByText('Rank 33, paused, step 1').first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: /^Rank 33 of 1024/ }).waitFor();
+    expect(page.url()).toContain('rank=33');
+  });
+});

@@ -8,7 +8,7 @@ import { useJob } from './job_store';
 import { recordedStep } from './queries';
 import type { RankStatistics } from './rank_differences';
 
-interface Request {
+export interface RankRequest {
   job: string;
   node: string;
   name: string;
@@ -17,13 +17,14 @@ interface Request {
 }
 
 // What the server knows without asking the job. It may be of an earlier step.
-async function knownStatistics({ job, node, name, rank, step }: Request, signal: AbortSignal): Promise<RankStatistics> {
+async function knownStatistics({ job, node, name, rank, step }: RankRequest, signal: AbortSignal): Promise<RankStatistics> {
   const { tensors } = await api.tensors(job, node, rank, step, signal);
   const tensor = tensors.find((each) => each.role === 'output' && each.name === name);
   return { rank, statistics: tensor?.statistics ?? null, step: tensor?.statistics_step ?? null };
 }
 
-async function rankStatistics(request: Request, measure: boolean, signal: AbortSignal): Promise<RankStatistics> {
+// A rank that is asked to measure computes what is not known.
+export async function rankStatistics(request: RankRequest, measure: boolean, signal: AbortSignal): Promise<RankStatistics> {
   const { job, name, rank, step } = request;
   if (measure) {
     try {

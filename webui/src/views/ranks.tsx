@@ -1,7 +1,7 @@
 // The ranks of a job in a small matrix, to switch to one or to compare with it.
 
 import { ChevronDown, Columns3, Eye } from 'lucide-react';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job, Rank } from '../api/types';
 import { useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
@@ -16,6 +16,11 @@ import * as words from '../words/ranks';
 import { useJobContext } from './job_context';
 import './ranks.css';
 
+const RankGridView = lazy(async () => ({ default: (await import('./rank_grid')).RankGridView }));
+
+// With more ranks a matrix of buttons is too large to be read.
+const MOST_BUTTONS = 64;
+
 const SIGNS: Record<Rank['state'], string> = {
   connecting: '…',
   paused: '‖',
@@ -26,7 +31,7 @@ const SIGNS: Record<Rank['state'], string> = {
   lost: '?',
 };
 
-function rankText(rank: Rank, hits: number): string {
+export function rankText(rank: Rank, hits: number): string {
   const parts = words.rankState(rank.rank, stateWords(rank.state, null).toLowerCase(), rank.step);
   if (hits > 0) parts.push(counts.hits(hits));
   return parts.join(', ');
@@ -41,7 +46,7 @@ function useHitsByRank(): ReadonlyMap<number, number> {
   }, [hits]);
 }
 
-function Details({ rank, current, onDone }: { rank: Rank; current: number; onDone: () => void }) {
+export function RankDetails({ rank, current, onDone }: { rank: Rank; current: number; onDone: () => void }) {
   const { route } = useJobContext();
   const here = rank.rank === current;
   return (
@@ -135,10 +140,20 @@ function Matrix({ job, current, onDone }: { job: Job; current: number; onDone: (
       {rank !== undefined && (
         <>
           <p className="ranks-text">{rankText(rank, hits.get(rank.rank) ?? 0)}</p>
-          <Details rank={rank} current={current} onDone={onDone} />
+          <RankDetails rank={rank} current={current} onDone={onDone} />
         </>
       )}
     </>
+  );
+}
+
+function Chooser({ job, current, onDone }: { job: Job; current: number; onDone: () => void }) {
+  const hits = useHitsByRank();
+  if (job.ranks.length <= MOST_BUTTONS) return <Matrix job={job} current={current} onDone={onDone} />;
+  return (
+    <Suspense fallback={null}>
+      <RankGridView job={job} hits={hits} current={current} onDone={onDone} />
+    </Suspense>
   );
 }
 
@@ -189,8 +204,8 @@ export function Ranks({ job }: { job: Job }) {
         <ChevronDown aria-hidden size={13} />
       </button>
       {open && (
-        <div className="ranks-popover" role="dialog" aria-label={words.ranks}>
-          <Matrix job={job} current={current} onDone={close} />
+        <div className={`ranks-popover${job.ranks.length > MOST_BUTTONS ? ' ranks-popover-large' : ''}`} role="dialog" aria-label={words.ranks}>
+          <Chooser job={job} current={current} onDone={close} />
         </div>
       )}
     </span>

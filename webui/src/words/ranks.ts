@@ -14,3 +14,14 @@ export const compareWithRank = (rank: number) => `Compare with rank ${rank}`;
 export const sameRank = 'A rank cannot be compared with itself.';
 export const rank = 'Rank';
 export const of = (count: number) => `of ${count}`;
+
+// The grid of a large job.
+export const colourBy = 'Colour ranks by';
+export const colourings = { state: 'State', step: 'Step', hits: 'Hits', norm: 'L2 norm of the selected node' } as const;
+export const gridOfRanks = (count: number) => `${count} ranks; arrow keys move, Enter shows the rank`;
+export const range = (least: string, most: string) => `${least} to ${most}`;
+export const notKnown = 'not known';
+export const asking = 'Asking the ranks…';
+export const standOut = 'Stand out';
+export const noneStandsOut = 'No rank stands out.';
+export const cellValue = (by: keyof typeof colourings, value: string) => (by === 'norm' ? `L2 norm ${value}` : '');
