@@ -18,6 +18,8 @@ import './rank_grid.css';
 
 const WIDTH = 536;
 const OUTLIERS = 12;
+// Of about 1,024 values of a normal distribution, none is so many usual distances away.
+const FAR = 6;
 
 function textOf({ rank, hits, value }: RankCell, by: Colouring): string {
   const known = value === null ? words.notKnown : formatNumber(value);
@@ -115,7 +117,7 @@ function Cells({ cells, by, chosen, onChoose, onShow }: CellsProps) {
 
 function Outliers({ cells, by, onChoose }: { cells: readonly RankCell[]; by: Colouring; onChoose: (rank: number) => void }) {
   const found = useMemo(
-    () => outliersFirst(cells).slice(0, OUTLIERS).filter(({ distance, hits, rank }) => distance >= 3 || hits > 0 || rank.state === 'lost'),
+    () => outliersFirst(cells).slice(0, OUTLIERS).filter(({ distance, hits, rank }) => distance >= FAR || hits > 0 || rank.state === 'lost'),
     [cells],
   );
   return (
