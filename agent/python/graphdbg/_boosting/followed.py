@@ -44,7 +44,7 @@ class Followed:
         self._trees: Optional[list[Tree]] = None
         self._previous: Optional[Array] = None
         self._wants_gradients = False
-        self._data: Any = None
+        self._told: set[str] = set()
 
     # ---- a round
 
@@ -55,7 +55,7 @@ class Followed:
         self._wants_gradients = False
         if not self._agent.follows_ops():
             return
-        with self._guarded("this round"):
+        with self._guarded("the quantities"):
             graph = self._declared(booster, own)
             if own is None:
                 self._wants_gradients = graph.wants("train/gradient", "train/hessian")
@@ -94,16 +94,16 @@ class Followed:
         """Reports a metric of the round: `name` is DATA-METRIC."""
         if not self._agent.follows_ops():
             return
-        tensor = describe(number := packed(np.float64(value)).reshape(()))
-        if not is_training:
-            self._agent.begin_pass(_c_api.EVAL, within_step=True)
-        try:
-            prefix = f"{self._name}/" if self._name else ""
-            self._agent.save(f"{prefix}train/metric/{name}", "losses" if is_loss else "metrics", tensor)
-        finally:
-            del number
+        number = np.array(value, np.float64)
+        name = f"{self._name}/train/metric/{name}" if self._name else f"train/metric/{name}"
+        with self._lock:
             if not is_training:
-                self._agent.end_pass()
+                self._agent.begin_pass(_c_api.EVAL, within_step=True)
+            try:
+                self._agent.save(name, "losses" if is_loss else "metrics", describe(number))
+            finally:
+                if not is_training:
+                    self._agent.end_pass()
 
     def show_trees(self, booster: Any) -> None:
         """Adds the newest trees to the graph. Never raises."""
@@ -118,10 +118,12 @@ class Followed:
     def _report_gradients(self, graph: Graph, booster: Any, data: Any) -> None:
         formula = self._objective.formula
         if formula is None:
-            raise NotCaptured(f"{self._objective.name} has no formula for single rows")
+            raise NotCaptured(self._objective.reason)
         previous = self._previous
         if previous is None:
             previous = self._library.first_margins(booster, data, self._library.margins(booster, data))
+        if previous is None:
+            return
         label, weight = self._library.labels(booster, data)
         gradient, hessian = gradients(formula, previous, label, weight, self._objective.parameters)
         graph.begin_round()
@@ -179,8 +181,9 @@ class Followed:
                 self._tell_once(what, error)
 
     def _tell_once(self, what: str, error: Exception) -> None:
-        told = self.__dict__.setdefault("_told", set())
-        if what not in told:
-            told.add(what)
-            reason = str(error) if isinstance(error, NotCaptured) else f"{type(error).__name__}: {error}"
-            self._agent.notify(f"{what} of {self._name or 'the booster'} are not captured: {reason}"[:1000])
+        if what not in self._told:
+            self._told.add(what)
+            reason = str(error).partition("\n")[0]
+            if not isinstance(error, NotCaptured):
+                reason = f"{type(error).__name__}: {reason}"
+            self._agent.notify(f"{what} of {self._name or 'the booster'} are not captured: {reason}")

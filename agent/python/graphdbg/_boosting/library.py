@@ -17,11 +17,12 @@ class NotCaptured(Exception):
 
 @dataclass(frozen=True)
 class Objective:
-    """A built-in objective. `formula` is None if its gradients cannot be computed from the margins."""
+    """A built-in objective. `formula` is None, for a reason, if its gradients do not follow from the margins."""
 
     name: str
     formula: Optional[Formula] = None
     parameters: Mapping[str, float] = field(default_factory=dict)
+    reason: str = "no formula is known for this objective"
 
 
 class Library(Protocol):
@@ -40,8 +41,11 @@ class Library(Protocol):
     def rounds(self, booster: Any) -> int:
         """How many rounds the booster has been trained for."""
 
-    def first_margins(self, booster: Any, data: Any, like: Array) -> Array:
-        """The margins before the first round, after which this is asked. `like` is of their shape and type."""
+    def first_margins(self, booster: Any, data: Any, like: Array) -> Optional[Array]:
+        """The margins before the first round, after which this is asked; None: they are not known.
+
+        `like` is of their shape and type.
+        """
 
     def margins(self, booster: Any, data: Any) -> Array:
         """The margins of the training data, in an array that nobody else changes."""

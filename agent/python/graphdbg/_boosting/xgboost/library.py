@@ -52,7 +52,9 @@ class XGBoost:
         learner = json.loads(booster.save_config())["learner"]
         name = str(learner["objective"]["name"])
         if learner["gradient_booster"]["name"] == "dart":
-            return Objective(name)  # rounds leave out trees at random
+            return Objective(name, reason="DART leaves out trees at random")
+        if name.startswith("rank:"):
+            return Objective(name, reason="ranking compares rows with each other")
         formula, place = _FORMULAS.get(name, (None, ()))
         value = learner["objective"].get(place[0], {}).get(place[1]) if place else None
         return Objective(name, formula, {} if value is None else {place[1]: float(value)})
@@ -82,7 +84,12 @@ class XGBoost:
 
     def newest_trees(self, booster: Any) -> list[Tree]:
         last = self.rounds(booster)
-        return self._trees_of(booster[last - 1 : last])
+        try:
+            newest = booster[last - 1 : last]
+        except Exception as error:
+            # Linear boosters cannot be sliced.
+            raise NotCaptured(str(error).partition("\n")[0].rpartition(": ")[2]) from None
+        return self._trees_of(newest)
 
     def importance(self, booster: Any) -> Importance:
         zeros = np.zeros(booster.num_features())
