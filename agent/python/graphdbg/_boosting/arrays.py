@@ -47,7 +47,8 @@ def describe(array: Array, owner: int = 0) -> Any:
     return _c_api.sized(
         _c_api.Tensor,
         dtype=dtype,
-        data=None if dtype == _OTHER else array.ctypes.data,
+        # Much faster than array.ctypes.data.
+        data=None if dtype == _OTHER else array.__array_interface__["data"][0],
         ndim=len(shape),
         shape=(ctypes.c_int64 * max(len(shape), 1))(*shape),
         storage_id=owner,

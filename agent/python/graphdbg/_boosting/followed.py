@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -34,15 +34,15 @@ class Followed:
         self._library = library
         self._lock = lock
         self._name = graph
-        self._graph: Optional[Graph] = None
+        self._graph: Graph | None = None
         self._objective = Objective("")
-        self._importance: Optional[Importance] = None
+        self._importance: Importance | None = None
         self._importance_round = 0
         # Of the round in progress: its number, the trees if they were read, and the
         # margins before it, if the gradients are to be computed from them.
         self._round = 0
-        self._trees: Optional[list[Tree]] = None
-        self._previous: Optional[Array] = None
+        self._trees: list[Tree] | None = None
+        self._previous: Array | None = None
         self._wants_gradients = False
         self._told: set[str] = set()
 

@@ -52,8 +52,10 @@ class Graph:
         self._graph = graph
         self._prefix = f"{graph}/" if graph else ""
         self._numbers: dict[str, int] = {}
-        # Values of the round in progress by quantity, with their handles.
-        self._values: dict[str, list[tuple[Array, int]]] = {}
+        # Descriptions and handles of the round's values, by quantity. Handles keep values alive.
+        self._described: dict[str, list[Any]] = {}
+        self._handles: list[int] = []
+        self._given: set[str] = set()
         self._shown: set[int] = set()
         for order, (name, (inputs, kind, category)) in enumerate(_QUANTITIES.items(), 1):
             is_gradient = name in ("train/gradient", "train/hessian")
@@ -84,29 +86,32 @@ class Graph:
         self.end_round()
 
     def give(self, name: str, value: Array) -> None:
-        """Sets a quantity that others are computed from."""
-        self._values[name] = [(value, self._agent.new_handle(value))]
+        """Sets a quantity that others are computed from. Inputs are reported in the first round, as they stay the same."""
+        outputs = self._described[name] = [self._describe(value)]
         number = self._numbers[name]
-        if _QUANTITIES[name][1] == "input" and self._agent.interest(number):
-            self._agent.executed(number, _c_api.GIVEN, [], self._described(name), _c_api.TRAIN)
+        if name not in self._given and _QUANTITIES[name][1] == "input" and self._agent.interest(number):
+            self._given.add(name)
+            self._agent.executed(number, _c_api.GIVEN, [], outputs, _c_api.TRAIN)
 
     def report(self, name: str, values: Sequence[Array]) -> None:
         """Reports a quantity; waits while the job is paused there."""
-        self._values[name] = [(value, self._agent.new_handle(value)) for value in map(packed, values)]
+        outputs = self._described[name] = [self._describe(packed(value)) for value in values]
         inputs = [
-            _c_api.Input(node=self._numbers[each], slot=0, tensor=(self._described(each) or [_NOTHING])[0])
+            _c_api.Input(node=self._numbers[each], slot=0, tensor=self._described.get(each, _NOTHING)[0])
             for each in _QUANTITIES[name][0]
         ]
-        self._agent.executed(self._numbers[name], 0, inputs, self._described(name), _c_api.TRAIN)
+        self._agent.executed(self._numbers[name], 0, inputs, outputs, _c_api.TRAIN)
 
     def end_round(self) -> None:
-        for values in self._values.values():
-            for _, handle in values:
-                self._agent.forget(handle)
-        self._values.clear()
+        for handle in self._handles:
+            self._agent.forget(handle)
+        self._handles.clear()
+        self._described.clear()
 
-    def _described(self, name: str) -> list[Any]:
-        return [describe(value, handle) for value, handle in self._values.get(name, ())]
+    def _describe(self, value: Array) -> Any:
+        handle = self._agent.new_handle(value)
+        self._handles.append(handle)
+        return describe(value, handle)
 
     # ---- trees
 
@@ -151,4 +156,4 @@ def _attributes_of(tree: Tree, row: int, features: Sequence[str]) -> dict[str, s
     }
 
 
-_NOTHING = describe(packed([]))
+_NOTHING = [describe(packed([]))]

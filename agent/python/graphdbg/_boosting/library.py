@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Optional, Protocol
+from typing import Any, Protocol
 
 from .arrays import Array
 from .objectives import Formula
@@ -20,7 +20,7 @@ class Objective:
     """A built-in objective. `formula` is None, for a reason, if its gradients do not follow from the margins."""
 
     name: str
-    formula: Optional[Formula] = None
+    formula: Formula | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
     reason: str = "no formula is known for this objective"
 
@@ -41,7 +41,7 @@ class Library(Protocol):
     def rounds(self, booster: Any) -> int:
         """How many rounds the booster has been trained for."""
 
-    def first_margins(self, booster: Any, data: Any, like: Array) -> Optional[Array]:
+    def first_margins(self, booster: Any, data: Any, like: Array) -> Array | None:
         """The margins before the first round, after which this is asked; None: they are not known.
 
         `like` is of their shape and type.
@@ -50,7 +50,7 @@ class Library(Protocol):
     def margins(self, booster: Any, data: Any) -> Array:
         """The margins of the training data, in an array that nobody else changes."""
 
-    def labels(self, booster: Any, data: Any) -> tuple[Array, Optional[Array]]:
+    def labels(self, booster: Any, data: Any) -> tuple[Array, Array | None]:
         """The labels and, if there are any, the weights of the training data's rows."""
 
     def newest_trees(self, booster: Any) -> list[Tree]:

@@ -7,7 +7,7 @@ precision of the margins; the last bit may differ.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ _LEAST_HESSIAN = 1e-16
 
 
 def gradients(
-    formula: Formula, margin: Array, label: Array, weight: Optional[Array], parameters: Mapping[str, float]
+    formula: Formula, margin: Array, label: Array, weight: Array | None, parameters: Mapping[str, float]
 ) -> tuple[Array, Array]:
     """Gradient and hessian, of the margins' shape and type. `weight` has one number a row."""
     if label.size == margin.size:

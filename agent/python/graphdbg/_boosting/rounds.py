@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import weakref
-from typing import Any, Optional
+from typing import Any
 
 from .. import Terminated, _c_api, _exit_report
 from .._agent import Agent
@@ -30,7 +30,7 @@ class Rounds:
         # Also held while a thread waits for the user, so that others wait, too.
         self._lock = threading.RLock()
         self._pid = os.getpid()
-        self._agent: Optional[Agent] = None
+        self._agent: Agent | None = None
         self._is_opened = False
         self._boosters: weakref.WeakKeyDictionary[Any, Followed] = weakref.WeakKeyDictionary()
         # The graph of a booster that was named before its first round, and its group.
@@ -40,13 +40,13 @@ class Rounds:
         self._trained: weakref.WeakSet[Any] = weakref.WeakSet()
         self._group: object = None
         self._is_within = False
-        self._last: Optional[weakref.ref[Any]] = None
+        self._last: weakref.ref[Any] | None = None
 
     def name(self, booster: Any, graph: str, group: object) -> None:
         """Names the graph of a booster, and the group with which it is trained."""
         self._named[booster] = (graph, group)
 
-    def begin(self, booster: Any) -> Optional[Followed]:
+    def begin(self, booster: Any) -> Followed | None:
         """Begins a round of a booster. None if it is not debugged. May wait for the user."""
         agent = self._opened()
         if agent is None or agent.is_off() or os.getpid() != self._pid:
@@ -64,7 +64,7 @@ class Rounds:
                 followed = self._boosters[booster] = Followed(agent, self._library, self._graph_of(booster), self._lock)
             return followed
 
-    def followed(self, booster: Any) -> Optional[Followed]:
+    def followed(self, booster: Any) -> Followed | None:
         """The booster, if it has been trained and is debugged."""
         agent = self._agent
         if agent is None or agent.is_off() or os.getpid() != self._pid:
@@ -90,7 +90,7 @@ class Rounds:
             return "" if name == "booster" else name
         return f"{name}_{number}"
 
-    def _opened(self) -> Optional[Agent]:
+    def _opened(self) -> Agent | None:
         if self._is_opened:
             return self._agent
         with self._lock:
@@ -99,7 +99,7 @@ class Rounds:
                 self._agent = self._open()
         return self._agent
 
-    def _open(self) -> Optional[Agent]:
+    def _open(self) -> Agent | None:
         title, module = self._library.title, self._library.module
         if _exit_report.has_agent():
             log(

@@ -60,7 +60,7 @@ def _frame_of(code: CodeType, line: int | None) -> SourceFrame:
     return (file if file.startswith("<") else os.path.abspath(file)), line or 0, name, _is_users(file)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _is_users(file: str) -> bool:
     if file.startswith("<"):
         return file.startswith(_INTERACTIVE)
@@ -68,7 +68,7 @@ def _is_users(file: str) -> bool:
     return "-packages/" not in path and not path.startswith(_libraries())
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _libraries() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     directories = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -80,6 +80,6 @@ def _libraries() -> tuple[str, ...]:
     return (*(f"{directory}{os.sep}" for directory in sorted(directories)), _own_directory())
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _own_directory() -> str:
     return f"{Path(__file__).resolve().parents[1]}{os.sep}"

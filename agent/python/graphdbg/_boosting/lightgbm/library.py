@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +48,9 @@ class LightGBM:
         # Such as "binary sigmoid:1" and "multiclass num_class:3".
         text = str(booster.dump_model(start_iteration=0, num_iteration=1).get("objective", ""))
         name, *given = text.split()
-        parameters = {key: float(value) for key, _, value in (each.partition(":") for each in given) if _is_number(value)}
+        parameters = {
+            key: float(value) for key, _, value in (each.partition(":") for each in given) if _is_number(value)
+        }
         settings = getattr(booster, "params", None) or {}
         if name in _RANKING:
             return Objective(name, reason="ranking compares rows with each other")
@@ -79,7 +81,7 @@ class LightGBM:
         # As `Booster.update` gives them to an objective: predict() cannot read the training data.
         return np.array(booster._Booster__inner_predict(data_idx=0), order="C")
 
-    def labels(self, booster: Any, data: Any) -> tuple[Array, Optional[Array]]:
+    def labels(self, booster: Any, data: Any) -> tuple[Array, Array | None]:
         weight = data.get_weight()
         return np.asarray(data.get_label()), None if weight is None else np.asarray(weight)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class XGBoost:
         margins = booster.predict(data, output_margin=True, validate_features=False)
         return np.asarray(margins.get() if hasattr(margins, "get") else margins)
 
-    def labels(self, booster: Any, data: Any) -> tuple[Array, Optional[Array]]:
+    def labels(self, booster: Any, data: Any) -> tuple[Array, Array | None]:
         weight = data.get_weight()
         return data.get_label(), weight if weight.size == data.num_row() else None
 
