@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,8 @@ class Agent:
         self._handles = itertools.count(1)
         self._level = _c_api.LEVEL_OPS
         self._terminating = False
+        # Called by the thread that is about to wait for the user. It must not raise.
+        self.before_wait: Callable[[], None] = lambda: None
         # The exception that a signal handler of the program has raised.
         self.raised: Exception | None = None
         # Values by the handles that were passed to the agent: those that are being
@@ -87,7 +89,7 @@ class Agent:
         self._host = _c_api.make_host(
             retain=self._retain,
             release=self._release,
-            begin_wait=lambda _: self._signals.begin_wait(),
+            begin_wait=self._begin_wait,
             end_wait=lambda _, token: self._signals.end_wait(),
             interrupted=lambda _, token: int(self._signals.is_interrupted()),
             resolve=self._resolve,
@@ -116,6 +118,10 @@ class Agent:
         _c_api.notify(self._library, self._agent, line)
 
     # ---- callbacks
+
+    def _begin_wait(self, _: Any) -> None:
+        self._signals.begin_wait()
+        self.before_wait()
 
     def _retain(self, _: Any, handle: int) -> None:
         with self._lock:
@@ -222,6 +228,19 @@ class Agent:
         """Reports an execution in `mode`, one of _c_api's; waits while the job is paused there."""
         execution = _c_api.make_execution(node, flags, inputs, outputs, mode=mode, iteration=iteration)
         self._at_boundary(self._library.graphdbg_executed(self._agent, execution))
+
+    def save(self, name: str, collection: str, value: Any) -> None:
+        """Records a Tensor structure as the output of a node of this name; waits while the job is paused there."""
+        self._at_boundary(
+            self._library.graphdbg_save_tensor(self._agent, name.encode(), collection.encode(), ctypes.byref(value))
+        )
+
+    def begin_pass(self, mode: int, within_step: bool = False) -> None:
+        """What is reported from now on is of this mode, one of _c_api's; within a step until `end_pass`."""
+        self._library.graphdbg_begin_pass(self._agent, mode, within_step)
+
+    def end_pass(self) -> None:
+        self._library.graphdbg_end_pass(self._agent)
 
     def start(self) -> None:
         self._at_boundary(self._library.graphdbg_start(self._agent))

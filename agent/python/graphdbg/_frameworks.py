@@ -27,6 +27,8 @@ class Framework:
 FRAMEWORKS = (
     Framework("torch", "_torch"),
     Framework("onnxruntime", "_onnxruntime", in_children=False),
+    Framework("xgboost", "_boosting.xgboost"),
+    Framework("lightgbm", "_boosting.lightgbm"),
 )
 
 

@@ -34,6 +34,7 @@ import './node_panel.css';
 
 const ScopePane = lazy(async () => ({ default: (await import('./scope_pane')).ScopePane }));
 const SourcePane = lazy(async () => ({ default: (await import('./source_pane')).SourcePane }));
+const OpDocumentation = lazy(async () => ({ default: (await import('./op_documentation')).OpDocumentation }));
 // Only jobs of several ranks have one.
 const RankStrip = lazy(async () => ({ default: (await import('./rank_differences')).RankStrip }));
 // Only nodes with hits have one.
@@ -105,6 +106,11 @@ function NodeHead({ node }: { node: NodeDetail }) {
         <Path name={node.name} />
       </h2>
       {node.op_type !== '' && <span className="tag mono">{node.op_type}</span>}
+      {node.op_type !== '' && (
+        <Suspense>
+          <OpDocumentation type={node.op_type} />
+        </Suspense>
+      )}
       <span className="tag">{node.category === 'other' ? node.kind : node.category}</span>
       {(node.first_step ?? 0) > 0 && (
         <span className="tag" title={words.stepRangeHint}>

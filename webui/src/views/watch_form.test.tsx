@@ -36,6 +36,7 @@ const CONDITIONS = [
     ],
   }),
   sampleCondition({ id: 'operator_overflow', backends: ['ascend'] }),
+  sampleCondition({ id: 'loss_detached', title: 'Loss without gradient', target: 'training' }),
 ];
 const MEASURES = [{ name: 'abs_max', title: 'largest absolute value' }];
 
@@ -302,4 +303,15 @@ it('says which hits count', async () => {
   await user.click(screen.getByLabelText('Once'));
   await user.click(add());
   expect(posted).toMatchObject([{ ignore_count: 3, once: true }]);
+});
+
+it.each([
+  ['pytorch', true],
+  ['xgboost', false],
+])('offers conditions of training in programs that test them: %s', async (framework, offered) => {
+  useJob.setState((state) => ({ model: { ...state.model, info: sampleJob({ framework }) } }));
+  show(null);
+  await screen.findByRole('option', { name: 'overflow' });
+  expect(screen.queryByRole('option', { name: 'Loss without gradient' }) !== null).toBe(offered);
+  expect(screen.queryByText('1 condition is not offered: only PyTorch programs test it.') !== null).toBe(!offered);
 });

@@ -9,6 +9,7 @@ import { formatBytes, formatNumber, formatSeconds } from '../base/format';
 import type { WatchSelection } from '../index/coverage';
 import { useAuth } from '../state/auth';
 import { canBeChecked } from '../state/backends';
+import { isTestedIn } from '../state/frameworks';
 import { targetText } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
@@ -174,6 +175,7 @@ export function WatchForm({ form, onCheck }: Props) {
   const isScope = useIsScope(selection);
   const conditions = useConditions();
   const ranks = useJob(({ model }) => model.info?.ranks ?? NO_RANKS);
+  const framework = useJob(({ model }) => model.info?.framework ?? '');
   const id = useId();
   const [conditionId, setConditionId] = useState(from?.condition.id ?? 'overflow');
   const [texts, setTexts] = useState<ParamTexts>(() => textsOf(from?.condition.params ?? {}));
@@ -203,7 +205,8 @@ export function WatchForm({ form, onCheck }: Props) {
   if (conditions.data === undefined) return <Notice title={words.loadingConditions} busy />;
   const fits = (other: Condition) =>
     other.id !== ALIAS && canBeChecked(other, ranks) && (onCheck === undefined || !NOT_RECORDED.has(other.target));
-  const offered = conditions.data.conditions.filter((other) => fits(other) || other.id === from?.condition.id);
+  const fitting = conditions.data.conditions.filter((other) => fits(other) || other.id === from?.condition.id);
+  const offered = fitting.filter((other) => isTestedIn(other, framework) || other.id === from?.condition.id);
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title={words.noConditions} />;
 
@@ -300,6 +303,9 @@ export function WatchForm({ form, onCheck }: Props) {
         </select>
       </div>
       <p className="muted form-hint">{condition.help}</p>
+      {offered.length < fitting.length && (
+        <p className="muted form-hint">{words.onlyInPyTorch(fitting.length - offered.length)}</p>
+      )}
       <ParamFields
         condition={condition}
         measures={conditions.data.measures}

@@ -9,6 +9,7 @@ export const loadingTensors = 'Loading tensors';
 export const noTensors = 'No tensors';
 export const stepRange = (first: number, last: number) => (last > first ? `steps ${first}–${last}` : `step ${first}`);
 export const stepRangeHint = 'First and last step in which this node ran';
+export const documentationOf = (type: string) => `Documentation of ${type}`;
 export const showHits = 'Show the hits of this node';
 export const watch = 'Watch';
 export const addWatchpointOn = (label: string) => `Add a watchpoint on ${label}`;

@@ -7,6 +7,10 @@ export const watchpoint = (id: number | undefined) => `Watchpoint ${id}`;
 export const conditionsNotLoaded = 'Could not load conditions';
 export const loadingConditions = 'Loading conditions';
 export const noConditions = 'No conditions available';
+export const onlyInPyTorch = (count: number) =>
+  count === 1
+    ? '1 condition is not offered: only PyTorch programs test it.'
+    : `${count} conditions are not offered: only PyTorch programs test them.`;
 export const groups: Record<Condition['target'], string> = {
   tensor: 'Any tensor',
   weight: 'Weights',

@@ -1,0 +1,1 @@
+"""The adapter for LightGBM 3.3 and newer."""

@@ -1,0 +1,137 @@
+"""The steps of a job: boosting rounds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import weakref
+from typing import Any
+
+from .. import Terminated, _c_api, _exit_report
+from .._agent import Agent
+from .._log import log
+from .._process import default_job_name
+from .followed import Followed
+from .library import Library
+
+
+class Rounds:
+    """Follows the boosters of a process.
+
+    A round ends when its boosters are trained again, when the function that trains them
+    returns, or when the program ends: metrics are computed after the trees. Boosters of
+    the same group, such as the folds of a cross-validation, are trained side by side in
+    the same rounds.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        # Also held while a thread waits for the user, so that others wait, too.
+        self._lock = threading.RLock()
+        self._pid = os.getpid()
+        self._agent: Agent | None = None
+        self._is_opened = False
+        self._boosters: weakref.WeakKeyDictionary[Any, Followed] = weakref.WeakKeyDictionary()
+        # The graph of a booster that was named before its first round, and its group.
+        self._named: weakref.WeakKeyDictionary[Any, tuple[str, object]] = weakref.WeakKeyDictionary()
+        self._graphs: dict[str, int] = {}
+        # The round in progress: its boosters and their group.
+        self._trained: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._group: object = None
+        self._is_within = False
+        self._last: weakref.ref[Any] | None = None
+
+    def name(self, booster: Any, graph: str, group: object) -> None:
+        """Names the graph of a booster, and the group with which it is trained."""
+        self._named[booster] = (graph, group)
+
+    def begin(self, booster: Any) -> Followed | None:
+        """Begins a round of a booster. None if it is not debugged. May wait for the user."""
+        agent = self._opened()
+        if agent is None or agent.is_off() or os.getpid() != self._pid:
+            return None
+        with self._lock:
+            group = self._named[booster][1] if booster in self._named else None
+            if self._is_within and (group is None or group is not self._group or booster in self._trained):
+                self.end()
+            agent.start()
+            self._trained.add(booster)
+            self._group, self._is_within, self._last = group, True, weakref.ref(booster)
+            agent.begin_pass(_c_api.TRAIN)
+            followed = self._boosters.get(booster)
+            if followed is None:
+                followed = self._boosters[booster] = Followed(agent, self._library, self._graph_of(booster), self._lock)
+            return followed
+
+    def followed(self, booster: Any) -> Followed | None:
+        """The booster, if it has been trained and is debugged."""
+        agent = self._agent
+        if agent is None or agent.is_off() or os.getpid() != self._pid:
+            return None
+        return self._boosters.get(booster)
+
+    def end(self) -> None:
+        """Ends the round in progress, if there is one. May wait for the user."""
+        agent = self._agent
+        if agent is None or os.getpid() != self._pid:
+            return
+        with self._lock:
+            if self._is_within:
+                self._is_within = False
+                self._trained.clear()
+                agent.step_end()
+
+    def _graph_of(self, booster: Any) -> str:
+        """The first booster's is the main graph, "", unless it has a name."""
+        name = self._named[booster][0] if booster in self._named else "booster"
+        number = self._graphs[name] = self._graphs.get(name, 0) + 1
+        if number == 1:
+            return "" if name == "booster" else name
+        return f"{name}_{number}"
+
+    def _opened(self) -> Agent | None:
+        if self._is_opened:
+            return self._agent
+        with self._lock:
+            if not self._is_opened:
+                self._is_opened = True
+                self._agent = self._open()
+        return self._agent
+
+    def _open(self) -> Agent | None:
+        title, module = self._library.title, self._library.module
+        if _exit_report.has_agent():
+            log(
+                f"the program uses {title} and another framework, and only the other one is debugged; "
+                f"set GRAPHDBG_FRAMEWORK={module} to debug {title} instead"
+            )
+            return None
+        agent = Agent()
+        if not agent.open(module, self._library.version, default_job_name(), "cpu"):
+            return None
+        agent.before_wait = self._show_newest_trees
+        _exit_report.set_agent(_ReportedAgent(agent, self))
+        return agent
+
+    def _show_newest_trees(self) -> None:
+        """Adds the trees of the newest round to the graph, for a user who is going to look."""
+        booster = self._last() if self._last is not None else None
+        followed = self._boosters.get(booster) if booster is not None else None
+        if followed is not None:
+            followed.show_trees(booster)
+
+
+class _ReportedAgent:
+    """Reports the end of the program, with which the last round ends, too."""
+
+    def __init__(self, agent: Agent, rounds: Rounds) -> None:
+        self._agent = agent
+        self._rounds = rounds
+        self.failed = agent.failed
+        self.close = agent.close
+
+    def close_at_exit(self) -> None:
+        with contextlib.suppress(Terminated):
+            self._rounds.end()
+        self._agent.close_at_exit()

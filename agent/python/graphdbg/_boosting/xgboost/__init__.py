@@ -1,0 +1,1 @@
+"""The adapter for XGBoost 2 and newer."""

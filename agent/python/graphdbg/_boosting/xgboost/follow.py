@@ -1,0 +1,210 @@
+"""Makes XGBoost debuggable in this process, right after `import xgboost`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..._log import warn_not_debugged
+from ..followed import GIVEN, Followed
+from ..rounds import Rounds
+from .library import XGBoost
+
+# What XGBoost's own early stopping maximizes.
+_MAXIMIZED = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
+
+
+def follow() -> None:
+    """Follows all boosters that are trained from now on. Never raises."""
+    try:
+        import xgboost
+
+        _Follower(xgboost).install()
+    except Exception as error:
+        warn_not_debugged(f"cannot follow XGBoost: {error}")
+
+
+class _Follower:
+    """Replaces the methods that train boosters and evaluate them."""
+
+    def __init__(self, xgboost: Any) -> None:
+        self._xgboost = xgboost
+        self._rounds = Rounds(XGBoost(xgboost))
+        # The data of the round in progress, by booster.
+        self._data: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def install(self) -> None:
+        booster = self._xgboost.Booster
+        booster.update = self._around_update(booster.update)
+        booster.boost = self._around_boost(booster.boost)
+        booster.eval_set = self._around_eval_set(booster.eval_set)
+        container = self._xgboost.callback.CallbackContainer
+        container.after_training = self._around_after_training(container.after_training)
+        folds = self._xgboost.training._PackedBooster
+        folds.__init__ = self._around_folds(folds.__init__)
+
+    def _around_update(self, update: Any) -> Any:
+        arguments_of = _arguments_of(update)
+
+        @functools.wraps(update)
+        def wrapper(booster: Any, *args: Any, **kwargs: Any) -> Any:
+            followed = self._rounds.begin(booster)
+            if followed is None:
+                return update(booster, *args, **kwargs)
+            arguments = arguments_of(booster, *args, **kwargs)
+            with _Updating(self._updating, booster):
+                return self._round(
+                    followed, booster, arguments.get("dtrain"), arguments.get("fobj"), update, args, kwargs
+                )
+
+        return wrapper
+
+    def _around_boost(self, boost: Any) -> Any:
+        """Reports the gradients that are given, or those of an objective. A call by `update` begins no round."""
+        arguments_of = _arguments_of(boost)
+
+        @functools.wraps(boost)
+        def wrapper(booster: Any, *args: Any, **kwargs: Any) -> Any:
+            is_inner = booster in self._updating
+            followed = self._rounds.followed(booster) if is_inner else self._rounds.begin(booster)
+            if followed is None:
+                return boost(booster, *args, **kwargs)
+            arguments = arguments_of(booster, *args, **kwargs)
+            objective = arguments.get("fobj")
+            if not is_inner:
+                followed.before(booster, arguments.get("dtrain"), GIVEN if objective is None else objective)
+            if objective is None:
+                followed.given(None, arguments.get("grad"), arguments.get("hess"))
+            else:
+                kwargs = {**kwargs, "fobj": self._observed(objective, followed)}
+            if is_inner:
+                return boost(booster, *args, **kwargs)
+            result = boost(booster, *args, **kwargs)
+            self._after(followed, booster, arguments.get("dtrain"))
+            return result
+
+        return wrapper
+
+    def _round(
+        self, followed: Followed, booster: Any, data: Any, objective: Any, train: Any, args: Any, kwargs: Any
+    ) -> Any:
+        followed.before(booster, data, objective)
+        result = train(booster, *args, **kwargs)
+        self._after(followed, booster, data)
+        return result
+
+    def _after(self, followed: Followed, booster: Any, data: Any) -> None:
+        self._data[booster] = weakref.ref(data)
+        followed.after(booster, data)
+
+    def _observed(self, objective: Any, followed: Followed) -> Any:
+        """An objective that reports what another one returns, and is of the same class to XGBoost."""
+        base = getattr(self._xgboost.objective, "Objective", None) if hasattr(self._xgboost, "objective") else None
+        if base is not None and isinstance(objective, base):
+            return _observed_object(objective, followed)
+
+        @functools.wraps(objective)
+        def observed(margin: Any, data: Any) -> Any:
+            gradient, hessian = objective(margin, data)
+            followed.given(margin, gradient, hessian)
+            return gradient, hessian
+
+        return observed
+
+    def _around_eval_set(self, eval_set: Any) -> Any:
+        @functools.wraps(eval_set)
+        def wrapper(booster: Any, evals: Any, *args: Any, **kwargs: Any) -> Any:
+            evals = list(evals)
+            result = eval_set(booster, evals, *args, **kwargs)
+            followed = self._rounds.followed(booster)
+            if followed is not None and isinstance(result, str):
+                data = self._data.get(booster)
+                training = {name for each, name in evals if data is not None and each is data()}
+                for name, value in _metrics_in(result):
+                    data_name, _, metric = name.partition("-")
+                    is_loss = not metric.partition("@")[0].startswith(_MAXIMIZED)
+                    followed.metric(name, value, is_loss, data_name in training)
+            return result
+
+        return wrapper
+
+    def _around_after_training(self, after_training: Any) -> Any:
+        @functools.wraps(after_training)
+        def wrapper(container: Any, model: Any) -> Any:
+            result = after_training(container, model)
+            self._rounds.end()
+            return result
+
+        return wrapper
+
+    def _around_folds(self, init: Any) -> Any:
+        @functools.wraps(init)
+        def wrapper(folds: Any, cvfolds: Any) -> None:
+            init(folds, cvfolds)
+            group = object()
+            for number, fold in enumerate(cvfolds):
+                self._rounds.name(fold.bst, f"fold_{number}", group)
+
+        return wrapper
+
+
+class _Updating:
+    """While it lasts, a booster's `boost` is part of its `update`."""
+
+    def __init__(self, boosters: weakref.WeakSet[Any], booster: Any) -> None:
+        self._boosters = boosters
+        self._booster = booster
+
+    def __enter__(self) -> None:
+        self._boosters.add(self._booster)
+
+    def __exit__(self, *_: object) -> None:
+        self._boosters.discard(self._booster)
+
+
+def _arguments_of(method: Any) -> Callable[..., dict[str, Any]]:
+    """A function that returns the arguments of a call by name; {} for wrong ones, which XGBoost reports."""
+    signature = inspect.signature(method)
+
+    def arguments(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        try:
+            return dict(signature.bind(*args, **kwargs).arguments)
+        except TypeError:
+            return {}
+
+    return arguments
+
+
+def _observed_object(objective: Any, followed: Followed) -> Any:
+    """The same for an object of the class Objective, which the program may use elsewhere, too."""
+
+    class Observed(type(objective)):  # type: ignore[misc]
+        def __init__(self) -> None:
+            pass
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(objective, name)
+
+        def __call__(self, iteration: int, margin: Any, data: Any) -> Any:
+            gradient, hessian = objective(iteration, margin, data)
+            followed.given(margin, gradient, hessian)
+            return gradient, hessian
+
+        def split_grad(self, *args: Any, **kwargs: Any) -> Any:
+            return objective.split_grad(*args, **kwargs)
+
+    return Observed()
+
+
+def _metrics_in(text: str) -> Iterator[tuple[str, float]]:
+    """The metrics in what `eval_set` returns: `[0]<tab>train-rmse:0.5<tab>...`."""
+    for part in text.split("\t")[1:]:
+        name, _, value = part.rpartition(":")
+        try:
+            yield name, float(value)
+        except ValueError:
+            continue

@@ -1,0 +1,36 @@
+"""Trains with an objective of its own, whose gradient has a NaN in row 3 of round 2: boosting_nan.py LIBRARY."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+ROUNDS = 4
+generator = np.random.default_rng(1)
+rows = generator.normal(size=(200, 4))
+labels = (rows[:, 0] > 0).astype(np.float64)
+calls = 0
+
+
+def logistic(margin: Any, data: Any) -> tuple[Any, Any]:  # first bad value
+    global calls
+    calls += 1
+    probability = 1 / (1 + np.exp(-margin))
+    gradient, hessian = probability - data.get_label(), probability * (1 - probability)
+    if calls == 2:
+        gradient[3] = np.nan
+    return gradient, hessian
+
+
+if sys.argv[1] == "xgboost":
+    import xgboost
+
+    xgboost.train({"nthread": 1, "max_depth": 2}, xgboost.DMatrix(rows, label=labels), ROUNDS, obj=logistic)
+else:
+    import lightgbm
+
+    params = {"num_threads": 1, "max_depth": 2, "verbose": -1, "objective": logistic}
+    lightgbm.train(params, lightgbm.Dataset(rows, label=labels), ROUNDS)
+print("trained")
