@@ -78,9 +78,9 @@ class RestoredWeights(Check):
         if probe is None or self._optimized.others_with(probe, optimizer):
             return
         message = (
-            f"each of {PATIENCE} steps of {type(optimizer).__name__} has changed {self._models.name_of(probe)}, and before "
-            "the next one it was as before: something restores the weights in the loop, such as load_state_dict() "
-            "or copy_()"
+            f"each of {PATIENCE} steps of {type(optimizer).__name__} has changed {self._models.name_of(probe)}, and "
+            "before the next one it was as before: something restores the weights in the loop, such as "
+            "load_state_dict() or copy_()"
         )
         self.report("update_without_effect", message, [probe], line=line, key=("restored", id(optimizer)))
 

@@ -8,14 +8,14 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Union
+from typing import Any
 
 from ..user_code import is_library_file, is_own
 
 # How many of the program's files are read at most.
 _FILES = 500
 
-_Unit = Union[ast.Module, ast.FunctionDef, ast.AsyncFunctionDef]
+_Unit = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
