@@ -46,7 +46,8 @@ bool NodeGoal::Includes(uint32_t node) const {
 }
 
 bool NodeGoal::IsInCallers(const NodeTable::Info& info) const {
-  return info.line != 0 &&
+  // Backward ops have their forward op's line, or that of the backward pass.
+  return info.line != 0 && absl::StartsWith(info.name, "forward/") &&
          std::any_of(functions_.begin(), functions_.end(),
                      [&](const NodeTable::UserFunction& function) {
                        return function.name == info.function &&

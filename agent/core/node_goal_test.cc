@@ -122,6 +122,9 @@ TEST_F(NodeGoalTest, ALineThatCallsALibrarysModuleIsALineOfItsOwn) {
   EXPECT_FALSE(
       goal.Includes(Declare("forward/block/mm", 30, 0, "Block.forward")));
   EXPECT_TRUE(goal.Includes(Declare("backward/mm", 8)));
+  command_.set_within("backward");
+  EXPECT_FALSE(
+      NodeGoal(command_, from, nodes_).Includes(Declare("backward/fc/mm", 8)));
 }
 
 }  // namespace
