@@ -1,5 +1,7 @@
 #include "agent/core/node_goal.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 
 namespace graphdbg::agent {
@@ -32,13 +34,25 @@ NodeGoal::NodeGoal(const v1::Command::NextNode& command, uint32_t from,
   const NodeTable::Info info = nodes.InfoOf(from);
   file_ = info.file;
   line_ = info.line;
+  functions_ = nodes.UserFunctionsOf(from);
 }
 
 bool NodeGoal::Includes(uint32_t node) const {
   if (!passes_over()) return true;
   const NodeTable::Info info = nodes_->InfoOf(node);
-  if (IsPassedScope(ScopeOf(info.name))) return false;
-  return line_ == 0 || info.line != line_ || info.file != file_;
+  if (line_ != 0 && info.line == line_ && info.file == file_) return false;
+  if (!IsPassedScope(ScopeOf(info.name))) return true;
+  return within_ && IsInCallers(info);
+}
+
+bool NodeGoal::IsInCallers(const NodeTable::Info& info) const {
+  // Backward ops have their forward op's line, or that of the backward pass.
+  return info.line != 0 && absl::StartsWith(info.name, "forward/") &&
+         std::any_of(functions_.begin(), functions_.end(),
+                     [&](const NodeTable::UserFunction& function) {
+                       return function.name == info.function &&
+                              function.file == info.file;
+                     });
 }
 
 bool NodeGoal::IsPassedScope(absl::string_view scope) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "agent/core/node_table.h"
@@ -30,6 +31,8 @@ class NodeGoal {
 
  private:
   bool IsPassedScope(absl::string_view scope) const;
+  // Whether the user's line of a node is in one of `functions_`.
+  bool IsInCallers(const NodeTable::Info& info) const;
 
   // Null if every node is the goal.
   const NodeTable* nodes_ = nullptr;
@@ -38,6 +41,10 @@ class NodeGoal {
   // The source line to leave; line 0: none. The table owns the file's name.
   absl::string_view file_;
   uint32_t line_ = 0;
+  // The functions that the program was in there, innermost first. A line of
+  // theirs that calls a library's module is a line to stop at, although the
+  // module's nodes are in a scope inside `within_`.
+  std::vector<NodeTable::UserFunction> functions_;
 };
 
 }  // namespace graphdbg::agent

@@ -11,10 +11,11 @@ class NodeGoalTest : public testing::Test {
  protected:
   // Line 0: it has no line.
   uint32_t Declare(const std::string& name, uint32_t line = 0,
-                   uint32_t forward_node = 0) {
+                   uint32_t forward_node = 0,
+                   const char* function = "Net.forward") {
     graphdbg_source_frame frame = {};
     frame.file = "model.py";
-    frame.function = "forward";
+    frame.function = function;
     frame.line = line;
     frame.user = 1;
     graphdbg_node_info info = {};
@@ -105,8 +106,25 @@ TEST_F(NodeGoalTest, ScopeAndLineBothCount) {
   command_.set_within("forward");
   const NodeGoal goal = OtherLineThan(from);
   EXPECT_FALSE(goal.Includes(Declare("forward/b", 7)));
-  EXPECT_FALSE(goal.Includes(Declare("forward/fc/b", 8)));
+  EXPECT_FALSE(goal.Includes(Declare("forward/fc/b", 7)));
+  EXPECT_FALSE(goal.Includes(Declare("forward/fc/none")));
   EXPECT_TRUE(goal.Includes(Declare("forward/d", 8)));
+}
+
+TEST_F(NodeGoalTest, ALineThatCallsALibrarysModuleIsALineOfItsOwn) {
+  const uint32_t from = Declare("forward/a", 7);
+  command_.set_within("forward");
+  EXPECT_FALSE(NodeGoal(command_, from, nodes_)
+                   .Includes(Declare("forward/fc/addmm", 8)));
+  const NodeGoal goal = OtherLineThan(from);
+  EXPECT_TRUE(goal.Includes(Declare("forward/fc/mm", 8)));
+  // A module of the user's has lines of its own, which the call passes over.
+  EXPECT_FALSE(
+      goal.Includes(Declare("forward/block/mm", 30, 0, "Block.forward")));
+  EXPECT_TRUE(goal.Includes(Declare("backward/mm", 8)));
+  command_.set_within("backward");
+  EXPECT_FALSE(
+      NodeGoal(command_, from, nodes_).Includes(Declare("backward/fc/mm", 8)));
 }
 
 }  // namespace

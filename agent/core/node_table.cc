@@ -456,17 +456,39 @@ NodeTable::Info NodeTable::InfoOf(uint32_t id) const {
                record.forward_node};
   if (const Frame* const frame = UserLineOf(id)) {
     info.file = *frame->file;
+    info.function = *frame->function;
     info.line = frame->line;
   }
   return info;
 }
 
-const NodeTable::Frame* NodeTable::UserLineOf(uint32_t id) const {
+std::vector<NodeTable::UserFunction> NodeTable::UserFunctionsOf(
+    uint32_t id) const {
+  MutexLock lock(&mu_);
+  std::vector<UserFunction> functions;
+  if (const std::vector<Frame>* const stack = UserStackOf(id)) {
+    for (const Frame& frame : *stack) {
+      if (frame.user) functions.push_back({*frame.file, *frame.function});
+    }
+  }
+  return functions;
+}
+
+const std::vector<NodeTable::Frame>* NodeTable::UserStackOf(uint32_t id) const {
   for (uint32_t node : {At(id).forward_node, id}) {
     if (node == 0) continue;
     for (const Frame& frame : At(node).stack) {
-      if (frame.user) return &frame;
+      if (frame.user) return &At(node).stack;
     }
+  }
+  return nullptr;
+}
+
+const NodeTable::Frame* NodeTable::UserLineOf(uint32_t id) const {
+  const std::vector<Frame>* const stack = UserStackOf(id);
+  if (stack == nullptr) return nullptr;
+  for (const Frame& frame : *stack) {
+    if (frame.user) return &frame;
   }
   return nullptr;
 }

@@ -110,11 +110,18 @@ class NodeTable {
     uint32_t forward_node = 0;
     // The user's line as UserFrameOf has it; exists as long as the table.
     absl::string_view file = {};
+    absl::string_view function = {};
     uint32_t line = 0;
 
     conditions::NodeDescription description() const {
       return {name, category, op_type, file, line, kind == GRAPHDBG_OP};
     }
+  };
+
+  // A function of the user's; exists as long as the table.
+  struct UserFunction {
+    absl::string_view file;
+    absl::string_view name;
   };
 
   // The scope that contains a node directly.
@@ -162,6 +169,9 @@ class NodeTable {
   // The innermost frame in the user's code from which the node was declared, or
   // for a backward op its forward op. Without a file if there is none.
   v1::SourceFrame UserFrameOf(uint32_t id) const;
+  // All frames in the user's code, innermost first, with the same exception.
+  // The node must exist.
+  std::vector<UserFunction> UserFunctionsOf(uint32_t id) const;
   bool executes(uint32_t id) const;
   // The node must exist. Inputs with unknown producers are endpoints of node 0.
   LastExecution LastExecutionOf(uint32_t id) const;
@@ -268,6 +278,10 @@ class NodeTable {
   void Fill(uint32_t id, v1::Node* node) const GRAPHDBG_REQUIRES(mu_);
   // Returns the number of bytes added.
   size_t TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update)
+      GRAPHDBG_REQUIRES(mu_);
+  // The stack from which the node was declared, or for a backward op its
+  // forward op, if it has frames in the user's code.
+  const std::vector<Frame>* UserStackOf(uint32_t id) const
       GRAPHDBG_REQUIRES(mu_);
   // Null if there is none.
   const Frame* UserLineOf(uint32_t id) const GRAPHDBG_REQUIRES(mu_);

@@ -59,10 +59,17 @@ def test_the_way_through_the_step_may_change(job: Job) -> None:
         assert job.graph().node("forward/block/relu").source.line == line
         after.append(next_node(job, other_line=True).node.rpartition("/")[0])
     assert after == ["forward/block", "forward/block/second", "forward/block"]
-    # With the scope, the module that only some steps call is passed over as well.
+    # The line of a library's layer is one to stop at, though the layer has a scope of its own.
+    after = []
     for _ in range(2):
         run_to(job, "forward/block/relu")
-        assert next_node(job, within="forward/block", other_line=True).node == "forward/block/sin"
+        after.append(next_node(job, within="forward/block", other_line=True).node.rpartition("/")[0])
+    assert sorted(after) == ["forward/block", "forward/block/second"]
+    # Modules of the user's own are passed over, whichever lines they have.
+    run_to(job, "forward/add")
+    assert next_node(job, within="forward", other_line=True).node == "forward/exp"
+    stop = next_node(job, within="forward", other_line=True)
+    assert stop.node.startswith("forward/head/")
 
 
 def test_backward_nodes_have_scopes_and_lines_too(job: Job) -> None:

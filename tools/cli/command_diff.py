@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,10 @@ from .recorded_jobs import run_of_job
 from .terminal import visible
 
 if TYPE_CHECKING:
-    from graphdbg.runs import ComparedInput, Difference, Divergence
+    from graphdbg.runs import CallDifference, ComparedInput, Difference, Divergence
 
 _NAMES_SHOWN = 20
+_INPUTS_SHOWN = 8
 # How often two jobs are compared while they are recorded.
 _FOLLOW_SECONDS = 1.0
 
@@ -162,7 +163,8 @@ def _json_of(difference: Difference) -> Json:
 
 
 def _values(compared: Difference | ComparedInput) -> Json:
-    return vars(compared) | {side: _value(compared, getattr(compared, side)) for side in ("here", "there")}
+    fields = {name: value for name, value in vars(compared).items() if name != "calls"}
+    return fields | {side: _value(compared, getattr(compared, side)) for side in ("here", "there")}
 
 
 def _value(compared: Difference | ComparedInput, value: float | None) -> float | str | None:
@@ -179,7 +181,7 @@ def _value(compared: Difference | ComparedInput, value: float | None) -> float |
 def _print(found: Divergence) -> None:
     if found.first:
         print(visible(f"first difference: {_line(found.first)}"))
-        for line in _input_lines(found.first.inputs):
+        for line in _input_lines(found.first):
             print(visible(f"                  {line}"))
     for each in found.next:
         print(visible(f"             then: {_line(each)}"))
@@ -207,14 +209,30 @@ def _line(each: Difference) -> str:
     return f"{place}  {name}  {_measured(each)}"
 
 
-def _input_lines(inputs: Sequence[ComparedInput]) -> Iterator[str]:
+def _input_lines(difference: Difference) -> Iterator[str]:
+    yield from map(_call_line, difference.calls)
+    # As they were before they were changed.
+    changed = {each.subject for each in difference.calls if each.what == "in_place"}
+    inputs = [each for each in difference.inputs if f"{each.node}:{each.slot}" not in changed]
     for state, words in (("equal", "equal inputs"), ("not_recorded", "inputs that were not recorded")):
         names = [f"{each.node}:{each.slot}" for each in inputs if each.state == state]
         if names:
-            yield f"{words}: {', '.join(names)}"
+            others = f" and {len(names) - _INPUTS_SHOWN} others" if len(names) > _INPUTS_SHOWN else ""
+            yield f"{words}: {', '.join(names[:_INPUTS_SHOWN])}{others}"
+    if inputs and not difference.calls and all(each.state == "not_recorded" for each in inputs):
+        yield "which may differ already, as parameters do that begin with other values"
     for each in inputs:
         if each.state == "differs":
             yield f"input that differs: {each.node}:{each.slot}  {_measured(each)}"
+
+
+def _call_line(call: CallDifference) -> str:
+    if call.what == "attribute":
+        return f"another argument: {call.subject} {call.here or 'none'}, {call.there or 'none'}"
+    if call.what == "input":
+        return f"another input: {call.here}, {call.there}"
+    side, by = ("first", call.here) if call.here else ("second", call.there)
+    return f"input that only the {side} side changes in place: {call.subject}, by {by}"
 
 
 def _measured(each: Difference | ComparedInput) -> str:

@@ -92,6 +92,7 @@ class Node:
     text: str = "y = f(x)"
     first_step: int = 0
     forward: int = 0
+    alpha: str = "1"
 
     def encode(self, number: int) -> bytes:
         outputs = [
@@ -111,7 +112,7 @@ class Node:
                 *(bytes_field(6, number_field(1, node) + number_field(2, slot)) for node, slot in self.inputs),
                 *(bytes_field(7, output) for output in outputs),
                 bytes_field(8, frame),
-                bytes_field(9, bytes_field(1, "alpha") + bytes_field(2, "1")),
+                bytes_field(9, bytes_field(1, "alpha") + bytes_field(2, self.alpha)),
                 number_field(10, number),
                 number_field(11, self.first_step),
                 number_field(12, self.forward),

@@ -29,17 +29,31 @@ STEPS = 5
 VALUES = numpy.array([-3.0, 0.5, 2.0])
 
 
-def write(directory, number=0, names=("fc/weight", "fc/out", "loss"), change=None, steps=STEPS, first_id=1, reads=None):
+def write(
+    directory,
+    number=0,
+    names=("fc/weight", "fc/out", "loss"),
+    change=None,
+    steps=STEPS,
+    first_id=1,
+    reads=None,
+    in_place=(),
+    alpha="1",
+):
     """A rank whose tensors have the same values in all runs, except for `change(step, name, record)`.
 
-    `reads` has the names of the inputs of nodes.
+    `reads` has the names of the inputs of nodes, `in_place` those of nodes that change their first input.
     """
     write_run_json(directory, 1)
     rank = SyntheticRank(directory, number, 1, directory.name)
     # Ids of nodes differ from process to process.
     rank.nodes = [Node(f"unused_{each}") for each in range(1, first_id)] + [
         Node(
-            name, text=f"run {name}", inputs=[(first_id + names.index(each), 0) for each in (reads or {}).get(name, ())]
+            name,
+            text=f"run {name}",
+            inputs=[(first_id + names.index(each), 0) for each in (reads or {}).get(name, ())],
+            op_type="aten::mul_" if name in in_place else "aten::add",
+            alpha=alpha,
         )
         for name in names
     ]
@@ -83,7 +97,7 @@ def test_the_first_op_that_differs_is_found(good, tmp_path):
     found = open_run(good).diff(other)
     assert vars(found.first) == {
         "step": 3, "mode": "train", "pass_": 1, "node": "fc/out", "there_node": "fc/out", "slot": 0, "exec_order": 2,
-        "measure": "min", "here": -12.0, "there": -18.0, "inputs": (),
+        "measure": "min", "here": -12.0, "there": -18.0, "inputs": (), "calls": (),
     }  # fmt: skip
     assert [(each.step, each.node) for each in found.next] == [
         (step, name) for step in (4, 5) for name in ("fc/weight", "fc/out", "loss")
@@ -113,6 +127,64 @@ def test_the_inputs_of_the_first_op_were_equal(tmp_path):
     ]  # fmt: skip
     ran = graphdbg_command("diff", here, there)
     assert ran.stdout.splitlines()[1].strip() == "equal inputs: x:0, fc/weight:0"
+
+
+CLIPPED = {"clip": ("gradient",), "step": ("clip",)}
+
+
+def calls_of(tmp_path, here, there, step="step"):
+    """How the two sides call an op whose results differ, and what the command says about it."""
+    first = write(tmp_path / "here", **here)
+    second = write(tmp_path / "there", change=scaled(2, step, 2), first_id=6, **there)
+    difference = open_run(first).diff(second).first
+    assert difference.node == step
+    lines = graphdbg_command("diff", first, second).stdout.splitlines()
+    return [tuple(vars(each).values()) for each in difference.calls], [line.strip() for line in lines[1:]]
+
+
+def test_a_change_in_place_of_one_side_is_named_instead_of_equal_inputs(tmp_path):
+    plain = {"names": ("gradient", "step"), "reads": {"step": ("gradient",)}}
+    clipped = {"names": ("gradient", "clip", "step"), "reads": CLIPPED, "in_place": ("clip",)}
+    calls, lines = calls_of(tmp_path, plain, clipped)
+    assert calls == [("in_place", "gradient:0", "", "clip (/home/me/train.py:7)")]
+    assert lines[0] == "input that only the second side changes in place: gradient:0, by clip (/home/me/train.py:7)"
+    assert not any("equal inputs" in line for line in lines)
+    calls, lines = calls_of(tmp_path / "other way", clipped, plain)
+    assert calls == [("in_place", "gradient:0", "clip (/home/me/train.py:7)", "")]
+    assert lines[0].startswith("input that only the first side changes in place: gradient:0, by clip")
+
+
+def test_a_change_in_place_of_both_sides_is_none(tmp_path):
+    clipped = {"names": ("gradient", "clip", "step"), "reads": CLIPPED, "in_place": ("clip",)}
+    calls, lines = calls_of(tmp_path, clipped, clipped)
+    assert calls == [] and lines[0] == "equal inputs: clip:0"
+
+
+def test_an_op_that_is_inserted_on_one_side_is_another_input(tmp_path):
+    plain = {"names": ("hidden", "out"), "reads": {"out": ("hidden",)}}
+    dropped = {"names": ("hidden", "dropout", "out"), "reads": {"dropout": ("hidden",), "out": ("dropout",)}}
+    calls, lines = calls_of(tmp_path, plain, dropped, "out")
+    assert calls == [("input", "0", "hidden:0", "dropout:0")]
+    assert lines[0] == "another input: hidden:0, dropout:0"
+
+
+def test_another_argument_is_named(tmp_path):
+    calls, lines = calls_of(
+        tmp_path, {"names": ("norm",), "alpha": "1e-05"}, {"names": ("norm",), "alpha": "0.001"}, "norm"
+    )
+    assert calls == [("attribute", "alpha", "1e-05", "0.001")]
+    assert lines[0] == "another argument: alpha 1e-05, 0.001"
+
+
+def test_inputs_that_may_differ_before_they_were_recorded(tmp_path):
+    def forget(step, name, record):
+        if name == "fc/weight":
+            record["kind"] = 0
+
+    names, reads = ("fc/weight", "fc/out"), {"fc/out": ("fc/weight",)}
+    here = write(tmp_path / "here", names=names, reads=reads, change=forget)
+    there = write(tmp_path / "there", names=names, reads=reads, change=scaled(1, "fc/out", 2))
+    assert "as parameters do that begin with other values" in graphdbg_command("diff", here, there).stdout
 
 
 def test_an_input_that_was_not_recorded(tmp_path):

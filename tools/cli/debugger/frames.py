@@ -46,6 +46,16 @@ def label_frame(text: str) -> list[Frame]:
     return [Frame(0, text, "label", "")]
 
 
+def users_frame(frames: Sequence[Frame], number: int) -> Frame:
+    """The frame that `next` stays in: the selected one, or that of the user's module around a library's.
+
+    A layer of a library is called by a line of the module around it, and has no lines to stop at.
+    """
+    outwards = (each for each in frames[max(number, 1) :] if each.kind == "scope" and not each.subtle)
+    selected = frames[number]
+    return next(outwards, selected) if selected.kind in ("node", "scope") else selected
+
+
 def frames_of(node: NodeDetail) -> list[Frame]:
     """The frames at a node.
 

@@ -13,7 +13,7 @@ from graphdbg.client.jobs import Job
 from graphdbg.client.models import JobInfo
 
 from .errors import DebuggerError
-from .frames import Frame
+from .frames import Frame, users_frame
 from .graph_index import GraphIndex
 from .graph_source import GraphSource
 from .live_breakpoints import LiveBreakpoints
@@ -95,6 +95,8 @@ class LiveSession(Session):
     def next(self, rank: int | None = None, line: bool = True, frame: int = 0) -> None:
         number = self._one(rank)
         here = self._frame(number, frame)
+        if line:
+            here = users_frame(self.frames(number), frame)
         # At the end of a step there is no scope to stay in.
         fields: Json = {"within": here.scope} if here.kind in ("node", "scope") else {}
         if line and fields:

@@ -10,7 +10,9 @@ from graphdbg.client.http import HttpClient, Json, quote
 from graphdbg.client.jobs import Job
 from graphdbg.client.models import Hit, JobInfo
 
+from .callers import Callers
 from .errors import DebuggerError
+from .frames import users_frame
 from .graph_index import GraphIndex
 from .graph_source import GraphSource
 from .places import is_line, line_of
@@ -168,17 +170,26 @@ class RecordedSession(Session):
         return frozenset([node])
 
     def _over_calls(self, rank: int, line: bool, frame: int) -> Callable[[int], bool]:
-        """Whether `next` stops at a node: not inside a scope of the current one, nor on the same line."""
+        """Whether `next` stops at a node: not inside a scope of the current one, nor on the same line.
+
+        Unless another line of a function that is being called calls a library's module.
+        """
         index = self.graph_index()
-        scope = index.scope_of(self._scope(rank, frame)) or 0
+        name = self._scope(rank, frame)
+        scope = index.scope_of(users_frame(self.frames(rank), frame).scope if line else name) or 0
+        callers = Callers(self.frames(rank), self.source_text)
         here = self.timeline(rank).node_at(self._place(rank))
         if here is None:
             return lambda node: True
         at = index.line(here)
 
         def is_goal(node: int) -> bool:
+            if line and index.line(node) == at:
+                return False
             inside = index.is_inside(node, scope) and index.scope_number(node) != scope
-            return not inside and not (line and index.line(node) == at)
+            # Backward ops have their forward op's line, or that of the backward pass.
+            is_forward = index.name(node).startswith("forward/")
+            return not inside or (line and is_forward and callers.have(*index.line(node)))
 
         return is_goal
 

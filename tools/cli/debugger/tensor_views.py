@@ -73,7 +73,26 @@ class JobTensor:
         try:
             return self._job.tensor(self.name, step=self._at_step, rank=self.rank, slice=wanted or None)
         except ApiError as error:
-            raise _value_error(error) from None
+            single = self._single() if math.prod(self._whole_shape) == 1 else None
+            if single is None:
+                raise _value_error(error) from None
+            return single.reshape(shape)
+
+    def _single(self) -> Array | None:
+        """The only element, of which the statistics tell the value, such as a loss; None if they are not known."""
+        import numpy
+
+        try:
+            found = self.statistics()
+        except DebuggerError:
+            return None
+        if found.nan_count:
+            return numpy.asarray(math.nan)
+        if found.pos_inf_count or found.neg_inf_count:
+            return numpy.asarray(math.inf if found.pos_inf_count else -math.inf)
+        if found.min is None:
+            return None
+        return numpy.asarray(found.min if "float" in self.dtype else int(found.min))
 
     def children(self, start: int = 0, count: int = 100) -> list[TensorView]:
         if not self.shape:

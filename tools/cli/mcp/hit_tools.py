@@ -61,12 +61,16 @@ class HitTools:
         return answer
 
     def diagnosis(
-        self, hit: Annotated[int, Field(description="The number of the hit, as hits() shows it.")], job: JobName = None
+        self,
+        hit: Annotated[
+            int | None, Field(description="The number of the hit, as hits() shows it. Default: the first.")
+        ] = None,
+        job: JobName = None,
     ) -> Answer:
         """The likely cause of a hit with its evidence, the source line with its stack, and what to try."""
         subject = self._workspace.subject(job)
-        found = subject.get(f"/hits/{hit}/diagnosis")
-        entry = _hit(subject, hit)
+        entry = _first_hit(subject) if hit is None else _hit(subject, hit)
+        found = subject.get(f"/hits/{entry['id']}/diagnosis")
         answer = Answer()
         describe_hit(answer, entry, found, subject.info().world_size)
         for title, sentences in (("often caused by", found["causes"]), ("try", found["next"])):
@@ -79,6 +83,13 @@ class HitTools:
             answer.add(f"  evidence: {link['label']}: {link['node']}:{link['slot']}, step {link['step']}")
         answer.next(f"statistics, tensor and history of {entry['node']}:{entry['slot']}; node(name=…) has its inputs")
         return answer
+
+
+def _first_hit(subject: Subject) -> Json:
+    found = subject.get("/hits", limit=1)["hits"]
+    if not found:
+        raise GraphdbgError(f"{subject.id} has no hits: conditions() has what watch() can look for")
+    return dict(found[0])
 
 
 def _hit(subject: Subject, number: int) -> Json:

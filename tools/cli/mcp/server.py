@@ -22,6 +22,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
 from .answers import DEFAULT_LIMIT, Answer
+from .argument_errors import CheckedTool
 from .control_tools import ControlTools
 from .expression_tools import ExpressionTools
 from .graph_tools import GraphTools
@@ -102,7 +103,7 @@ def _functions(workspace: Workspace, graph: GraphTools) -> list[tuple[Callable[.
 
 
 def _tool(function: Callable[..., Answer], annotations: ToolAnnotations, limit: int) -> Tool:
-    made = Tool.from_function(
+    made = CheckedTool.from_function(
         _in_thread(function, limit),
         # The name `continue` is a keyword.
         name=function.__name__.rstrip("_"),

@@ -2120,7 +2120,7 @@ export interface components {
             /** @description For `continue_to`. */
             node?: string;
             /**
-             * @description For `next_node`: passes over nodes with the source line of the node at which the rank stands, which for a backward op is that of its forward op.
+             * @description For `next_node`: passes over nodes with the source line of the node at which the rank stands, which for a backward op is that of its forward op. With `within`, the job also stops at a node of a scope inside it whose line is another one of a function that the rank is in: such a line calls a layer of a library.
              * @default false
              */
             other_line?: boolean;

@@ -134,7 +134,7 @@ class Observers:
         self._symbolic = symbolic
         self._tree = modules.ModuleTree(adapter, library_directories(), lambda: symbolic.active)
         self._closures = optimizers.Closures(adapter)
-        self._training = TrainingObserver(adapter, self.changes)
+        self._training = TrainingObserver(adapter, self.changes, end_step=adapter.step_end)
         self._replicas = Replicas(adapter)
 
     def install(self) -> None:
@@ -193,6 +193,7 @@ class Observers:
         if not self.changes.active or not self._follows:
             return None
         self._training.before_step(optimizer)
+        self._replicas.before_step(optimizer)
         has_closure = len(args) > 1 or kwargs
         return self._closures.before_step(optimizer, args, kwargs) if has_closure else None
 

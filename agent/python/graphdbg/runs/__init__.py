@@ -10,6 +10,7 @@ from .packages import MissingPackageError, load
 
 load("numpy", "reading a recorded run")
 
+from .call_differences import CallDifference  # noqa: E402
 from .collection import Collection  # noqa: E402
 from .divergence import ComparedInput, Difference, Divergence  # noqa: E402
 from .errors import Damage, DataLossError, NotRecorded, RunNotFoundError, UnknownTensor  # noqa: E402
@@ -29,6 +30,7 @@ __all__ = [
     "RECORD",
     "SAVED",
     "UNITS",
+    "CallDifference",
     "Collection",
     "ComparedInput",
     "Damage",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
+from .call_differences import CallDifference, Side, call_differences
 from .compared_side import MAX_NAMES, ComparedSide, SharedNames, matched, renamed
 from .graph import NodeTable
 from .measures_apart import MEASURES_COMPARED, digests_apart, measures_apart, relative_differences
@@ -68,6 +69,7 @@ class Difference:
         here, there: Its values.
         inputs: The tensors that the op reads here, in order of its arguments; instead of one that was not recorded,
             what it was computed from.
+        calls: How the two sides call the op differently.
     """
 
     step: int
@@ -81,6 +83,7 @@ class Difference:
     here: Number
     there: Number
     inputs: tuple[ComparedInput, ...] = ()
+    calls: tuple[CallDifference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -294,6 +297,10 @@ class _Comparison:
             int(here["exec_order"]),
             *pairs.values(at),
             tuple(inputs.values()),
+            call_differences(
+                Side(self._here.rank.nodes, int(here["node"]), self._names.of_here),
+                Side(self._there.rank.nodes, int(there["node"]), self._names.of_there),
+            ),
         )
 
     def _add_inputs(

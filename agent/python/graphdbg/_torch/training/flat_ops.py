@@ -27,7 +27,22 @@ def _cause_at(node: Any) -> str | None:
         return f"{op.lower()}() has a gradient of zero everywhere"
     if normalizes_one(node):
         return "softmax is over a dimension of size 1, so that its result never changes"
+    if op == "Relu" and _is_all_zero(node):
+        return "relu() returns only zeros, since all that it is given is negative"
     return None
+
+
+def _is_all_zero(node: Any) -> bool:
+    """Whether the result that a node has kept is zero everywhere. Checkpoints would compute it again."""
+    kept = getattr(node, "_raw_saved_result", None)
+    if kept is None or getattr(kept, "unpack_hook", kept) is not None:
+        return False
+    try:
+        result = node._saved_result
+    except RuntimeError:
+        # It was changed in place.
+        return False
+    return bool(result.numel()) and not bool(result.any())
 
 
 def _parameter_id(node: Any) -> int | None:

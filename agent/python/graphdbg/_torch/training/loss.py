@@ -11,15 +11,17 @@ from .broadcasts import mistake_in
 from .check import PATIENCE, Check, Counts, ModelCall, Report, trained
 from .loss_graph import nodes_of_loss, normalizes_one, op_of
 from .models import Models
+from .optimized import Optimized
 from .samples import tensors_in
 
 
 class Loss(Check):
     conditions = ("loss_detached", "loss_broadcast", "loss_normalized_twice", "output_constant")
 
-    def __init__(self, report: Report, models: Models) -> None:
+    def __init__(self, report: Report, models: Models, optimized: Optimized) -> None:
         super().__init__(report)
         self._models = models
+        self._optimized = optimized
         self._passes = 0
         self._passes_at_step = 0
         # A model was called, with gradients, since the last step.
@@ -112,14 +114,18 @@ class Loss(Check):
         if steps == 1:
             self._watch_gradients(parameters)
         if steps >= PATIENCE and not self._is_stale(parameters):
-            if self._reached:
+            line = line_of(sys._getframe(1))
+            others = self._optimized.others_with(parameters[0], optimizer)
+            if others and self._reached:
+                cause = f"another optimizer, {type(others[0]).__name__}, has the same parameters and trains them"
+                line = self._optimized.line_of(optimizer) or line
+            elif self._reached:
                 cause = "they are reset after the backward pass and before step()"
             else:
                 cause = "the loss does not depend on them" if ran else "no backward pass has run: backward() is missing"
             message = (
                 f"no parameter of {type(optimizer).__name__} has had a gradient in {PATIENCE} successive steps: {cause}"
             )
-            line = line_of(sys._getframe(1))
             self.report("loss_detached", message, [parameters[0]], line=line, key=id(optimizer))
 
     def stop(self) -> None:

@@ -30,7 +30,7 @@ class Home(NamedTuple):
     # The outermost module of a library that contains it among other modules, as a whole
     # transformer does; None if the user's own code combines what is around it.
     composite: weakref.ref[Any] | None
-    # Where the module that calls the parameter's module defines its `forward`.
+    # Where the module that calls the parameter's module defines its `forward`, or else where the model is called.
     forward: Line | None
 
     @property
@@ -42,6 +42,8 @@ class Models:
     def __init__(self) -> None:
         # Each with what the names of its parameters begin with.
         self._roots: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        # The user's line that called each first.
+        self._calls: weakref.WeakKeyDictionary[Any, Line | None] = weakref.WeakKeyDictionary()
         # Grows with each new model.
         self.revision = 0
         # Modules hold tensors as if they were parameters.
@@ -51,9 +53,11 @@ class Models:
         # By the parameter's id; built again if it lacks a parameter.
         self._homes: dict[int, tuple[weakref.ref[Any], Home]] = {}
 
-    def add(self, model: Any) -> None:
+    def add(self, model: Any, line: Line | None = None) -> None:
+        """`line`: of the user's code that calls it."""
         if self._roots.get(model) != "":
             self._add(model, "")
+            self._calls[model] = line
 
     def add_unregistered(self, module: Any) -> bool:
         """Adds a module that a model calls, unless a model contains it. Returns whether none does."""
@@ -127,7 +131,8 @@ class Models:
                 skips = any(is_users_class(type(each)) and draws_random_numbers(type(each)) for each in above)
                 users = is_users_class(type(module)) or is_users_class(type(holder))
                 composite = next((each for each in (*above, module) if _is_composite(each)), None)
-                forward = line_of_forward(module if is_users_class(type(module)) else holder)
+                of = next((each for each in (module, holder) if is_users_class(type(each))), None)
+                forward = line_of_forward(of) if of is not None else self._calls.get(root)
                 for name, parameter in (*module.named_parameters(recurse=False), *_loose_in(module)):
                     full_name = prefix + (f"{path}.{name}" if path else name)
                     outermost = weakref.ref(composite) if composite else None

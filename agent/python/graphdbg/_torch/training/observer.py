@@ -24,6 +24,7 @@ from .optimized import Optimized
 from .outputs import Outputs
 from .rates import LearningRates
 from .readout import Readout
+from .restored import RestoredWeights, follow_loading
 from .signs import Signs
 from .unstepped import Unstepped
 from .unused_results import UnusedResults
@@ -50,8 +51,16 @@ class TrainingObserver:
     Tests run in observed steps, which Cadence chooses. In the others, Signs looks for changes.
     """
 
-    def __init__(self, hooks: TrainingHooks, changes: UndoList, cadence: Cadence | None = None) -> None:
+    def __init__(
+        self,
+        hooks: TrainingHooks,
+        changes: UndoList,
+        cadence: Cadence | None = None,
+        end_step: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`end_step`: ends a step of a program that makes none itself, so that it stops there."""
         self._hooks = hooks
+        self._end_step = end_step
         self._changes = changes
         self._cadence = cadence or Cadence()
         # Whether data loaders, autocast and eval() are wrapped.
@@ -68,15 +77,18 @@ class TrainingObserver:
         self._autocast = autocast.Autocast(report)
         trained, sensitive = TrainedModels(report), Sensitive()
         self._functional = FunctionalDropout(report, trained)
+        self._restored = RestoredWeights(report, self._readout, self._models, self._optimized)
+        self._unstepped = Unstepped(report, self._models, self._optimized, self._cadence.look_again)
         self._all: list[Check] = [
             MissingGradients(report, self._models),
             ZeroGradients(report, self._readout, self._models),
             UnresetGradients(report, self._readout),
             LearningRates(report, self._readout, self._models, self._optimized),
             LostUpdates(report, self._readout, self._models),
+            self._restored,
             self._optimized,
-            Unstepped(report, self._models, self._optimized, self._cadence.look_again),
-            Loss(report, self._models),
+            self._unstepped,
+            Loss(report, self._models, self._optimized),
             trained,
             Modes(report, sensitive),
             Evaluations(report, trained, sensitive),
@@ -129,8 +141,9 @@ class TrainingObserver:
         return None if self._active else [check for check in self._watched if check.sees_each_evaluation]
 
     def _begin_call(self, module: Any, arguments: Sequence[Any], trains: bool) -> ModelCall:
-        self._models.add(module)
-        self._call = ModelCall(module, arguments, trains, line_of(sys._getframe(1)), self._steps)
+        line = line_of(sys._getframe(1))
+        self._models.add(module, line)
+        self._call = ModelCall(module, arguments, trains, line, self._steps)
         return self._call
 
     def _model_returned(self, module: Any, output: Any) -> None:
@@ -155,6 +168,8 @@ class TrainingObserver:
             self._look_again()
         if self._active:
             self._run("backward", lambda: (_tensors_in(roots), line_of(sys._getframe(1))))
+            if self._unstepped.takes_finding():
+                self._end_step()
 
     def before_step(self, optimizer: Any) -> None:
         # A program may forget the backward pass.
@@ -248,6 +263,7 @@ class TrainingObserver:
             batches.follow_loaders(self._deliver, self._changes)
             autocast.follow_contexts(lambda: self._autocast, self._changes)
             follow_evaluations(self._evaluation_begins, self._changes)
+            follow_loading(self._restored.loads, self._changes)
             self._changes.enter(self._stop)
 
     def _stop(self) -> None:

@@ -51,6 +51,11 @@ class Optimized(Check):
         """The optimizers whose making was seen, if they still exist."""
         return list(self._made)
 
+    def others_with(self, parameter: Any, optimizer: Any) -> list[Any]:
+        """The optimizers besides this one that have a parameter."""
+        others = [each for each in self.made() if each is not optimizer]
+        return [each for each in others if any(p is parameter for group in each.param_groups for p in group["params"])]
+
     def line_of(self, optimizer: Any) -> Line | None:
         """The user's line that made an optimizer."""
         return self._made.get(optimizer)

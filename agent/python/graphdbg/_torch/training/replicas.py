@@ -13,6 +13,7 @@ from ... import _c_api
 from ..._log import log
 from ..._undo import UndoList
 from . import digests
+from .averaged_gradients import AveragedGradients
 from .check import grouped, trained
 from .readout import Readout
 
@@ -43,11 +44,12 @@ class Hooks(Protocol):
 class _Group:
     """The ranks that have copies of a model."""
 
-    def __init__(self, process_group: Any) -> None:
+    def __init__(self, process_group: Any, of: str = "") -> None:
+        """`of`: what the copies have in common besides."""
         ranks = _ranks_of(process_group)
         self.size = len(ranks)
         # Several groups may have the same name, or the same ranks.
-        text = f"{getattr(process_group, 'group_name', '')} {ranks}"
+        text = f"{getattr(process_group, 'group_name', '')} {ranks}{of}"
         self.name = hashlib.sha256(text.encode()).hexdigest()
         self._process_group = process_group
         self._collectives = 0
@@ -123,16 +125,24 @@ class Replicas:
         self._models: weakref.WeakSet[Any] = weakref.WeakSet()
         # Whether there ever was one: asked in each step, for which the set is too slow.
         self._has_models = False
+        self._has_failed = False
         self._readout = Readout()
         self._groups: weakref.WeakKeyDictionary[Any, _Group] = weakref.WeakKeyDictionary()
         self._cadences: weakref.WeakKeyDictionary[Any, _Cadence] = weakref.WeakKeyDictionary()
         # Models that have stepped without synchronization, as local SGD does.
         self._apart: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._averaged = AveragedGradients()
+        # Of optimizers whose gradients the program averages itself: those that began with the same parameters.
+        self._equals: weakref.WeakKeyDictionary[Any, _Group] = weakref.WeakKeyDictionary()
+        # The optimizer that steps with such gradients.
+        self._averages: weakref.ref[Any] | None = None
 
     def follow(self, changes: UndoList) -> None:
-        """Has all data parallel models compared that are made from now on."""
+        """Has all data parallel models compared that are made from now on, and those whose gradients the program
+        averages itself."""
         from torch.nn.parallel import DistributedDataParallel
 
+        self._averaged.follow(changes)
         base = DistributedDataParallel.__init__
 
         @functools.wraps(base)
@@ -147,15 +157,46 @@ class Replicas:
         self._models.add(model)
         self._has_models = True
 
+    def before_step(self, optimizer: Any) -> None:
+        self._averages = None
+        if self._averaged.has_any():
+            self._run(self._before_step, optimizer)
+
     def after_step(self, optimizer: Any) -> None:
-        if not self._has_models:
+        if self._has_models:
+            self._run(self._after_step, optimizer)
+        if self._averages is not None and self._averages() is optimizer:
+            self._run(self._after_averaged_step, optimizer)
+
+    def _run(self, point: Callable[[Any], None], optimizer: Any) -> None:
+        if self._has_failed:
             return
         try:
-            self._after_step(optimizer)
+            point(optimizer)
         except Exception as error:
-            self._models.clear()
-            self._has_models = False
+            self._has_failed = True
             log(f"{_CONDITION}: no longer tested ({type(error).__name__}: {error})")
+
+    def _before_step(self, optimizer: Any) -> None:
+        process_group = self._averaged.take_group(optimizer)
+        if process_group is None or not self._hooks.watches(_CONDITION):
+            return
+        if optimizer not in self._equals:
+            # Only ranks whose parameters are equal now are compared: others have parts of a model, or models of
+            # their own.
+            self._equals[optimizer] = _Group(process_group, f" {self._digests_of(list(trained(optimizer)))}")
+        self._averages = weakref.ref(optimizer)
+
+    def _after_averaged_step(self, optimizer: Any) -> None:
+        group = self._equals[optimizer]
+        group.count_step()
+        cadence = self._cadences.setdefault(optimizer, _Cadence())
+        cadence.count_step()
+        self._readout.poll()
+        if group.size > 1 and cadence.is_due():
+            began = perf_counter()
+            self._compare([each for each in trained(optimizer) if each.numel() > 0], group)
+            cadence.spent(perf_counter() - began)
 
     def _after_step(self, optimizer: Any) -> None:
         models = [(model, self._group_of(model)) for model in self._models]
@@ -203,6 +244,19 @@ class Replicas:
                 send([digests.of_host(library, tensor) for tensor in tensors])
             else:
                 self._read_from_device(tensors, send)
+
+    def _digests_of(self, parameters: list[Any]) -> list[int]:
+        """Waits for the parameters' device."""
+        library = self._agent_library()
+        depth = self._hooks.enter_ignored()
+        try:
+            return [
+                digests.of_host(library, each) if each.device.type == "cpu" else int(digests.on_device(each))
+                for each in parameters
+                if each.numel() > 0
+            ]
+        finally:
+            self._hooks.leave_ignored(depth)
 
     def _read_from_device(self, tensors: list[Any], send: Callable[[list[Any]], None]) -> None:
         import torch

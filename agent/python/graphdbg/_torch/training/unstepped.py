@@ -5,18 +5,23 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 from ..user_code import Line, line_of
-from .check import Check, ModelCall, Report, trained
+from .check import PATIENCE, Check, ModelCall, Report, trained
 from .elements import sample_of
 from .loss_graph import leaves_of
 from .models import Models
 from .optimized import Optimized
+from .samples import digest_of
+from .step_calls import may_be_stepped, reads_gradients
 
-# How often gradients must have been computed anew. Programs compute some before the first step: the critic of a GAN
-# trains alone at first, and gradients of each task or sample may be combined.
+# How often gradients must have been computed anew, if the program may call `step`. Programs compute some before the
+# first step: the critic of a GAN trains alone at first, and gradients of each task or sample may be combined.
 _TIMES = 12
+# The same if the program uses the gradients itself, such as for the importance of parameters.
+_TIMES_IF_READ = 100
 
 
 class _Idle:
@@ -28,6 +33,8 @@ class _Idle:
         self._on_suspicion = on_suspicion
         # How often a gradient has come after the last one had been reset.
         self.times = 0
+        # How many of these times it takes.
+        self.patience = PATIENCE
         self._last: tuple[Any, int] | None = None
         self._handle = probe.register_post_accumulate_grad_hook(self._receive)
 
@@ -41,7 +48,15 @@ class _Idle:
             self._on_suspicion()
 
     def is_suspicious(self) -> bool:
-        return self.times > _TIMES
+        return self.times >= self.patience
+
+    def is_reset(self) -> bool:
+        """Whether the last gradient that came has been reset."""
+        probe = self.probe()
+        if probe is None or self._last is None:
+            return False
+        gradient, version = self._last
+        return probe.grad is None or gradient() is not probe.grad or probe.grad._version != version
 
     def has_moved(self) -> bool:
         """Whether something else has changed the parameter."""
@@ -64,6 +79,12 @@ class Unstepped(Check):
         self._models = models
         self._optimized = optimized
         self._idle: weakref.WeakKeyDictionary[Any, _Idle | None] = weakref.WeakKeyDictionary()
+        # Some optimizer has made a step.
+        self._others_step = False
+        # Different batches that models were called with.
+        self._batches: set[Any] = set()
+        # There is a finding that no end of a step has reported.
+        self._has_found = False
         self.symptoms = [self]
 
     def stop(self) -> None:
@@ -71,9 +92,18 @@ class Unstepped(Check):
             if idle is not None:
                 idle.end()
 
+    def takes_finding(self) -> bool:
+        """Whether there is a new finding in a program that has no steps, which could report it."""
+        found, self._has_found = self._has_found, False
+        return found and not self._others_step
+
     def model_called(self, call: ModelCall) -> None:
+        if not self._has_idle():
+            return
+        if len(self._batches) < PATIENCE:
+            self._batches.add(digest_of(call.arguments) or id(call.arguments[0] if call.arguments else call))
         # An attack, which computes gradients of the input, and those of parameters only by the way.
-        if self._has_idle() and any(_is_attacked(each) for each in call.arguments):
+        if any(_is_attacked(each) for each in call.arguments):
             for optimizer in list(self._idle):
                 self._forget(optimizer)
 
@@ -85,10 +115,30 @@ class Unstepped(Check):
                 can_follow = probe is not None and hasattr(probe, "register_post_accumulate_grad_hook")
                 self._idle[optimizer] = _Idle(probe, self._on_suspicion) if can_follow else None
         for optimizer, idle in list(self._idle.items()):
-            if idle is not None and idle.is_suspicious():
-                self._forget(optimizer)
-                if not idle.has_moved():
-                    self._report(optimizer, line_of(sys._getframe(1)))
+            if idle is not None and idle.is_suspicious() and idle.is_reset():
+                self._look_at(optimizer, idle, sys._getframe(1))
+
+    def _look_at(self, optimizer: Any, idle: _Idle, frame: FrameType) -> None:
+        if idle.patience == PATIENCE:
+            idle.patience = self._patience_for(optimizer, frame)
+            if idle.is_suspicious():
+                self._decide(optimizer, idle, frame)
+        else:
+            self._decide(optimizer, idle, frame)
+
+    def _patience_for(self, optimizer: Any, frame: FrameType) -> float:
+        if may_be_stepped(optimizer, frame):
+            # Optimizers may take turns.
+            if self._others_step:
+                return float("inf")
+            return _TIMES_IF_READ if reads_gradients(frame) else _TIMES
+        # A program that only computes gradients, as to measure its time, does so with one batch.
+        return PATIENCE if len(self._batches) >= PATIENCE and not reads_gradients(frame) else _TIMES
+
+    def _decide(self, optimizer: Any, idle: _Idle, frame: FrameType) -> None:
+        self._forget(optimizer)
+        if not idle.has_moved():
+            self._report(optimizer, idle.times, line_of(frame))
 
     def _has_idle(self) -> bool:
         return any(idle is not None for idle in self._idle.values())
@@ -97,6 +147,7 @@ class Unstepped(Check):
         return any(idle is not None and idle.is_suspicious() for idle in self._idle.values())
 
     def before_step(self, optimizer: Any) -> None:
+        self._others_step = True
         self._forget(optimizer)
 
     def _forget(self, optimizer: Any) -> None:
@@ -105,14 +156,15 @@ class Unstepped(Check):
             idle.end()
         self._idle[optimizer] = None
 
-    def _report(self, optimizer: Any, line: Line | None) -> None:
+    def _report(self, optimizer: Any, times: int, line: Line | None) -> None:
         parameters = list(trained(optimizer))
         message = (
-            f"gradients of {self._models.name_of(parameters[0])} were computed and reset {_TIMES} times, and "
+            f"gradients of {self._models.name_of(parameters[0])} were computed and reset {times} times, and "
             f"{type(optimizer).__name__}, which has it, has not made a step: step() is missing"
         )
         made = self._optimized.line_of(optimizer)
         self.report("parameter_not_optimized", message, parameters, line=made or line, key=id(optimizer))
+        self._has_found = True
 
 
 def _is_attacked(argument: Any) -> bool:

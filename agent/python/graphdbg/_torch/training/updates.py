@@ -25,6 +25,8 @@ _ROUNDINGS = 16
 _MEMORY = 0.99
 # The part of the largest learning rate below which a schedule is at its end, where parameters stay as they are.
 _ENDED = 0.01
+# The part below which no schedule ends, but one that multiplies the learning rate in each step instead of each epoch.
+_VANISHED = 1e-12
 # A learning rate that falls below this part of the last one is a new one: schedules do not fall so far at once.
 _FALLEN = 1e-4
 
@@ -110,7 +112,7 @@ class LostUpdates(Check):
             last, largest = self._rates.get(id(parameter), (rate, rate))
             largest = rate if rate < last * _FALLEN else max(largest, rate)
             self._rates[id(parameter)] = rate, largest
-            is_full = rate <= last and rate >= largest * _ENDED
+            is_full = rate <= last and (rate >= largest * _ENDED or rate < largest * _VANISHED)
             moves = gradient > self._largest * _ROUNDINGS * _rounding_of(parameter)
             if self._lost.add(parameter, moves and is_full and not changed) == PATIENCE:
                 lost.append(each)
@@ -129,9 +131,11 @@ class LostUpdates(Check):
         names = and_others([self._models.name_of(each.parameter) for each in lost])
         dtype = str(lost[0].parameter.dtype).removeprefix("torch.")
         beyond = "" if lost[0].decay is None else " beyond weight decay"
+        _, largest = self._rates[id(lost[0].parameter)]
+        fallen = f", which has fallen from {largest:g}," if lost[0].rate < largest * _VANISHED else ""
         message = (
-            f"{PATIENCE} steps with a learning rate of {lost[0].rate:g} have not changed {names} ({dtype}){beyond}, "
-            "although gradients are not zero"
+            f"{PATIENCE} steps with a learning rate of {lost[0].rate:g}{fallen} have not changed {names} ({dtype})"
+            f"{beyond}, although gradients are not zero"
         )
         parameters = [each.parameter for each in lost]
         self.report("update_without_effect", message, parameters, line=self._line, key=id(parameters[0]))

@@ -20,6 +20,35 @@ _ALL_ZERO = [0.0, 0.0]
 _LONGER = 3
 
 
+class _Arrival:
+    """Notices whether a gradient is changed in place between the backward pass and the step."""
+
+    def __init__(self) -> None:
+        self._gradient: tuple[weakref.ref[Any], int] | None = None
+        self._handle: Any = None
+
+    def await_gradient(self, parameter: Any) -> None:
+        self.stop()
+        # Since PyTorch 2.1.
+        if hasattr(parameter, "register_post_accumulate_grad_hook"):
+            self._handle = parameter.register_post_accumulate_grad_hook(self._receive)
+
+    def _receive(self, parameter: Any) -> None:
+        self._gradient = weakref.ref(parameter.grad), parameter.grad._version
+
+    def was_changed(self) -> bool:
+        if self._gradient is None:
+            return False
+        gradient, version = self._gradient
+        received = gradient()
+        return received is not None and received._version != version and not _is_distributed()
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+        self._handle, self._gradient = None, None
+
+
 class ZeroGradients(Check):
     """The gradient of a whole parameter is exactly zero."""
 
@@ -43,6 +72,9 @@ class ZeroGradients(Check):
         self._before: dict[int, tuple[weakref.ref[Any], int]] | None = None
         # Why the gradients are zero, as far as the loss's history shows.
         self._cause: str | None = None
+        self._arrival = _Arrival()
+        # A gradient that is zero was changed in place after the backward pass.
+        self._changed_after_arrival = False
 
     def look_again(self) -> None:
         # The backward passes between these and the next one were not seen.
@@ -53,6 +85,7 @@ class ZeroGradients(Check):
         deciding = [each for each in self._zero.subjects() if self._zero.of(each) == PATIENCE - 1]
         if deciding:
             self._cause = flat_op_between(roots, deciding) or self._cause
+            self._arrival.await_gradient(deciding[-1])
         if self._before is None:
             gradients = [(each, each.grad) for each in self._zero.subjects()]
             self._before = {
@@ -68,6 +101,8 @@ class ZeroGradients(Check):
             device = subjects[0].grad.device
             whole = [each for each in subjects if self._is_looked_through(each)]
             untouched = {id(each) for each in subjects if self._is_untouched(each)}
+            if self._arrival.was_changed():
+                self._changed_after_arrival = True
             results = [samples_of([each.grad for each in subjects]).ne(0).any(1)]
             # One pass without a copy, and vectorized, which a norm is not.
             results += [size for each in whole for size in each.grad.aminmax()]
@@ -76,6 +111,10 @@ class ZeroGradients(Check):
 
     def after_step(self, optimizer: Any) -> None:
         self._before = None
+        self._arrival.stop()
+
+    def stop(self) -> None:
+        self._arrival.stop()
 
     def _is_looked_through(self, parameter: Any) -> bool:
         """Whether to look at all elements, since the sample did not decide."""
@@ -139,8 +178,11 @@ class ZeroGradients(Check):
         subject = f"all {len(found)} parameters" if len(found) == of else and_others(names)
         steps = self._zero.of(nearest)
         message = f"the gradient of {subject} is exactly zero in {steps} successive steps"
-        if self._cause is not None:
-            message = f"{message}: {self._cause}"
+        cause = self._cause
+        if cause is None and len(found) == of > 1 and self._changed_after_arrival:
+            cause = "it is changed between the backward pass and step(), as by clip_grad_norm_() with a maximum of 0"
+        if cause is not None:
+            message = f"{message}: {cause}"
         self.report("gradient_always_zero", message, [nearest], line=self._models.forward_of(nearest), key=id(nearest))
 
     def _is_unexpected(self, parameter: Any, zero: set[int]) -> bool:
@@ -153,3 +195,10 @@ class ZeroGradients(Check):
             return False
         composite = home.composite() if home.composite is not None else None
         return composite is None or all(id(each) in zero for each in composite.parameters() if each.grad is not None)
+
+
+def _is_distributed() -> bool:
+    """Whether gradients are changed in place because they are those of several ranks."""
+    from torch import distributed
+
+    return bool(distributed.is_available() and distributed.is_initialized())
