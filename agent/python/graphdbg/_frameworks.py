@@ -27,6 +27,7 @@ class Framework:
 FRAMEWORKS = (
     Framework("torch", "_torch"),
     Framework("onnxruntime", "_onnxruntime", in_children=False),
+    Framework("jax", "_jax"),
 )
 
 
