@@ -63,17 +63,22 @@ Run& TheRun() {
   return *run;
 }
 
-// Whether all bits of the exponent are set in one of the elements.
+// Whether all bits of the exponent are set in one of the elements. Compilers
+// make vector code of the inner loop, since it has no branches.
 template <typename Bits>
 bool AnyMatches(const void* data, uint64_t bytes, Bits exponent) {
-  const char* const begin = static_cast<const char*>(data);
-  bool any = false;
-  for (uint64_t i = 0; i + sizeof(Bits) <= bytes; i += sizeof(Bits)) {
-    Bits bits;
-    std::memcpy(&bits, begin + i, sizeof bits);
-    any |= (bits & exponent) == exponent;
+  constexpr uint64_t kBlock = 4096;
+  const Bits* const elements = static_cast<const Bits*>(data);
+  const uint64_t count = bytes / sizeof(Bits);
+  for (uint64_t begin = 0; begin < count; begin += kBlock) {
+    const uint64_t end = begin + kBlock < count ? begin + kBlock : count;
+    Bits any = 0;
+    for (uint64_t i = begin; i < end; ++i) {
+      any |= static_cast<Bits>((elements[i] & exponent) == exponent);
+    }
+    if (any != 0) return true;
   }
-  return any;
+  return false;
 }
 
 bool HasNonFinite(ffi::DataType dtype, const void* data, uint64_t bytes) {
@@ -207,6 +212,13 @@ GRAPHDBG_TAP_EXPORT const graphdbg_tapped* graphdbg_taps_end(
   *count = returned->size();
   *omitted = run.omitted;
   return returned->data();
+}
+
+// Returns nonzero if an element in `bytes` bytes of host memory is NaN or
+// infinite. `dtype` is XLA's number of the element type.
+GRAPHDBG_TAP_EXPORT int graphdbg_taps_nonfinite(const void* data,
+                                                uint64_t bytes, int dtype) {
+  return HasNonFinite(static_cast<ffi::DataType>(dtype), data, bytes);
 }
 
 GRAPHDBG_TAP_EXPORT void graphdbg_taps_free(void* data) { std::free(data); }

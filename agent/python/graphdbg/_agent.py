@@ -217,6 +217,10 @@ class Agent:
         """Whether the node's executions must be reported, not only if that is cheap."""
         return bool(self._interest(self._agent, node) == _c_api.INTEREST_REQUIRED)
 
+    def seeks_only_nonfinite(self) -> bool:
+        """Whether executions are required only in order to find NaN and infinities."""
+        return bool(self._library.graphdbg_seeks_only_nonfinite(self._agent))
+
     def new_handle(self, value: Any) -> int:
         """Returns a new handle for a value that is going to be reported."""
         handle = next(self._handles)

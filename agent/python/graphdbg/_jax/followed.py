@@ -39,8 +39,9 @@ class Followed:
                     )
                 )
             )
-        # Copies with taps, by the numbers of these.
-        self._copies: dict[tuple[frozenset[int], bool], Any] = {}
+        # Copies with taps, by the numbers of these. The function has other jaxprs if it is traced again.
+        self._copies: weakref.WeakKeyDictionary[Any, dict[tuple[frozenset[int], bool], Any]]
+        self._copies = weakref.WeakKeyDictionary()
         self._state: dict[int, weakref.ref[Any]] = {}
         self._resolved: dict[int, HostArray] = {}
         for argument in program.role.state:
@@ -73,10 +74,11 @@ class Followed:
 
     def copy(self, closed: Any, wanted: Collection[int], passes: bool) -> Any:
         """The function with taps of the values with these numbers."""
+        copies = self._copies.setdefault(closed, {})
         key = (frozenset(wanted), passes)
-        if key not in self._copies:
-            self._copies[key] = taps.with_taps(closed, key[0], passes)
-        return self._copies[key]
+        if key not in copies:
+            copies[key] = taps.with_taps(closed, key[0], passes)
+        return copies[key]
 
     # ---- state
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from dataclasses import dataclass
 from typing import Any
 
 from .. import _exit_report
 from .._agent import Agent, TooLarge
+from .._build_adapter import CannotBuild
 from .._log import log, warn_not_debugged
 from .._process import default_job_name
-from .._torch.build_adapter import CannotBuild
 from . import structure
 from .followed import Followed
 from .look import Look
@@ -20,6 +21,26 @@ from .program import program_of
 from .seam import Seam
 from .steps import Role, role_of
 from .tap_library import TapLibrary
+from .values import host_parts
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of a jitted function."""
+
+    original: Any
+    arguments: tuple[Any, ...]
+    parameters: dict[str, Any]
+
+    def as_it_is(self) -> Any:
+        return self.original(*self.arguments, **self.parameters)
+
+    def keeping_arguments(self, closed: Any = None) -> Any:
+        """Calls it, or a function in its place, without donating arguments."""
+        donated = (False,) * len(self.parameters["donated_invars"])
+        closed = self.parameters["jaxpr"] if closed is None else closed
+        return self.original(*self.arguments, **{**self.parameters, "jaxpr": closed, "donated_invars": donated})
+
 
 # A program that does not train is followed where it calls a function of this size again and again.
 _LARGE = 20
@@ -65,40 +86,66 @@ class Job:
             warn_not_debugged(f"cannot follow {parameters['name']}: {type(error).__name__}: {error}")
         if followed is None:
             return original(*arguments, **parameters), closed in self._functions
-        return self._call(followed, original, arguments, parameters)
+        return self._call(followed, _Call(original, arguments, parameters))
 
     def _is_out_of_view(self) -> bool:
         if self._refused or getattr(self._local, "internal", False) or os.getpid() != self._pid:
             return True
         return self._agent is not None and self._agent.is_off()
 
-    def _call(
-        self, followed: Followed, original: Any, arguments: tuple[Any, ...], parameters: dict[str, Any]
-    ) -> tuple[Any, bool]:
+    def _call(self, followed: Followed, call: _Call) -> tuple[Any, bool]:
         agent = self._agent
         assert agent is not None
         for argument in followed.program.role.state:
-            followed.set_state(argument, arguments[argument])
+            followed.set_state(argument, call.arguments[argument])
+        if getattr(self._local, "repeats", False):
+            with self._lock:
+                look = self._look(followed, call)
+            return (look.result if look is not None and look.result is not None else call.keeping_arguments()), False
         with self._lock:
             agent.start()
             self._begin(followed)
-            look = self._look(followed, original, arguments, parameters)
-        result = original(*arguments, **parameters)
-        if look is not None and look.outputs is not None:
-            self._compare(followed, look.outputs, result[0])
+            tests = self._tests_results(followed)
+            look = None if tests else self._look(followed, call)
+        if tests:
+            # The arguments are kept, so that the call can be repeated.
+            result = call.keeping_arguments()
+            if self._is_bad(result[0]):
+                with self._lock:
+                    look = self._look(followed, call)
+        else:
+            result = call.as_it_is()
+        if look is not None and look.result is not None:
+            self._compare(followed, look.result[0], result[0])
         self._end(followed, result[0])
-        return result, not agent.follows_ops()
+        return result, not self._looks_at_all(followed) and tests == self._tests_results(followed)
 
-    def has_called(self, function: Any, outputs: Any) -> None:
-        if self._agent is None or self._is_out_of_view():
+    def has_called(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
+        agent = self._agent
+        if agent is None or self._is_out_of_view():
             return
         try:
             followed = self._by_callable[function]
         except KeyError:
             followed = self._by_callable[function] = self._called(function, outputs)
-        if followed is not None:
-            self._begin(followed)
-            self._end(followed, self._jax.tree_util.tree_leaves(outputs))
+        if followed is None:
+            return
+        leaves = self._jax.tree_util.tree_leaves(outputs)
+        self._begin(followed)
+        if self._tests_results(followed) and self._is_bad(leaves):
+            self._repeat(function, arguments, keywords)
+        self._end(followed, leaves)
+        if self._looks_at_all(followed):
+            self._seam.clear()
+
+    def _repeat(self, function: Any, arguments: Any, keywords: Any) -> None:
+        """Looks into a call that has been made on the fast path."""
+        self._seam.clear()
+        self._local.repeats = True
+        try:
+            function(*arguments, **keywords)
+        finally:
+            self._local.repeats = False
 
     def _called(self, function: Any, outputs: Any) -> Followed | None:
         """The followed function that the program has as this object."""
@@ -108,6 +155,30 @@ class Job:
             if followed is not None and followed.called == name and followed.output_types == types:
                 return followed
         return None
+
+    # ---- what to look at
+
+    def _tests_results(self, followed: Followed) -> bool:
+        """Whether it suffices to test the results of calls, and to look into those whose results are bad."""
+        agent = self._agent
+        assert agent is not None
+        return followed.why_opaque is None and agent.follows_ops() and agent.seeks_only_nonfinite()
+
+    def _looks_at_all(self, followed: Followed) -> bool:
+        """Whether every call is looked into."""
+        agent = self._agent
+        assert agent is not None
+        return followed.why_opaque is None and agent.follows_ops() and not agent.seeks_only_nonfinite()
+
+    def _is_bad(self, outputs: Any) -> bool:
+        """Whether a result is NaN or infinite. Waits for the results."""
+        library = self._taps()
+        return any(library.has_nonfinite(*part) for array in outputs for part in host_parts(array))
+
+    def _taps(self) -> TapLibrary:
+        if self._library is None:
+            self._library = TapLibrary()
+        return self._library
 
     # ---- steps
 
@@ -121,8 +192,16 @@ class Job:
             followed.set_state(argument, outputs[output])
         if role.gradients:
             self._step_is_open = True
-        elif followed is self._leader or (role.updates and self._step_is_open):
+        elif self._leads(followed) or (role.updates and self._step_is_open):
             self._end_step()
+
+    def _leads(self, followed: Followed) -> bool:
+        leader = self._leader
+        if leader is None:
+            return False
+        # A function that is traced again for other types of arguments is another graph.
+        same = followed.called == leader.called and followed.program.role.steps == leader.program.role.steps
+        return followed is leader or same
 
     def _end_step(self) -> None:
         assert self._agent is not None
@@ -132,27 +211,20 @@ class Job:
 
     # ---- looking
 
-    def _look(
-        self, followed: Followed, original: Any, arguments: tuple[Any, ...], parameters: dict[str, Any]
-    ) -> Look | None:
+    def _look(self, followed: Followed, call: _Call) -> Look | None:
         agent = self._agent
         assert agent is not None
         if not agent.follows_ops() or followed.why_opaque is not None:
             return None
 
         def run(closed: Any) -> Any:
-            outputs = original(
-                *arguments,
-                **{**parameters, "jaxpr": closed, "donated_invars": (False,) * len(parameters["donated_invars"])},
-            )[0]
-            return self._jax.block_until_ready(outputs)
+            result = call.keeping_arguments(closed)
+            self._jax.block_until_ready(result[0])
+            return result
 
-        closed = parameters["jaxpr"]
         try:
             self._local.internal = True
-            if self._library is None:
-                self._library = TapLibrary()
-            look = Look(agent, self._library, followed, run, closed, arguments)
+            look = Look(agent, self._taps(), followed, run, call.parameters["jaxpr"], call.arguments)
             look.report()
             return look
         except CannotBuild as error:
@@ -202,9 +274,9 @@ class Job:
         followed = self._add(agent, closed, name, role)
         if followed is not None:
             self._by_callable.clear()
-            if role.steps and (self._leader is None or not self._leader.program.role.steps):
-                self._leader = followed
-            elif not role.trains and self._leader is None and not role.updates:
+            if (role.steps and (self._leader is None or not self._leader.program.role.steps)) or (
+                not role.trains and self._leader is None and not role.updates
+            ):
                 self._leader = followed
         return followed
 
@@ -223,10 +295,17 @@ class Job:
 
     def _add(self, agent: Agent, closed: Any, called: str, role: Role) -> Followed | None:
         name = cleaned(called).replace("/", "_")
+        program = program_of(closed, name, role)
+        for followed in self._functions.values():
+            if followed is not None and followed.called == called and followed.program.is_like(program):
+                self._functions[closed] = followed
+                return followed
         number = self._names[name] = self._names.get(name, -1) + 1
-        name = f"{name}_{number}" if number else name
+        if number:
+            name = f"{name}_{number}"
+            program = program_of(closed, name, role)
         try:
-            followed = Followed(agent, program_of(closed, name, role), "" if self._orders == 1 else name, self._orders)
+            followed = Followed(agent, program, "" if self._orders == 1 else name, self._orders)
         except TooLarge as error:
             self._functions[closed] = None
             agent.notify(f"cannot debug {name}: {error}")

@@ -9,8 +9,8 @@ from .. import _c_api
 from .._agent import Agent
 from . import structure
 from .followed import Followed
-from .program import Given, Made, Op, Producer
-from .tap_library import Tapped, TapLibrary
+from .program import Given, Made, Producer
+from .tap_library import TapLibrary, Tapped
 from .values import HostArray, describe, empty
 
 
@@ -35,12 +35,11 @@ class Look:
         self._arguments = arguments
         self._given: dict[Given, Any] = {}
         self._values: dict[int, list[Tapped]] = {}
-        self._has_run = False
         self._handles: dict[Tapped, Any] = {}
         self._mode = _c_api.TRAIN if followed.program.role.trains else _c_api.EVAL
         self._passes = followed.program.shards or any(_is_sharded(each) for each in arguments)
-        # Outputs of the copy, for comparison; None if it has not run.
-        self.outputs: Any = None
+        # What the call of the copy has returned; None if it has not run.
+        self.result: Any = None
 
     def report(self) -> None:
         """Reports all executions that the agent is interested in. May wait, and raise Terminated."""
@@ -114,7 +113,7 @@ class Look:
         copy = self._followed.copy(self._closed, wanted, self._passes)
 
         def run() -> None:
-            self.outputs = self._run(copy)
+            self.result = self._run(copy)
 
         self._values, omitted = self._library.collect(run)
         if self._passes:

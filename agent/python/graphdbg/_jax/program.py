@@ -76,6 +76,24 @@ class Program:
     tapped: list[tuple[int, int]] = field(default_factory=list)
     shards: bool = False
 
+    def is_like(self, other: Program) -> bool:
+        """Whether the other one, of the same name but for its number, is the same function traced again."""
+
+        def types(program: Program) -> list[Any]:
+            arguments = [(str(each.aval.shape), str(each.aval.dtype)) for each in program.arguments]
+            ops = [
+                (
+                    each.primitive,
+                    each.stage,
+                    each.inputs,
+                    [str(aval.shape) for aval in each.avals if hasattr(aval, "shape")],
+                )
+                for each in program.ops
+            ]
+            return [*arguments, *ops]
+
+        return types(self) == types(other)
+
 
 def program_of(closed: Any, name: str, role: Role) -> Program:
     return _Builder(closed, name, role).build()

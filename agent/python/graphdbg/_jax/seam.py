@@ -16,9 +16,9 @@ from . import versions
 
 class Calls(Protocol):
     def call(self, original: Any, arguments: tuple[Any, ...], parameters: dict[str, Any]) -> tuple[Any, bool]:
-        """Makes a call. Returns the result, and whether later calls may take the fast path."""
+        """Makes a call. Returns the result, and whether later calls may take the fast path with what it has compiled."""
 
-    def has_called(self, function: Any, outputs: Any) -> None:
+    def has_called(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
         """A call has been made on the fast path."""
 
 
@@ -56,4 +56,4 @@ class Seam:
         self._pjit._cpp_pjit_cache_explicit_attributes.clear()
 
     def _after(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
-        self._calls.has_called(function, outputs)
+        self._calls.has_called(function, arguments, keywords, outputs)

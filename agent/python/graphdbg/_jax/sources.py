@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
+import sysconfig
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from .. import _c_api
-from .._torch.user_code import library_directories
 from . import versions
 
 # Libraries that train have no scope of their own for the equations of an optimizer.
@@ -17,8 +18,19 @@ _MAX_FRAMES = 16
 
 
 @functools.cache
-def is_library(file: str) -> bool:
-    return "-packages/" in file or file.startswith(("<", *library_directories()))
+def _library_directories() -> tuple[str, ...]:
+    """Directories whose code is not the user's."""
+    paths = sysconfig.get_paths()
+    directories = {
+        *(paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")),
+        str(Path(__file__).parents[1]),
+    }
+    return tuple(f"{directory}{os.sep}" for directory in directories)
+
+
+@functools.cache
+def _is_library(file: str) -> bool:
+    return "-packages/" in file or file.startswith(("<frozen ", *_library_directories()))
 
 
 class Sources:
@@ -38,5 +50,5 @@ class Sources:
 
 def _read(frames: Sequence[tuple[str, int, str]]) -> tuple[_c_api.SourceStack, str]:
     optimizer = next((PurePath(file).stem for file, _, _ in frames if any(part in file for part in _OPTIMIZERS)), "")
-    stack = [(file, line, function, True) for file, line, function in frames if not is_library(file)]
+    stack = [(file, line, function, True) for file, line, function in frames if not _is_library(file)]
     return tuple(stack[:_MAX_FRAMES]), optimizer.lstrip("_")

@@ -48,9 +48,8 @@ def role_of(closed: Any) -> Role:
     matching = _matching(jaxpr)
     if not matching:
         return Role(trains, {}, False)
-    backward = {
-        variable for each in jaxpr.eqns if _is_backward(each) and not structure.is_loop(each) for variable in each.outvars
-    }
+    last = [each for each in jaxpr.eqns if _is_backward(each) and not structure.is_loop(each)]
+    backward = {variable for each in last for variable in each.outvars}
     made_backward = [output for output in matching.values() if jaxpr.outvars[output] in backward]
     gradients = trains and len(made_backward) == len(matching)
     return Role(trains, {} if gradients else matching, gradients)

@@ -30,6 +30,9 @@ DEBUG_CALLBACKS = frozenset(("debug_callback", "debug_print"))
 # Equations that must not run twice.
 _CALLBACKS = frozenset(("io_callback", "pure_callback", "python_callback", "infeed", "outfeed"))
 
+# Effects that only say which axes of devices an equation names.
+_HARMLESS = frozenset(("NamedAxisEffect",))
+
 MOVES_VALUES = frozenset(
     (
         "broadcast_in_dim",
@@ -127,6 +130,6 @@ def why_not_twice(jaxpr: Any) -> str | None:
             return f"it calls back into Python ({name})"
         if name in DEBUG_CALLBACKS or inner_jaxprs(equation):
             continue
-        if equation.effects:
+        if any(type(effect).__name__ not in _HARMLESS for effect in equation.effects):
             return f"{name} has side effects"
     return None

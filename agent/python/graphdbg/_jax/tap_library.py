@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .._torch.build_adapter import CannotBuild, Library, build
+from .._build_adapter import CannotBuild, Library, build
 
 _MAX_RANK = 16
 # Limits of one run of a function with taps.
@@ -35,6 +35,9 @@ _DTYPES = {
     19: "float8_e5m2",
     20: "float8_e4m3fn",
 }
+
+
+_NUMBERS = {name: number for number, name in _DTYPES.items()}
 
 
 class _Tapped(ctypes.Structure):
@@ -80,11 +83,16 @@ class TapLibrary:
         library.graphdbg_taps_begin.restype = None
         library.graphdbg_taps_end.argtypes = (ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64))
         library.graphdbg_taps_end.restype = ctypes.POINTER(_Tapped)
+        library.graphdbg_taps_nonfinite.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int)
         self._free = ctypes.PyDLL(library._name).graphdbg_taps_free
         self._free.argtypes = (ctypes.c_void_p,)
         self._free.restype = None
         for name in ("graphdbg_tap_observe", "graphdbg_tap_pass"):
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
+
+    def has_nonfinite(self, address: int, size: int, dtype: str) -> bool:
+        """Whether an element in this memory, of this many bytes, is NaN or infinite."""
+        return bool(self._library.graphdbg_taps_nonfinite(address, size, _NUMBERS.get(dtype, 0)))
 
     def collect(self, run: Callable[[], Any]) -> tuple[dict[int, list[Tapped]], int]:
         """Calls `run` and returns the values by tap, in order of iterations, and how many were not kept."""
@@ -111,6 +119,6 @@ def _library(include: Path, version: str) -> Library:
         key=f"jaxlib-{version}",
         file_name="libgraphdbg_jax.so",
         sources="agent/adapters/jax",
-        flags=["-std=c++17", "-isystem", str(include)],
+        flags=["-std=c++17", "-O3", "-isystem", str(include)],
         links=["-Wl,-z,nodelete"],
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _c_api
+from . import structure
 
 _OTHER = 16
 _DTYPES = {
@@ -66,6 +67,15 @@ class HostArray:
             self.address = self._array.ctypes.data
         self.dtype = self._array.dtype
         self.shape = list(self._array.shape)
+
+
+def host_parts(array: Any) -> list[tuple[int, int, str]]:
+    """Address, size in bytes and dtype of each different part of an array in host memory, when it is ready."""
+    if not hasattr(array, "sharding") or not structure.is_plain(array.aval):
+        return []
+    shards = array.addressable_shards
+    parts = [shard.data for shard in (shards[:1] if array.sharding.is_fully_replicated else shards)]
+    return [(address, part.nbytes, str(part.dtype)) for part in parts if (address := _address_of(part))]
 
 
 def _address_of(array: Any) -> int:

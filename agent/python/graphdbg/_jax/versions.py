@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-OLDEST, NEWEST = (0, 5), (0, 10)
+_OLDEST, _NEWEST = (0, 5), (0, 10)
+RANGE = "0.5 to 0.10"
 
 # Parameters of a jitted call that the adapter reads or replaces.
 _PARAMETERS = {"jaxpr", "donated_invars", "name"}
@@ -16,11 +17,14 @@ class Unsupported(Exception):
     """This JAX cannot be followed. The message gives the reason."""
 
 
+def is_supported(version: str) -> bool:
+    return _OLDEST <= tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) <= _NEWEST
+
+
 def check(version: str, pjit: Any) -> None:
     """Raises Unsupported unless the adapter was made for this version."""
-    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if not OLDEST <= numbers <= NEWEST:
-        raise Unsupported(f"JAX {version} is not supported, only 0.5 to 0.10")
+    if not is_supported(version):
+        raise Unsupported(f"JAX {version} is not supported, only {RANGE}")
     call = getattr(pjit, "_pjit_call_impl_python", None)
     if call is None or not inspect.signature(call).parameters.keys() >= _PARAMETERS:
         raise Unsupported(f"JAX {version} calls jitted functions in an unknown way")
