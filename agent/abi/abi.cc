@@ -364,6 +364,10 @@ int graphdbg_watches(graphdbg_agent* agent, const char* condition) {
   return Usable(agent) && agent->agent->Watches(condition);
 }
 
+int graphdbg_seeks_only_nonfinite(graphdbg_agent* agent) {
+  return Usable(agent) && agent->agent->SeeksOnlyNonFinite();
+}
+
 graphdbg_status graphdbg_report(graphdbg_agent* agent,
                                 const graphdbg_finding* finding) {
   return Guarded(agent, [&](Agent& a) {

@@ -117,6 +117,9 @@ class Agent final {
                           graphdbg_status* status);
   void Notify(const std::string& line);
   bool Watches(const char* condition) const;
+  bool SeeksOnlyNonFinite() const {
+    return live() && interest_.only_nonfinite();
+  }
   // INVALID_ARGUMENT for unknown nodes and conditions.
   absl::Status Report(const graphdbg_finding& finding);
   // INVALID_ARGUMENT for unknown nodes.

@@ -48,6 +48,9 @@ int NodeInterest::Update() {
   const bool stepping = needs.tensors && demand.mode == Mode::kEverything;
   if (needs.every_node || stepping) required |= kAnyNode;
 
+  only_nonfinite_ = watch->tests_values() && watch->only_nonfinite() &&
+                    !needs.every_node && !needs.tensors && !needs.new_nodes &&
+                    needs.awaited_node == 0 && !demand.catching && !records;
   required_flags_ = required;
   parts_.values->SetDemand(demand);
   every_node_stops_ = needs.every_node;

@@ -48,6 +48,9 @@ class NodeInterest {
     return (matching & required) != 0 ? GRAPHDBG_INTEREST_REQUIRED
                                       : GRAPHDBG_INTEREST_OPTIONAL;
   }
+  // Whether executions are required only because their values may be NaN or
+  // infinite.
+  bool only_nonfinite() const { return only_nonfinite_; }
   // Whether each execution has to go through the gate.
   bool every_node_stops() const { return every_node_stops_; }
 
@@ -82,6 +85,7 @@ class NodeInterest {
   // must be.
   std::atomic<uint8_t> flags_{0};
   std::atomic<uint8_t> required_flags_{0};
+  std::atomic<bool> only_nonfinite_{false};
   std::atomic<bool> every_node_stops_{false};
   std::atomic<bool> follows_all_{false};
   std::atomic<uint64_t> steps_ended_{0};

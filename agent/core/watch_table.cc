@@ -24,6 +24,11 @@ bool IsReported(const std::string& id) {
   return row != nullptr && row->reported_by_program();
 }
 
+bool HoldsOnlyForNonFinite(absl::string_view condition) {
+  return condition == "nan" || condition == "inf" || condition == "overflow" ||
+         condition == "tensor_overflow";
+}
+
 bool Covers(const WatchSnapshot::Set* set, uint32_t id) {
   return set != nullptr &&
          std::any_of(set->watchpoints.begin(), set->watchpoints.end(),
@@ -114,6 +119,7 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
     watchpoint->matcher =
         conditions::NodeMatcher(std::move(selection), TargetOf(condition.id()));
     watchpoint->pause = message.pause();
+    watchpoint->only_nonfinite = HoldsOnlyForNonFinite(condition.id());
     if (IsReported(condition.id())) {
       watchpoint->reported_condition = condition.id();
     }
@@ -173,6 +179,7 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
       continue;
     }
     next->tests_values_ = true;
+    next->only_nonfinite_ &= watchpoint->only_nonfinite;
     next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
     const conditions::NodeMatcher& matcher = watchpoint->matcher;
     next->covers_all_ |= matcher.selects_everything();

@@ -29,6 +29,8 @@ struct Watchpoint {
   conditions::NodeMatcher matcher;
   size_t pattern_bytes = 0;
   v1::PauseMode pause;
+  // The condition holds for NaN or infinities alone.
+  bool only_nonfinite = false;
   // The id of the condition if the program reports it. No node is then tested.
   std::string reported_condition;
   // The step in which it could first not be tested because there was no
@@ -74,6 +76,8 @@ class WatchSnapshot {
   bool empty() const { return watchpoints_.empty(); }
   // Some condition is tested on the values of nodes.
   bool tests_values() const { return tests_values_; }
+  // All such conditions hold for NaN or infinities alone.
+  bool only_nonfinite() const { return only_nonfinite_; }
   // Some such watchpoint stops the program when it hits.
   bool pauses() const { return pauses_; }
   // Some watchpoint covers every node.
@@ -88,6 +92,7 @@ class WatchSnapshot {
 
   std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_;
   bool tests_values_ = false;
+  bool only_nonfinite_ = true;
   bool pauses_ = false;
   bool covers_all_ = false;
   bool matches_infinities_ = false;

@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from graphdbg._jax import versions
+
 from .client import ApiError, Client
 from .errors import CliError
 from .server_process import server_program
@@ -105,6 +107,7 @@ def check_frameworks(found: dict[str, Any]) -> list[Check]:
             "programs that use ONNX Runtime, and ONNX models, can only be debugged where it is installed",
             "pip install onnxruntime",
         ),
+        _check_jax(found["jax"]),
         _check_installed(
             "MindSpore",
             found["mindspore"],
@@ -112,6 +115,19 @@ def check_frameworks(found: dict[str, Any]) -> list[Check]:
             "install MindSpore 1.0 to 2.3 where the jobs run",
         ),
     ]
+
+
+def _check_jax(version: str | None) -> Check:
+    if version is not None and not versions.is_supported(version):
+        return Check(
+            "JAX", "absent", version, f"only JAX {versions.RANGE} is debugged", "install another version of JAX"
+        )
+    return _check_installed(
+        "JAX",
+        version,
+        "JAX programs can only be debugged where JAX is installed",
+        "install graphdbg's wheel into the environment that has JAX",
+    )
 
 
 def _check_torch(torch: dict[str, Any] | None) -> Check:

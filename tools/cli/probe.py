@@ -31,6 +31,7 @@ def frameworks() -> dict[str, Any]:
     return {
         "torch": _torch(),
         "onnxruntime": _version("onnxruntime", "onnxruntime-gpu"),
+        "jax": _version("jax"),
         "mindspore": _version("mindspore"),
     }
 

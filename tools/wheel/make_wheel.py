@@ -43,6 +43,7 @@ DEMO_LIST = "agent/adapters/pytorch/demo_package.txt"
 SOURCES = (
     "agent/include/graphdbg/agent.h",
     "agent/base/mutex.h",
+    "agent/adapters/jax/*.cc",
     "agent/adapters/pytorch/*.cc",
     "agent/adapters/pytorch/*.h",
     "agent/adapters/pytorch/*.inc",

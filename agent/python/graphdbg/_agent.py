@@ -78,8 +78,12 @@ class Agent:
         self._reported: dict[int, Any] = {}
         self._retained: dict[int, list[Any]] = {}
         self._lock = threading.Lock()
-        # Descriptions of initializers, by the node's number.
+        # Descriptions of bound tensors, or functions that make one, by the node's number.
         self._bound: dict[int, Any] = {}
+        # How often a thread has waited inside the agent.
+        self.waits = 0
+        # Called after the level has changed, on any thread.
+        self.on_level: Callable[[], None] = lambda: None
 
     # ---- opening and closing
 
@@ -134,8 +138,14 @@ class Agent:
             if entry[0] == 0:
                 del self._retained[handle]
 
+    def _begin_wait(self, _: Any) -> None:
+        self.waits += 1
+        self._signals.begin_wait()
+
     def _resolve(self, _: Any, handle: int, out: Any, shape: Any, strides: Any) -> int:
         bound = self._bound.get(handle)
+        if callable(bound):
+            bound = bound()
         if bound is None or not bound.data or bound.ndim > 64:
             return 1
         for i in range(bound.ndim):
@@ -146,6 +156,7 @@ class Agent:
 
     def _set_level(self, _: Any, level: int) -> None:
         self._level = level
+        self.on_level()
 
     # ---- the graph
 
@@ -188,6 +199,7 @@ class Agent:
             raise TooLarge(self._library.graphdbg_last_error().decode())
 
     def bind(self, node: int, description: Any) -> None:
+        """Binds a node to a Tensor structure, or to a function that returns one, or None, on any thread."""
         self._bound[node] = description
         self._library.graphdbg_bind_tensor(self._agent, node, node)
 
@@ -203,9 +215,17 @@ class Agent:
         """Whether executions of the node are to be reported."""
         return bool(self._interest(self._agent, node))
 
+    def interest_in(self, node: int) -> int:
+        """One of _c_api.INTEREST_*; 0 if executions of the node are not to be reported."""
+        return int(self._interest(self._agent, node))
+
     def requires(self, node: int) -> bool:
         """Whether the node's executions must be reported, not only if that is cheap."""
         return bool(self._interest(self._agent, node) == _c_api.INTEREST_REQUIRED)
+
+    def seeks_only_nonfinite(self) -> bool:
+        """Whether executions are required only in order to find NaN and infinities."""
+        return bool(self._library.graphdbg_seeks_only_nonfinite(self._agent))
 
     def new_handle(self, value: Any) -> int:
         """Returns a new handle for a value that is going to be reported."""

@@ -213,6 +213,7 @@ def load() -> ctypes.CDLL:
         "graphdbg_declare_scope_in": (void_p, c_char_p, c_char_p, c_char_p),
         "graphdbg_bind_tensor": (void_p, c_uint32, void_p),
         "graphdbg_interest": (void_p, c_uint32),
+        "graphdbg_seeks_only_nonfinite": (void_p,),
         "graphdbg_begin_op": (void_p, c_uint32),
         "graphdbg_end_op": (void_p,),
         "graphdbg_start": (void_p,),

@@ -29,6 +29,7 @@ FRAMEWORKS = (
     Framework("onnxruntime", "_onnxruntime", in_children=False),
     Framework("xgboost", "_boosting.xgboost"),
     Framework("lightgbm", "_boosting.lightgbm"),
+    Framework("jax", "_jax"),
 )
 
 

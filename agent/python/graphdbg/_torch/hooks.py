@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from .._build_adapter import CannotBuild
 from .._log import log
 from . import compiled_adapter
-from .build_adapter import CannotBuild
 
 
 def load(torch: Any, may_build: bool = True) -> Any:

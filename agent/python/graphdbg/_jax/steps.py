@@ -1,0 +1,78 @@
+"""Which functions train, and where a step ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from . import names, structure
+
+# Functions with fewer equations are eager ops.
+_FEW_EQUATIONS = 3
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a function does for the training.
+
+    Attributes:
+        trains: It has a backward pass.
+        state: Numbers of outputs that are the next values of arguments, by the numbers of those.
+        gradients: Its outputs contain gradients of arguments, which another function applies.
+    """
+
+    trains: bool
+    state: dict[int, int]
+    gradients: bool
+
+    @property
+    def steps(self) -> bool:
+        """Whether a call of it is a step."""
+        return self.trains and bool(self.state)
+
+    @property
+    def updates(self) -> bool:
+        """Whether it may apply what another function has found."""
+        return not self.trains and bool(self.state)
+
+
+_NONE = Role(False, {}, False)
+
+
+def role_of(closed: Any) -> Role:
+    jaxpr = closed.jaxpr
+    if len(jaxpr.eqns) < _FEW_EQUATIONS and not any(structure.inner_jaxprs(each) for each in jaxpr.eqns):
+        return _NONE
+    trains = any(_is_backward(each) for each in structure.all_equations(jaxpr))
+    matching = _matching(jaxpr)
+    if not matching:
+        return Role(trains, {}, False)
+    last = [each for each in jaxpr.eqns if _is_backward(each) and not structure.is_loop(each)]
+    backward = {variable for each in last for variable in each.outvars}
+    made_backward = [output for output in matching.values() if jaxpr.outvars[output] in backward]
+    gradients = trains and len(made_backward) == len(matching)
+    return Role(trains, {} if gradients else matching, gradients)
+
+
+def _is_backward(equation: Any) -> bool:
+    return names.is_transposed(str(equation.source_info.name_stack))
+
+
+def _matching(jaxpr: Any) -> dict[int, int]:
+    """Outputs that have the types of arguments, in the order of those; {} if only scalars have."""
+    given = [_type_of(variable.aval) for variable in jaxpr.invars]
+    made = [_type_of(atom.aval) for atom in jaxpr.outvars]
+    blocks = SequenceMatcher(None, given, made, autojunk=False).get_matching_blocks()
+    pairs = {a + i: b + i for a, b, size in blocks for i in range(size)}
+    # An output that is the argument itself is no result of the training.
+    pairs = {a: b for a, b in pairs.items() if jaxpr.invars[a] is not jaxpr.outvars[b]}
+    return pairs if any(_is_tensor(jaxpr.invars[a].aval) for a in pairs) else {}
+
+
+def _type_of(aval: Any) -> tuple[Any, str]:
+    return getattr(aval, "shape", ()), str(getattr(aval, "dtype", aval))
+
+
+def _is_tensor(aval: Any) -> bool:
+    return bool(aval.shape) and aval.dtype.kind not in "iub" and structure.is_plain(aval)

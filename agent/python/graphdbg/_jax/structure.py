@@ -1,0 +1,135 @@
+"""The parts of a jaxpr that matter for looking into it.
+
+The adapter numbers the values of a function in the order in which `equations` visits
+them, in the graph (program.py) and in the copy with taps (taps.py) alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+# Equations that only call a function: the equations inside are nodes, the call is none.
+_CALLS = {
+    "checkpoint": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "remat": "jaxpr",
+    "remat2": "jaxpr",
+    "shard_map": "jaxpr",
+}
+_LOOPS = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr")}
+
+# Callbacks that only show values. The copy of a function does not call them.
+DEBUG_CALLBACKS = frozenset(("debug_callback", "debug_print"))
+# Equations that must not run twice.
+_CALLBACKS = frozenset(("io_callback", "pure_callback", "python_callback", "infeed", "outfeed"))
+
+# Effects that only say which axes of devices an equation names.
+_HARMLESS = frozenset(("NamedAxisEffect",))
+
+MOVES_VALUES = frozenset(
+    (
+        "broadcast_in_dim",
+        "concatenate",
+        "copy",
+        "copy_p",
+        "cond",
+        "device_put",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "expand_dims",
+        "gather",
+        "optimization_barrier",
+        "rev",
+        "reshape",
+        "scan",
+        "select_n",
+        "sharding_constraint",
+        "slice",
+        "squeeze",
+        "split",
+        "stop_gradient",
+        "transpose",
+        "while",
+    )
+)
+
+
+def is_call(equation: Any) -> bool:
+    return equation.primitive.name in _CALLS and _CALLS[equation.primitive.name] in equation.params
+
+
+def is_loop(equation: Any) -> bool:
+    return equation.primitive.name in _LOOPS
+
+
+def is_branching(equation: Any) -> bool:
+    return equation.primitive.name == "cond"
+
+
+def inner_parameters(equation: Any) -> tuple[str, ...]:
+    """The names of the parameters whose jaxprs are looked into."""
+    name = equation.primitive.name
+    if is_call(equation):
+        return (_CALLS[name],)
+    if is_branching(equation):
+        return ("branches",)
+    return _LOOPS.get(name, ())
+
+
+def inner_jaxprs(equation: Any) -> list[Any]:
+    """The open jaxprs inside the equation that are looked into."""
+    found: list[Any] = []
+    for name in inner_parameters(equation):
+        value = equation.params[name]
+        found += [opened(each) for each in (value if isinstance(value, tuple | list) else (value,))]
+    return found
+
+
+def opened(jaxpr: Any) -> Any:
+    """The jaxpr without its constants."""
+    return getattr(jaxpr, "jaxpr", jaxpr)
+
+
+def all_equations(jaxpr: Any) -> Iterator[Any]:
+    """Yields the equations of a jaxpr and, before each, those inside it."""
+    for equation in jaxpr.eqns:
+        for inner in inner_jaxprs(equation):
+            yield from all_equations(inner)
+        yield equation
+
+
+def is_tappable(equation: Any, variable: Any) -> bool:
+    """Whether the output of the equation is a tensor whose values can be copied."""
+    aval = variable.aval
+    if is_call(equation) or not hasattr(aval, "dtype") or not hasattr(aval, "shape"):
+        return False
+    return is_plain(aval)
+
+
+def is_plain(aval: Any) -> bool:
+    """Whether elements are numbers; keys of random generators, tokens and references have none."""
+    kind = getattr(aval.dtype, "kind", "")
+    return type(aval).__name__ == "ShapedArray" and (kind in "biufc" or aval.dtype.name in SMALL_FLOATS)
+
+
+SMALL_FLOATS = frozenset(("bfloat16", "float8_e4m3fn", "float8_e5m2"))
+
+
+def why_not_twice(jaxpr: Any) -> str | None:
+    """The reason why a function must not run beside itself; None if it may."""
+    for equation in all_equations(jaxpr):
+        name = equation.primitive.name
+        if name in _CALLBACKS:
+            return f"it calls back into Python ({name})"
+        if name in DEBUG_CALLBACKS or inner_jaxprs(equation):
+            continue
+        if any(type(effect).__name__ not in _HARMLESS for effect in equation.effects):
+            return f"{name} has side effects"
+    return None

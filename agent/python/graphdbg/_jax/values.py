@@ -1,0 +1,92 @@
+"""Arrays and copied values, described for the agent."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _c_api
+from . import structure
+
+_OTHER = 16
+_DTYPES = {
+    "bool": 1,
+    "int8": 2,
+    "int16": 3,
+    "int32": 4,
+    "int64": 5,
+    "uint8": 6,
+    "uint16": 7,
+    "uint32": 8,
+    "uint64": 9,
+    "float16": 10,
+    "bfloat16": 11,
+    "float32": 12,
+    "float64": 13,
+    "complex64": 14,
+    "complex128": 15,
+    "float8_e4m3fn": 17,
+    "float8_e5m2": 18,
+}
+_CPU = 0
+
+
+def describe(dtype: Any, shape: Sequence[int], address: int = 0, owner: int = 0) -> Any:
+    """Makes a graphdbg_tensor in row-major order. `owner` is 0 if the agent cannot retain it."""
+    name = str(dtype)
+    return _c_api.sized(
+        _c_api.Tensor,
+        dtype=_DTYPES.get(name, _OTHER),
+        device=_CPU,
+        data=address or None,
+        ndim=len(shape),
+        shape=(ctypes.c_int64 * len(shape))(*shape),
+        storage_id=owner,
+        owner=owner,
+        framework_dtype=name.encode(),
+    )
+
+
+def empty() -> Any:
+    """A graphdbg_tensor without elements."""
+    return describe("float32", [0])
+
+
+class HostArray:
+    """An array of JAX, or one that JAX accepts as an argument, in the memory of the host."""
+
+    def __init__(self, array: Any) -> None:
+        """Waits for the array. Copies it unless it is on one CPU device."""
+        import numpy as np
+
+        self._array = array
+        self.address = _address_of(array)
+        if not self.address:
+            self._array = np.asarray(array, order="C")
+            self.address = self._array.ctypes.data
+        self.dtype = self._array.dtype
+        self.shape = list(self._array.shape)
+
+
+def host_parts(array: Any) -> list[tuple[int, int, str]]:
+    """Address, size in bytes and dtype of each different part of an array in host memory, when it is ready."""
+    if not hasattr(array, "sharding") or not structure.is_plain(array.aval):
+        return []
+    shards = array.addressable_shards
+    parts = [shard.data for shard in (shards[:1] if array.sharding.is_fully_replicated else shards)]
+    return [(address, part.nbytes, str(part.dtype)) for part in parts if (address := _address_of(part))]
+
+
+def _address_of(array: Any) -> int:
+    """The address of an array on one CPU device; 0 for others."""
+    sharding = getattr(array, "sharding", None)
+    if sharding is None or len(sharding.device_set) != 1:
+        return 0
+    if next(iter(sharding.device_set)).platform != "cpu":
+        return 0
+    try:
+        array.block_until_ready()
+        return int(array.unsafe_buffer_pointer())
+    except Exception:
+        return 0
