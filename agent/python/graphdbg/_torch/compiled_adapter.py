@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import _c_api
-from .build_adapter import CannotBuild, Library, build, built
+from .._build_adapter import CannotBuild, Library, build, built
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _AGENT = _c_api.LIBRARY

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._log import log
 from . import compiled_adapter
-from .build_adapter import CannotBuild
+from .._build_adapter import CannotBuild
 
 
 def load(torch: Any, may_build: bool = True) -> Any:

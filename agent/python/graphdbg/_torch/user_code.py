@@ -25,7 +25,8 @@ def library_directories() -> list[str]:
 
 
 @functools.cache
-def _is_library(file: str) -> bool:
+def is_library_file(file: str) -> bool:
+    """Whether the code of a file is not the user's."""
     return "/torch/" in file or "-packages/" in file or file.startswith(tuple(library_directories()))
 
 
@@ -36,7 +37,7 @@ def is_own(frame: FrameType) -> bool:
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the user's own code, from `frame` outwards."""
-    while frame is not None and _is_library(frame.f_code.co_filename):
+    while frame is not None and is_library_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
@@ -67,4 +68,4 @@ def is_users_class(cls: type) -> bool:
     """Whether a class is defined in the user's own code."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
-    return module is not None and (file is None or not _is_library(file))
+    return module is not None and (file is None or not is_library_file(file))

@@ -21,9 +21,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._log import log
+from ._log import log
 
-_SOURCES = Path(__file__).resolve().parents[1] / "native"
+_SOURCES = Path(__file__).resolve().parent / "native"
 _TIMEOUT_SECONDS = 600.0
 
 _FLAGS = ("-shared", "-fPIC", "-O2", "-DNDEBUG", "-w", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
