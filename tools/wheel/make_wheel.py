@@ -50,6 +50,8 @@ SOURCES = (
     "agent/adapters/pytorch/*.lds",
     "agent/adapters/pytorch/hooks/*.cc",
     "agent/adapters/pytorch/hooks/*.h",
+    "agent/adapters/tensorflow/*.cc",
+    "agent/adapters/tensorflow/*.h",
 )
 
 METADATA = f"""Metadata-Version: 2.1

@@ -26,6 +26,7 @@ class Framework:
 
 FRAMEWORKS = (
     Framework("torch", "_torch"),
+    Framework("tensorflow", "_tensorflow"),
     Framework("onnxruntime", "_onnxruntime", in_children=False),
     Framework("xgboost", "_boosting.xgboost"),
     Framework("lightgbm", "_boosting.lightgbm"),

@@ -26,6 +26,7 @@ def library_directories() -> list[str]:
 
 @functools.cache
 def is_library_file(file: str) -> bool:
+    """Whether the code of a file is not the user's."""
     return "/torch/" in file or "-packages/" in file or file.startswith(tuple(library_directories()))
 
 

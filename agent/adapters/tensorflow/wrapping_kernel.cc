@@ -1,0 +1,93 @@
+#include "agent/adapters/tensorflow/wrapping_kernel.h"
+
+#include <utility>
+
+#include "agent/adapters/tensorflow/adapter.h"
+#include "agent/adapters/tensorflow/kernel_execution.h"
+
+namespace graphdbg::tensorflow {
+
+WrappingKernel::WrappingKernel(::tensorflow::OpKernelConstruction* construction,
+                               std::unique_ptr<::tensorflow::OpKernel> inner)
+    : OpKernel(construction, inner->is_deferred()), inner_(std::move(inner)) {}
+
+void WrappingKernel::Compute(::tensorflow::OpKernelContext* context) {
+  if (Adapter::Get().traces_ops()) {
+    ExecuteTraced(context);
+  } else {
+    Execute(context);
+  }
+}
+
+void WrappingKernel::Execute(::tensorflow::OpKernelContext* context) {
+  // Kernels look at it, for example for the memory types of their outputs.
+  ::tensorflow::OpKernelContext::Params* const params = context->params();
+  ::tensorflow::OpKernel* const before = params->op_kernel;
+  params->op_kernel = inner_.get();
+  inner_->Compute(context);
+  params->op_kernel = before;
+}
+
+void WrappingKernel::ExecuteTraced(::tensorflow::OpKernelContext* context) {
+  Adapter& adapter = Adapter::Get();
+  const bool eager = context->call_frame() == nullptr;
+  const Place* place = nullptr;
+  uint32_t node = 0;
+  if (eager) {
+    node = adapter.eager_ops().NodeOf(adapter.agent(), *context, type_string());
+  } else {
+    place = &FindPlace();
+    if (place->op != nullptr) node = place->op->node;
+  }
+  const bool counts_steps =
+      place != nullptr && place->op != nullptr && place->op->counts_steps;
+  if (node == 0 || graphdbg_interest(adapter.agent(), node) == 0) {
+    Execute(context);
+  } else {
+    KernelExecution execution(node, place != nullptr ? place->op->flags : 0);
+    execution.AddInputs(*context, place != nullptr ? &place->inputs : nullptr);
+    graphdbg_begin_op(adapter.agent(), node);
+    Execute(context);
+    graphdbg_end_op(adapter.agent());
+    execution.Report(context);
+  }
+  if (counts_steps && adapter.counts_steps()) adapter.EndStep();
+  if (adapter.terminating()) End(context, eager);
+}
+
+void WrappingKernel::End(::tensorflow::OpKernelContext* context, bool eager) {
+  if (eager) {
+    Adapter::Get().RaiseInMainThread();
+  } else {
+    // The Python code that has called the function sees that it was cancelled.
+    context->CtxFailure(
+        absl::Status(absl::StatusCode::kCancelled, "terminated by the user"));
+  }
+}
+
+const WrappingKernel::Place& WrappingKernel::FindPlace() {
+  const Place* const known = place_.load(std::memory_order_acquire);
+  if (known != nullptr && (known->op != nullptr ||
+                           known->version == Adapter::Get().ops().version())) {
+    return *known;
+  }
+  std::unique_ptr<Place> place = MakePlace();
+  MutexLock lock(&mu_);
+  places_.push_back(std::move(place));
+  place_.store(places_.back().get(), std::memory_order_release);
+  return *places_.back();
+}
+
+std::unique_ptr<WrappingKernel::Place> WrappingKernel::MakePlace() const {
+  const OpTable& ops = Adapter::Get().ops();
+  auto place = std::make_unique<Place>();
+  place->version = ops.version();
+  place->op = ops.Find(def());
+  if (place->op == nullptr) return place;
+  for (int i = 0; i < num_inputs() && i < def().input_size(); ++i) {
+    place->inputs.push_back(ops.FindProducer(def(), def().input(i)));
+  }
+  return place;
+}
+
+}  // namespace graphdbg::tensorflow

@@ -1,0 +1,237 @@
+"""Declares the ops of the program's functions as nodes, and tells the compiled adapter which kernels execute them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import _c_api
+from .._agent import NodeDeclaration, TooLarge
+from . import op_types, sources
+from .gradients import Gradients
+from .names import Scopes, UniqueNames
+from .native import TensorFlowAgent, handle_of
+from .variables import VariablePaths
+
+# The output of a node, and 0 for what is not known.
+Output = tuple[int, int]
+_UNKNOWN: Output = (0, 0)
+
+_CATEGORIES = {"forward": "activation", "backward": "gradient", "optimizer": "optimizer"}
+
+
+@dataclass
+class Variable:
+    """A variable as the value of a tensor of type resource."""
+
+    variable: Any
+
+
+Value = Output | Variable
+
+
+@dataclass
+class _Function:
+    """A function while its ops are declared."""
+
+    name: str
+    graph: Any
+    in_backward: bool
+    values: dict[tuple[str, int], Value] = field(default_factory=dict)
+    nodes: dict[str, int] = field(default_factory=dict)
+    stacks: dict[str, list[_c_api.SourceFrame]] = field(default_factory=dict)
+
+    def value(self, tensor: Any) -> Value:
+        return self.values.get((tensor.op.name, tensor.value_index), _UNKNOWN)
+
+    def set_value(self, tensor: Any, value: Value) -> None:
+        self.values[(tensor.op.name, tensor.value_index)] = value
+
+
+def output(value: Value) -> Output:
+    return value if isinstance(value, tuple) else _UNKNOWN
+
+
+class FunctionGraphs:
+    """The graphs of all functions, by their names."""
+
+    def __init__(self) -> None:
+        self._graphs: dict[str, weakref.ref[Any]] = {}
+
+    def install(self) -> None:
+        from tensorflow.python.eager.polymorphic_function.atomic_function import AtomicFunction
+
+        original = AtomicFunction.__init__
+
+        def initialize(self_: Any, *args: Any, **kwargs: Any) -> None:
+            original(self_, *args, **kwargs)
+            if self_._cached_graph is not None:
+                self._graphs[self_.name.decode()] = weakref.ref(self_._cached_graph)
+
+        AtomicFunction.__init__ = initialize
+
+    def get(self, name: str) -> Any:
+        """Null if the function was not made from Python code."""
+        reference = self._graphs.get(name)
+        return reference() if reference is not None else None
+
+
+class Declarations:
+    """Declares functions when they are called for the first time."""
+
+    def __init__(
+        self,
+        agent: TensorFlowAgent,
+        graphs: FunctionGraphs,
+        scopes: Scopes,
+        gradients: Gradients,
+        variables: VariablePaths,
+    ) -> None:
+        self._agent = agent
+        self._graphs = graphs
+        self._scopes = scopes
+        self._gradients = gradients
+        self._variables = variables
+        self._names = UniqueNames()
+        # The outputs of the functions that have been declared.
+        self._declared: dict[str, list[Value]] = {}
+        self._parameters: dict[str, int] = {}
+        self._taken: set[str] = set()
+        self._order = 0
+        self._full = False
+
+    def declare(self, name: str) -> None:
+        """Declares a function that the program calls, and all that it calls."""
+        if name in self._declared or self._full:
+            return
+        self._taken = set()
+        try:
+            self._declare(name, None)
+        except TooLarge as error:
+            self._full = True
+            self._agent.notify(f"not all functions are followed: {error}")
+
+    def _declare(self, name: str, arguments: Sequence[Value] | None) -> list[Value]:
+        """Returns the values of the function's outputs."""
+        if name in self._declared:
+            return self._declared[name]
+        graph = self._graphs.get(name)
+        # Without a graph of its own, or because it calls itself.
+        self._declared[name] = []
+        if graph is None:
+            return []
+        function = _Function(name, graph, "__backward_" in name)
+        self._bind_arguments(function, arguments)
+        for number, op in enumerate(graph.get_operations()):
+            self._op(function, number, op)
+        outputs = [function.value(tensor) for tensor in graph.outputs]
+        self._declared[name] = outputs
+        return outputs
+
+    def _bind_arguments(self, function: _Function, arguments: Sequence[Value] | None) -> None:
+        for tensor, value in zip(function.graph.inputs, arguments or (), strict=False):
+            function.set_value(tensor, value)
+        handles = {id(variable.handle): variable for variable in function.graph.variables}
+        for outer, inner in function.graph.captures:
+            if id(outer) in handles:
+                function.set_value(inner, Variable(handles[id(outer)]))
+
+    def _op(self, function: _Function, number: int, op: Any) -> None:
+        kind = op.type
+        if kind in op_types.NOT_REPORTED:
+            return
+        if kind in op_types.PASSED_ON:
+            self._passed_on(function, op)
+        elif (bodies := self._bodies(op)) is not None:
+            self._call(function, op, bodies)
+        elif any(tensor.dtype.is_floating or tensor.dtype.is_complex for tensor in op.outputs):
+            self._computation(function, number, op)
+        elif kind == "AssignAddVariableOp" and self._counts_steps(function, op):
+            self._agent.native.add_op(function.name, op.name, 0, 0, True, [])
+
+    def _passed_on(self, function: _Function, op: Any) -> None:
+        if not op.inputs or not op.outputs:
+            return
+        value = function.value(op.inputs[0])
+        if op.type == "ReadVariableOp":
+            value = (self._parameter(value.variable), 0) if isinstance(value, Variable) else _UNKNOWN
+        function.set_value(op.outputs[0], value)
+        if output(value) != _UNKNOWN:
+            self._agent.native.add_op(function.name, op.name, 0, 0, False, [output(value)])
+
+    # ---- functions that an op calls
+
+    def _bodies(self, op: Any) -> list[str] | None:
+        """The names of the functions that an op calls; None if it calls none."""
+        if op.type in op_types.LOOPS:
+            return [op.get_attr("cond").name, op.get_attr("body").name]
+        if op.type in op_types.CASES:
+            return [branch.name for branch in op.get_attr("branches")]
+        attributes = op_types.CALLS.get(op.type) or op_types.BRANCHES.get(op.type)
+        return [op.get_attr(name).name for name in attributes] if attributes else None
+
+    def _call(self, function: _Function, op: Any, bodies: Sequence[str]) -> None:
+        skips = 1 if op.type in op_types.BRANCHES or op.type in op_types.CASES else 0
+        arguments = [function.value(tensor) for tensor in op.inputs[skips:]]
+        results: list[Value] = []
+        for body in bodies:
+            results = self._declare(body, arguments)
+        for tensor, value in zip(op.outputs, results, strict=False):
+            function.set_value(tensor, value)
+        self._agent.native.add_op(function.name, op.name, 0, 0, False, [output(value) for value in results])
+
+    # ---- ops
+
+    def _computation(self, function: _Function, number: int, op: Any) -> None:
+        name = self._scopes.name_of(function.graph, op.name, function.in_backward)
+        forward = self._gradients.forward_op(function.graph, number, op) if name.phase == "backward" else None
+        stack = function.stacks.get(forward or "") or sources.stack_of(op)
+        function.stacks[op.name] = stack
+        line = next(((file, line) for file, line, _, user in stack if user), None)
+        full = self._names.make(name.full, (op.type, line), self._taken)
+        self._order += 1
+        values = [output(function.value(tensor)) for tensor in op.inputs]
+        node = self._agent.declare(
+            NodeDeclaration(
+                graph="",
+                name=full,
+                category=_CATEGORIES[name.phase],
+                op_type=op.type,
+                stack=stack,
+                inputs=[value for value in values if value != _UNKNOWN],
+                forward_node=function.nodes.get(forward or "", 0),
+                order=self._order,
+            )
+        )
+        function.nodes[op.name] = node
+        outputs = [(node, slot) for slot in range(len(op.outputs))]
+        for tensor, value in zip(op.outputs, outputs, strict=True):
+            function.set_value(tensor, value)
+        self._agent.native.add_op(function.name, op.name, node, op_types.flags_of(op.type), False, outputs)
+
+    # ---- variables
+
+    def _counts_steps(self, function: _Function, op: Any) -> bool:
+        value = function.value(op.inputs[0])
+        return isinstance(value, Variable) and self._variables.counts_steps(value.variable)
+
+    def _parameter(self, variable: Any) -> int:
+        """The node of a variable; 0 if it is none of the model's."""
+        path = self._variables.path_of(variable)
+        if path is None:
+            return 0
+        if path not in self._parameters:
+            node = self._agent.declare(
+                NodeDeclaration(
+                    graph="",
+                    name=f"forward/{path}",
+                    kind="parameter" if variable.trainable else "buffer",
+                    category="weight" if variable.trainable else "other",
+                    op_type="VarHandleOp",
+                )
+            )
+            self._agent.native.bind(node, handle_of(variable.handle))
+            self._parameters[path] = node
+        return self._parameters[path]

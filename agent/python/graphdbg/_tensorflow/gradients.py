@@ -1,0 +1,87 @@
+"""Which op each gradient belongs to."""
+
+from __future__ import annotations
+
+import bisect
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+
+class Gradients:
+    """Watches the functions that add gradients of ops to a graph, or compute them.
+
+    Attributes:
+        around_eager: Called with the op's scope and an output before its gradient is computed
+            outside of functions, if it is not None. Returns a function to call afterwards.
+    """
+
+    def __init__(self) -> None:
+        self.around_eager: Callable[[str, Any], Callable[[], None] | None] | None = None
+        # For each graph, the ranges of op numbers with the op that they are the gradient of.
+        self._ranges: weakref.WeakKeyDictionary[Any, list[tuple[int, int, str]]] = weakref.WeakKeyDictionary()
+
+    def install(self) -> None:
+        from tensorflow.python import pywrap_tfe
+        from tensorflow.python.eager import backprop, context
+        from tensorflow.python.framework import ops
+
+        original = backprop._gradient_function
+        current = ops.get_default_graph
+
+        def gradient(
+            op_name: str,
+            attributes: Any,
+            input_count: int,
+            inputs: Any,
+            outputs: Any,
+            output_gradients: Any,
+            skipped: Any,
+            scope: Any = None,
+        ) -> Any:
+            arguments = (op_name, attributes, input_count, inputs, outputs, output_gradients, skipped, scope)
+            graph = None if context.executing_eagerly() else current()
+            if graph is None:
+                leave = self.around_eager(scope or "", _first(outputs)) if self.around_eager else None
+                try:
+                    return original(*arguments)
+                finally:
+                    if leave is not None:
+                        leave()
+            before = graph.version
+            result = original(*arguments)
+            forward = _forward_op(graph, op_name, inputs, outputs)
+            if forward is not None and graph.version > before:
+                self._ranges.setdefault(graph, []).append((before, graph.version, forward))
+            return result
+
+        # TensorFlow passes all arguments by position.
+        pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient)
+
+    def forward_op(self, graph: Any, number: int, op: Any) -> str | None:
+        """The name of the op whose gradient `op` computes, which is the graph's `number`-th, from 0."""
+        original = getattr(op, "_original_op", None)
+        if original is not None:
+            return str(original.name)
+        ranges = self._ranges.get(graph, [])
+        at = bisect.bisect_right(ranges, number, key=lambda each: each[0]) - 1
+        return ranges[at][2] if at >= 0 and number < ranges[at][1] else None
+
+
+def _first(tensors: Any) -> Any:
+    return next((each for each in tensors or () if each is not None), None)
+
+
+def _forward_op(graph: Any, op_type: str, inputs: Any, outputs: Any) -> str | None:
+    for output in outputs or ():
+        op = getattr(output, "op", None)
+        if op is not None and op.graph is graph:
+            return str(op.name)
+    # Outputs that the gradient does not need are not kept.
+    for tensor in inputs or ():
+        if tensor is None or not hasattr(tensor, "consumers"):
+            continue
+        for consumer in tensor.consumers():
+            if consumer.type == op_type:
+                return str(consumer.name)
+    return None

@@ -1,0 +1,158 @@
+"""The compiled adapter (agent/adapters/tensorflow), called through ctypes.
+
+It is compiled for the installed version of TensorFlow when it is first used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from pathlib import Path
+from typing import Any
+
+from .. import Terminated, _c_api
+from .._agent import Agent
+from .._build_adapter import Library, build
+
+# The first and the last version that are supported.
+_FIRST, _LAST = (2, 16), (2, 21)
+# Where an EagerTensor of Python has its TFE_TensorHandle.
+_HANDLE_OFFSET = object.__basicsize__
+
+
+class Unsupported(Exception):
+    """This version of TensorFlow cannot be followed; the message says so."""
+
+
+def load(tensorflow: Any) -> Native:
+    """Builds the adapter if necessary. Raises Unsupported or CannotBuild."""
+    version = str(tensorflow.__version__)
+    minor = tuple(int(part) for part in version.split(".")[:2])
+    if not _FIRST <= minor <= _LAST:
+        first, last = (".".join(map(str, each)) for each in (_FIRST, _LAST))
+        raise Unsupported(f"TensorFlow {version} is not supported, only {first} to {last}")
+    # The adapter finds the agent because it is loaded already.
+    _c_api.load()
+    return Native(ctypes.CDLL(str(build(_library(tensorflow)))))
+
+
+def _library(tensorflow: Any) -> Library:
+    root = Path(tensorflow.__file__).resolve().parent
+    flags: list[str] = []
+    for flag in tensorflow.sysconfig.get_compile_flags():
+        # Its headers have warnings of their own.
+        flags += ["-isystem", flag[2:]] if flag.startswith("-I") else [flag]
+    return Library(
+        purpose=f"TensorFlow {tensorflow.__version__}",
+        key=f"tensorflow-{tensorflow.__version__}",
+        file_name="libgraphdbg_tensorflow.so",
+        sources="agent/adapters/tensorflow",
+        flags=[*flags, f"-DGRAPHDBG_TENSORFLOW_BUILD={tensorflow.version.GIT_VERSION}"],
+        links=[
+            f"-L{root}",
+            "-l:libtensorflow_framework.so.2",
+            "-l:libtensorflow_cc.so.2",
+            "-Wl,-z,nodelete",
+            str(_c_api.LIBRARY),
+        ],
+        unity_build=True,
+    )
+
+
+def handle_of(tensor: Any) -> int | None:
+    """The address of an EagerTensor's handle; None for anything else."""
+    if type(tensor).__name__ != "EagerTensor":
+        return None
+    return c_void_p.from_address(id(tensor) + _HANDLE_OFFSET).value
+
+
+class Native:
+    """The functions of python_calls.cc, which describes them."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        types: dict[str, tuple[Any, ...]] = {
+            "open": (c_char_p, c_char_p, ctypes.py_object, POINTER(c_char_p), c_size_t),
+            "trace": (c_int,),
+            "count_steps": (c_int,),
+            "set_mode": (c_int,),
+            "add_op": (c_char_p, c_char_p, c_uint32, c_uint32, c_int, POINTER(c_uint32), c_size_t),
+            "add_copy": (c_char_p, c_char_p),
+            "bind": (c_uint32, c_void_p),
+            "set_loss_scale": (c_void_p,),
+            "scope": (c_char_p, c_int),
+            "enter": (c_int, c_void_p),
+        }
+        for name, arguments in types.items():
+            getattr(library, f"graphdbg_tf_{name}").argtypes = arguments
+        library.graphdbg_tf_open.restype = c_void_p
+        self._library = library
+        self.install = library.graphdbg_tf_install
+        self.level = library.graphdbg_tf_level
+        self.terminating = library.graphdbg_tf_terminating
+        self.raise_in_main_thread = library.graphdbg_tf_raise_in_main_thread
+        self.start = library.graphdbg_tf_start
+        self.step_end = library.graphdbg_tf_step_end
+        self.trace = library.graphdbg_tf_trace
+        self.count_steps = library.graphdbg_tf_count_steps
+        self.set_mode = library.graphdbg_tf_set_mode
+        self.enter = library.graphdbg_tf_enter
+
+    def open(self, version: str, job_name: str, libraries: Sequence[str]) -> int | None:
+        """The address of the agent; None if there is nothing to debug."""
+        directories = (c_char_p * len(libraries))(*(each.encode() for each in libraries))
+        address: int | None = self._library.graphdbg_tf_open(
+            version.encode(), job_name.encode(), Terminated, directories, len(libraries)
+        )
+        return address
+
+    def add_op(
+        self, function: str, op: str, node: int, flags: int, counts_steps: bool, outputs: Sequence[tuple[int, int]]
+    ) -> None:
+        producers = (c_uint32 * (2 * len(outputs)))(*(number for output in outputs for number in output))
+        self._library.graphdbg_tf_add_op(
+            function.encode(), op.encode(), node, flags, int(counts_steps), producers, len(outputs)
+        )
+
+    def add_copy(self, function: str, copy: str) -> None:
+        self._library.graphdbg_tf_add_copy(function.encode(), copy.encode())
+
+    def bind(self, node: int, handle: int | None) -> bool:
+        return bool(self._library.graphdbg_tf_bind(node, handle))
+
+    def set_loss_scale(self, handle: int | None) -> None:
+        self._library.graphdbg_tf_set_loss_scale(handle)
+
+    def scope(self, name: str, category: int) -> int:
+        number: int = self._library.graphdbg_tf_scope(name.encode(), category)
+        return number
+
+
+class TensorFlowAgent(Agent):
+    """The agent with the callbacks of the compiled adapter."""
+
+    def __init__(self, native: Native) -> None:
+        super().__init__()
+        self.native = native
+
+    def open_job(self, version: str, job_name: str, libraries: Sequence[str]) -> bool:
+        """False if there is nothing to debug."""
+        address = self.native.open(version, job_name, libraries)
+        self._agent = ctypes.c_void_p(address)
+        return address is not None
+
+    def follows_ops(self) -> bool:
+        return bool(self.native.level() == _c_api.LEVEL_OPS and not self.native.terminating())
+
+    def is_off(self) -> bool:
+        return bool(self.native.level() == _c_api.LEVEL_OFF)
+
+    def begin_evaluation(self, mode: int) -> None:
+        """Until the next call or the end of the step, the program evaluates its model within a step."""
+        self._library.graphdbg_begin_pass(self._agent, mode, 1)
+
+    def begin_pass(self, mode: int) -> None:
+        self._library.graphdbg_begin_pass(self._agent, mode, 0)
+
+    def close_at_exit(self) -> None:
+        self.close(Terminated.EXIT_CODE if self.native.terminating() else 0, None, None, None)

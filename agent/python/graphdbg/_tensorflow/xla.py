@@ -1,0 +1,94 @@
+"""Runs functions that XLA would compile without it, as long as their ops are followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .native import TensorFlowAgent
+
+_MARK = "_XlaMustCompile"
+_SUFFIX = "_graphdbg"
+_NOTICE = (
+    "functions with jit_compile are run without XLA while ops are followed, so their values may differ from "
+    "XLA's in the last bits; set GRAPHDBG_COMPILED=keep to keep them compiled, as single ops"
+)
+
+
+class Uncompiled:
+    """Makes copies of functions without the mark by which TensorFlow gives them to XLA."""
+
+    def __init__(self, agent: TensorFlowAgent) -> None:
+        import os
+
+        self._agent = agent
+        self._keeps = os.environ.get("GRAPHDBG_COMPILED") == "keep"
+        self._names: dict[str, str] = {}
+        self._told = False
+
+    def name_of(self, context: Any, function: str) -> str:
+        """The name of the function to call instead; the same if XLA compiles no part of it."""
+        if self._keeps:
+            return function
+        if function not in self._names:
+            self._names[function] = self._copy(context, function)
+        return self._names[function]
+
+    def _copy(self, context: Any, function: str) -> str:
+        definitions = dict(_reachable(context, function))
+        if not any(_is_marked(definition) for definition in definitions.values()):
+            return function
+        if not self._told:
+            self._told = True
+            self._agent.notify(_NOTICE)
+        for name, definition in definitions.items():
+            copy = type(definition)()
+            copy.CopyFrom(definition)
+            copy.signature.name = name + _SUFFIX
+            _unmark(copy, definitions)
+            if not context.has_function(copy.signature.name):
+                context.add_function_def(copy)
+            self._agent.native.add_copy(name, copy.signature.name)
+        return function + _SUFFIX
+
+
+def _reachable(context: Any, function: str) -> Iterator[tuple[str, Any]]:
+    """The definitions of a function and of all that it calls."""
+    waiting, seen = [function], set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or not context.has_function(name):
+            continue
+        seen.add(name)
+        definition = context.get_function_def(name)
+        yield name, definition
+        for node in definition.node_def:
+            waiting.append(node.op)
+            waiting.extend(each.name for each in _functions(node))
+
+
+def _functions(node: Any) -> Iterator[Any]:
+    """The names of functions among a node's attributes."""
+    for value in node.attr.values():
+        kind = value.WhichOneof("value")
+        if kind == "func":
+            yield value.func
+        elif kind == "list":
+            yield from value.list.func
+
+
+def _is_marked(definition: Any) -> bool:
+    marked = _MARK in definition.attr and definition.attr[_MARK].b
+    return marked or any(_MARK in node.attr and node.attr[_MARK].b for node in definition.node_def)
+
+
+def _unmark(definition: Any, copied: Any) -> None:
+    definition.attr.pop(_MARK, None)
+    for node in definition.node_def:
+        node.attr.pop(_MARK, None)
+        if node.op in copied:
+            node.op += _SUFFIX
+        for function in _functions(node):
+            function.attr.pop(_MARK, None)
+            if function.name in copied:
+                function.name += _SUFFIX
