@@ -1,7 +1,7 @@
 // The ranks of a job in a small matrix, to switch to one or to compare with it.
 
 import { ChevronDown, Columns3, Eye } from 'lucide-react';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job, Rank } from '../api/types';
 import { useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
@@ -15,6 +15,11 @@ import { processName } from '../words/job';
 import * as words from '../words/ranks';
 import { useJobContext } from './job_context';
 import './ranks.css';
+
+const RankGrid = lazy(async () => ({ default: (await import('./rank_grid')).RankGrid }));
+
+// More ranks than this are shown in small cells.
+const MAX_CELLS = 64;
 
 const SIGNS: Record<Rank['state'], string> = {
   connecting: '…',
@@ -98,15 +103,18 @@ function Matrix({ job, current, onDone }: { job: Job; current: number; onDone: (
   const hits = useHitsByRank();
   const [chosen, setChosen] = useState(current);
   const rank = job.ranks.find((other) => other.rank === chosen);
+  const many = job.ranks.length > MAX_CELLS;
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     box.current?.querySelector<HTMLElement>('[aria-pressed=true]')?.focus();
   }, []);
   const move = (event: React.KeyboardEvent) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 8, ArrowUp: -8 }[event.key];
+    const cells = [...(box.current?.querySelectorAll<HTMLElement>('button') ?? [])];
+    const top = cells[0]?.offsetTop;
+    const columns = Math.max(1, cells.findIndex((each) => each.offsetTop !== top));
+    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
     if (by === undefined || !box.current?.contains(event.target as Node)) return;
     event.preventDefault();
-    const cells = [...(box.current?.querySelectorAll<HTMLElement>('button') ?? [])];
     const at = cells.indexOf(document.activeElement as HTMLElement);
     const cell = cells[Math.min(cells.length - 1, Math.max(0, at + by))];
     cell?.focus();
@@ -114,8 +122,26 @@ function Matrix({ job, current, onDone }: { job: Job; current: number; onDone: (
   };
   return (
     <>
-      <div ref={box} className="ranks-matrix" role="group" aria-label={words.ranksByState} onKeyDown={move}>
-        {job.ranks.map((each) => (
+      <div
+        ref={box}
+        className={many ? undefined : 'ranks-matrix'}
+        role={many ? undefined : 'group'}
+        aria-label={many ? undefined : words.ranksByState}
+        onKeyDown={move}
+      >
+        {many && (
+          <Suspense fallback={null}>
+            <RankGrid
+              job={job}
+              hits={hits}
+              current={current}
+              chosen={chosen}
+              onChoose={setChosen}
+              textOf={(each) => rankText(each, hits.get(each.rank) ?? 0)}
+            />
+          </Suspense>
+        )}
+        {!many && job.ranks.map((each) => (
           <button
             key={each.rank}
             type="button"

@@ -3,6 +3,11 @@
 export const ranks = 'Ranks';
 export const ranksByState = 'Ranks by state';
 export const rankState = (rank: number, state: string, step: number) => [`Rank ${rank}`, state, `step ${step}`];
+export const colourBy = 'Colour by';
+export const colours = { state: 'state', step: 'step', hits: 'hits' };
+export const ranksBy = (what: string) => `Ranks by ${what}`;
+export const outliersFirst = 'Outliers first';
+export const ranksInState = (count: number, state: string) => `${count} ${state.toLowerCase()}`;
 export const step = (step: number) => `step ${step}`;
 export const process = 'process';
 export const device = 'device';
