@@ -92,10 +92,26 @@ void Outbox::PutLog(v1::Log::Level level, std::string text) {
 
 void Outbox::PutState(const v1::StateUpdate& state) {
   MutexLock lock(&mu_);
-  if (state_ != StreamState::kLive) return;
+  if (state_ != StreamState::kLive || closed_) return;
+  if (ReplaceProgress(state)) return;
   v1::AgentMessage message;
   *message.mutable_state() = state;
   Put(std::move(message));
+  // Other ends of the queue may change: its elements stay where they are.
+  const bool runs = state.state() == v1::RUN_STATE_RUNNING;
+  progress_ = runs ? queue_.back().mutable_state() : nullptr;
+}
+
+bool Outbox::ReplaceProgress(const v1::StateUpdate& state) {
+  if (progress_ == nullptr || state.state() != v1::RUN_STATE_RUNNING) {
+    return false;
+  }
+  // The answer to a pause, which the server waits for.
+  const bool loses_answer = progress_->pauses_after() != 0 &&
+                            progress_->pauses_after() != state.pauses_after();
+  if (loses_answer) return false;
+  *progress_ = state;
+  return true;
 }
 
 void Outbox::PutCommandResult(uint64_t command_id, const absl::Status& status) {
@@ -189,6 +205,7 @@ void Outbox::EndStream() {
     if (SurvivesStream(message)) kept.push_back(std::move(message));
   }
   queue_ = std::move(kept);
+  progress_ = nullptr;
   tensor_bytes_ = 0;
   statistics_ = 0;
   replicas_ = 0;
@@ -225,6 +242,10 @@ Outbox::Next Outbox::Take(v1::AgentMessage* message) {
   if (std::exchange(woken_, false)) return Next::kWoken;
   if (queue_.empty()) return Next::kEnd;
   ReportDroppedHits();
+  if (queue_.front().has_state() &&
+      queue_.front().mutable_state() == progress_) {
+    progress_ = nullptr;
+  }
   *message = std::move(queue_.front());
   queue_.pop_front();
   CountTaken(*message);

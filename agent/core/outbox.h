@@ -39,6 +39,8 @@ class Outbox {
   // Also dropped if earlier ones still wait.
   void PutOverview(v1::OverviewStep overview);
   void PutLog(v1::Log::Level level, std::string message);
+  // Replaces the last state if that still waits, and both tell only that the
+  // program runs: the server needs the newest step, not each.
   void PutState(const v1::StateUpdate& state);
   void PutCommandResult(uint64_t command_id, const absl::Status& status);
   void PutWatchpointStatus(v1::WatchpointStatus status);
@@ -100,6 +102,8 @@ class Outbox {
   enum class StreamState { kNone, kOpening, kLive };
 
   void Put(v1::AgentMessage message) GRAPHDBG_REQUIRES(mu_);
+  // Whether `state` has taken the place of the one that waits.
+  bool ReplaceProgress(const v1::StateUpdate& state) GRAPHDBG_REQUIRES(mu_);
   void ReportDroppedHits() GRAPHDBG_REQUIRES(mu_);
   // Whether Take has something to return.
   bool HasNext() const GRAPHDBG_REQUIRES(mu_);
@@ -114,6 +118,8 @@ class Outbox {
   std::deque<v1::AgentMessage> queue_ GRAPHDBG_GUARDED_BY(mu_);
   // Hits that were sent on this stream and are not confirmed yet.
   std::deque<v1::AgentMessage> unconfirmed_ GRAPHDBG_GUARDED_BY(mu_);
+  // The last state in the queue, if it tells that the program runs.
+  v1::StateUpdate* progress_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;
   Peer peer_ GRAPHDBG_GUARDED_BY(mu_);
   std::atomic<bool> knows_absorbed_{false};
   // The number of the newest hit.

@@ -34,6 +34,64 @@ TEST(OutboxTest, GivesMessagesInOrder) {
   EXPECT_EQ(MustTake(&outbox).state().step(), 5u);
 }
 
+v1::StateUpdate RunningAt(uint64_t step, uint64_t pauses_after = 0) {
+  v1::StateUpdate state;
+  state.set_state(v1::RUN_STATE_RUNNING);
+  state.set_step(step);
+  state.set_pauses_after(pauses_after);
+  return state;
+}
+
+v1::StateUpdate PausedAt(uint64_t step) {
+  v1::StateUpdate state;
+  state.set_state(v1::RUN_STATE_PAUSED);
+  state.set_step(step);
+  return state;
+}
+
+TEST(OutboxTest, StepsThatWaitAreOneMessage) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream({});
+  outbox.PutState(RunningAt(1));
+  EXPECT_EQ(MustTake(&outbox).state().step(), 1u);
+  for (uint64_t step = 2; step <= 1'000; ++step) {
+    outbox.PutState(RunningAt(step));
+  }
+  outbox.PutHit(HitOf(7));
+  outbox.PutState(RunningAt(1'001));
+  outbox.PutState(PausedAt(1'001));
+  outbox.PutState(RunningAt(1'002));
+  outbox.PutState(RunningAt(1'003));
+  EXPECT_EQ(MustTake(&outbox).state().step(), 1'001u);
+  EXPECT_TRUE(MustTake(&outbox).has_hit());
+  EXPECT_EQ(MustTake(&outbox).state().state(), v1::RUN_STATE_PAUSED);
+  EXPECT_EQ(MustTake(&outbox).state().step(), 1'003u);
+}
+
+TEST(OutboxTest, NoStepHidesWhereThePauseTakesEffect) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream({});
+  outbox.PutState(RunningAt(4));
+  outbox.PutState(RunningAt(4, /*pauses_after=*/5));
+  outbox.PutState(RunningAt(5));
+  EXPECT_EQ(MustTake(&outbox).state().pauses_after(), 5u);
+  EXPECT_EQ(MustTake(&outbox).state().step(), 5u);
+}
+
+TEST(OutboxTest, AStreamThatEndsLeavesNoStepBehind) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream({});
+  outbox.PutState(RunningAt(4));
+  outbox.EndStream();
+  outbox.OpenStream();
+  outbox.BeginStream({});
+  outbox.PutState(RunningAt(5));
+  EXPECT_EQ(MustTake(&outbox).state().step(), 5u);
+}
+
 TEST(OutboxTest, WaitsUntilTheStreamIsWelcome) {
   Outbox outbox;
   outbox.OpenStream();

@@ -48,18 +48,6 @@ Json TextOrNull(const std::optional<std::string>& text) {
   return text ? Json(*text) : Json();
 }
 
-Json EncodeRank(const model::Rank& rank) {
-  return {{"rank", rank.rank},
-          {"host", rank.host},
-          {"pid", rank.pid},
-          {"peer", rank.peer},
-          {"device", rank.device},
-          {"device_id", rank.device_id},
-          {"state", model::ToString(rank.state)},
-          {"step", rank.step},
-          {"node", rank.node}};
-}
-
 Json EncodeException(const model::Exception& exception) {
   return {{"type", exception.type},
           {"message", exception.message},
@@ -146,6 +134,14 @@ Json List(const std::vector<T>& values, Encoder encode) {
   return list;
 }
 
+Json EncodeRankStates(const std::map<model::JobState, uint32_t>& counts) {
+  Json object = Json::object();
+  for (const auto& [state, count] : counts) {
+    object[std::string(model::ToString(state))] = count;
+  }
+  return object;
+}
+
 Json EncodeUnsupported(const model::Job& job) {
   Json object = Json::object();
   for (const auto& [verb, why] : job.unsupported) {
@@ -182,6 +178,24 @@ Json Encode(const model::Storage& storage) {
            })}};
 }
 
+Json Encode(const model::Rank& rank) {
+  if (rank.brief) {
+    return {{"rank", rank.rank},
+            {"state", model::ToString(rank.state)},
+            {"step", rank.step},
+            {"node", rank.node}};
+  }
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"pid", rank.pid},
+          {"peer", rank.peer},
+          {"device", rank.device},
+          {"device_id", rank.device_id},
+          {"state", model::ToString(rank.state)},
+          {"step", rank.step},
+          {"node", rank.node}};
+}
+
 Json Encode(const model::Job& job) {
   bool has_reason = job.pause_reason != model::PauseReason::kNone;
   Json encoded = {
@@ -196,7 +210,7 @@ Json Encode(const model::Job& job) {
       {"node", job.node},
       {"world_size", job.world_size},
       {"created_at", TimeText(job.created_at_unix_nano)},
-      {"ranks", List(job.ranks, EncodeRank)},
+      {"ranks", EncodeAll(job.ranks)},
       {"hit_count", job.hit_count},
       {"absorbed_hit_count", job.absorbed_hit_count},
       {"kept_hit_count", job.kept_hit_count},
@@ -208,6 +222,10 @@ Json Encode(const model::Job& job) {
       {"controller", OrNull(job.controller)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
+  if (!job.lists_all_ranks) encoded["ranks_complete"] = false;
+  if (!job.rank_states.empty()) {
+    encoded["rank_states"] = EncodeRankStates(job.rank_states);
+  }
   if (!job.metrics.empty()) encoded["metrics"] = EncodeMetrics(job.metrics);
   if (!job.verified) encoded["verified"] = false;
   if (!job.allowed.all()) encoded["allowed"] = EncodeAllowed(job.allowed);

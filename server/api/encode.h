@@ -14,6 +14,7 @@
 
 namespace graphdbg::api {
 
+Json Encode(const model::Rank& rank);
 Json Encode(const model::Job& job);
 Json Encode(const model::Controller& controller);
 Json Encode(const model::Storage& storage);

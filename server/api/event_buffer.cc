@@ -36,8 +36,12 @@ uint64_t BytesOf(const Event& event) {
   // Strings of one rank, or of a hit with its statistics.
   constexpr uint64_t kBytesOfPart = 600;
   uint64_t bytes = sizeof event + event.message.size();
-  if (event.job_info)
-    bytes += kBytesOfPart * (1 + event.job_info->ranks.size());
+  if (event.job_info) {
+    bytes += kBytesOfPart;
+    for (const model::Rank& rank : event.job_info->ranks) {
+      bytes += rank.brief ? sizeof rank + rank.node.size() : kBytesOfPart;
+    }
+  }
   if (event.hit) bytes += kBytesOfPart + event.hit->error.size();
   if (event.watchpoint) bytes += BytesOf(event.watchpoint->spec.selection);
   return 2 * bytes;

@@ -57,6 +57,7 @@ Answer OpenModel(const Services&, const http::Request&);
 
 Answer ListJobs(const Services&, const http::Request&);
 Answer GetJob(const Services&, const http::Request&, const JobPtr&);
+Answer ListRanks(const Services&, const http::Request&, const JobPtr&);
 Answer DeleteJob(const Services&, const http::Request&, const JobPtr&);
 Answer ControlJob(const Services&, const http::Request&, const JobPtr&);
 Answer TakeLease(const Services&, const http::Request&, const JobPtr&);

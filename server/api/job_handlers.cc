@@ -1,4 +1,5 @@
 #include "proto/wire/status_macros.h"
+#include "server/api/arguments.h"
 #include "server/api/caller.h"
 #include "server/api/decode.h"
 #include "server/api/encode.h"
@@ -7,6 +8,9 @@
 
 namespace graphdbg::api {
 namespace {
+
+constexpr size_t kRanksPage = 1'000;
+constexpr uint64_t kMaxRanksPage = 10'000;
 
 // The product in the User-Agent header: "graphdbg" for "graphdbg/0.1 (...)".
 // Every browser identifies itself as Mozilla.
@@ -47,6 +51,30 @@ Answer ListJobs(const Services& services, const http::Request&) {
 Answer GetJob(const Services&, const http::Request&, const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(const model::Job info, co_await job->Describe());
   co_return JsonResponse(Encode(info));
+}
+
+Answer ListRanks(const Services&, const http::Request& request,
+                 const JobPtr& job) {
+  Arguments arguments(request);
+  const auto state = arguments.Choice<model::JobState>("state");
+  const size_t limit =
+      arguments.Integer("limit", 1, kMaxRanksPage).value_or(kRanksPage);
+  // The first rank of the page.
+  const uint32_t from = arguments.Integer32("cursor").value_or(0);
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(const model::Job info, co_await job->Describe());
+  Json ranks = Json::array();
+  Json next;
+  for (const model::Rank& rank : info.ranks) {
+    if (rank.rank < from || (state && rank.state != *state)) continue;
+    if (ranks.size() == limit) {
+      next = std::to_string(rank.rank);
+      break;
+    }
+    ranks.push_back(Encode(rank));
+  }
+  co_return JsonResponse(
+      {{"ranks", std::move(ranks)}, {"next_cursor", std::move(next)}});
 }
 
 Answer DeleteJob(const Services& services, const http::Request&,

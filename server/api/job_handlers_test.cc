@@ -44,6 +44,40 @@ TEST_F(JobHandlersTest, AJobHasAllFieldsOfTheContract) {
   EXPECT_EQ(BodyOf(Get("/jobs"))["jobs"], Json::array({job}));
 }
 
+TEST_F(JobHandlersTest, RanksAreListedByPagesAndStates) {
+  for (uint32_t number = 0; number < 5; ++number) {
+    model::Rank rank;
+    rank.rank = number;
+    rank.state =
+        number == 1 ? model::JobState::kRunning : model::JobState::kPaused;
+    job_->info.ranks.push_back(rank);
+  }
+  const Json first = BodyOf(Get("/jobs/train/ranks?limit=3&state=paused"));
+  ASSERT_EQ(first["ranks"].size(), 3u);
+  EXPECT_EQ(first["ranks"][1]["rank"], 2);
+  EXPECT_EQ(first["next_cursor"], "4");
+  const Json rest = BodyOf(Get("/jobs/train/ranks?limit=3&cursor=4"));
+  ASSERT_EQ(rest["ranks"].size(), 1u);
+  EXPECT_EQ(rest["ranks"][0]["rank"], 4);
+  EXPECT_TRUE(rest["next_cursor"].is_null());
+}
+
+TEST_F(JobHandlersTest, AJobOfManyRanksSaysHowManyAreInEachState) {
+  EXPECT_FALSE(BodyOf(Get("/jobs/train")).contains("rank_states"));
+  EXPECT_FALSE(BodyOf(Get("/jobs/train")).contains("ranks_complete"));
+  model::Rank rank;
+  rank.brief = true;
+  rank.step = 7;
+  job_->info.ranks = {rank};
+  job_->info.lists_all_ranks = false;
+  job_->info.rank_states = {{model::JobState::kRunning, 1'024}};
+  const Json job = BodyOf(Get("/jobs/train"));
+  EXPECT_EQ(job["ranks_complete"], false);
+  EXPECT_EQ(job["rank_states"], (Json{{"running", 1'024}}));
+  EXPECT_EQ(job["ranks"][0]["step"], 7);
+  EXPECT_FALSE(job["ranks"][0].contains("host"));
+}
+
 // The list of jobs, the metrics and the events of all jobs must not depend on
 // any single job.
 TEST_F(JobHandlersTest, ABusyJobIsListedAsLastKnown) {

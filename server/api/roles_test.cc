@@ -37,6 +37,7 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"GET /jobs", "view"},
       {"GET /jobs/{job}", "view"},
       {"GET /jobs/{job}/graphs", "view"},
+      {"GET /jobs/{job}/ranks", "view"},
       {"GET /jobs/{job}/graph/index", "view"},
       {"GET /jobs/{job}/graph/scope", "view"},
       {"GET /jobs/{job}/graph/node", "view"},

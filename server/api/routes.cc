@@ -131,6 +131,7 @@ std::vector<Route> MakeRoutes() {
       {"GET", kBase + "/jobs", kView, {}, ListJobs},
       {"GET", kJob, kView, {}, GetJob},
       {"DELETE", kJob, kAdmin, {}, DeleteJob},
+      {"GET", kJob + "/ranks", kView, {"state", "limit", "cursor"}, ListRanks},
       {"POST", kJob + "/control", kControl, {}, ControlJob, kLargeBody},
       {"POST", kJob + "/lease", kControl, {}, TakeLease},
       {"DELETE", kJob + "/lease", kControl, {}, ReleaseLease},

@@ -9,10 +9,10 @@ namespace {
 
 class JobDescriptionTest : public JobFixture {
  protected:
-  model::Job Describe() const {
+  model::Job Describe(const ListedRanks& listed = {}) const {
     model::Job job;
     job.name = "id";
-    DescribeRanks(machine_, job);
+    DescribeRanks(machine_, listed, job);
     return job;
   }
 };
@@ -27,6 +27,35 @@ TEST_F(JobDescriptionTest, TakesTheFrameworkFromTheFirstRank) {
   EXPECT_EQ(Describe().name, "id");
   rank.hello.job_name = "train";
   EXPECT_EQ(Describe().name, "train");
+}
+
+TEST_F(JobDescriptionTest, ListsAllOfFewRanksAlways) {
+  Connect(0, 2);
+  Connect(1, 2);
+  const model::Job job = Describe({ListedRanks::Which::kChanged, {1}, true});
+  EXPECT_EQ(job.ranks.size(), 2u);
+  EXPECT_TRUE(job.lists_all_ranks);
+  EXPECT_FALSE(job.ranks[1].brief);
+  EXPECT_TRUE(job.rank_states.empty());
+}
+
+TEST_F(JobDescriptionTest, ListsOfManyRanksThoseThatAreAskedFor) {
+  constexpr uint32_t kRanks = kFewRanks + 36;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) Connect(rank, kRanks);
+  Run(*machine_.Find(70), 3);
+  EXPECT_EQ(Describe().ranks.size(), kRanks);
+  EXPECT_TRUE(Describe().lists_all_ranks);
+  const model::Job first = Describe({ListedRanks::Which::kFirst, {}});
+  EXPECT_EQ(first.ranks.size(), kFewRanks);
+  EXPECT_FALSE(first.lists_all_ranks);
+  EXPECT_EQ(first.rank_states.at(model::JobState::kRunning), 1u);
+  EXPECT_EQ(first.rank_states.at(model::JobState::kConnecting), kRanks - 1);
+  const model::Job changed =
+      Describe({ListedRanks::Which::kChanged, {70}, true});
+  ASSERT_EQ(changed.ranks.size(), 1u);
+  EXPECT_EQ(changed.ranks[0].rank, 70u);
+  EXPECT_EQ(changed.ranks[0].step, 3u);
+  EXPECT_TRUE(changed.ranks[0].brief);
 }
 
 TEST_F(JobDescriptionTest, JobsOfAProtocolWithoutCredentialsAreNotVerified) {

@@ -14,6 +14,10 @@ model::Event EventOf(model::Event::Type type, uint32_t rank = 0) {
   return event;
 }
 
+ListedRanks Changed(std::vector<uint32_t> ranks, bool brief) {
+  return {ListedRanks::Which::kChanged, std::move(ranks), brief};
+}
+
 }  // namespace
 
 JobEvents::JobEvents(std::string job, uint64_t last_number,
@@ -25,15 +29,17 @@ JobEvents::JobEvents(std::string job, uint64_t last_number,
 
 void JobEvents::PublishJob(uint32_t rank) {
   model::Event event = EventOf(model::Event::Type::kJob, rank);
-  event.job_info = describe_();
+  event.job_info = describe_(Changed({rank}, /*brief=*/false));
   Publish(std::move(event));
 }
 
 void JobEvents::PublishRemoval() { Publish(EventOf(model::Event::Type::kJob)); }
 
-void JobEvents::PublishState(uint32_t rank) {
-  model::Event event = EventOf(model::Event::Type::kState, rank);
-  event.job_info = describe_();
+void JobEvents::PublishState(uint32_t rank) { PublishStates({rank}); }
+
+void JobEvents::PublishStates(std::vector<uint32_t> ranks) {
+  model::Event event = EventOf(model::Event::Type::kState, ranks.front());
+  event.job_info = describe_(Changed(std::move(ranks), /*brief=*/true));
   Publish(std::move(event));
 }
 
@@ -49,7 +55,7 @@ void JobEvents::PublishCommand(uint64_t id,
 void JobEvents::PublishCommandResult(uint32_t rank,
                                      const CommandResult& result) {
   model::Event event = EventOf(model::Event::Type::kState, rank);
-  event.job_info = describe_();
+  event.job_info = describe_(Changed({rank}, /*brief=*/true));
   event.command_id = absl::StrCat(result.id);
   if (!result.error.empty()) {
     event.level = "error";

@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/jobs/command_log.h"
 #include "server/jobs/event_bus.h"
+#include "server/jobs/job_description.h"
 #include "server/model/graph.h"
 #include "server/model/job.h"
 #include "server/model/rules.h"
@@ -21,8 +23,9 @@ namespace graphdbg::jobs {
 // bus. On the job's strand only: subscribers run before a method returns.
 class JobEvents {
  public:
-  // Returns the job as it is now. Called for events that contain the job.
-  using DescribeFunction = std::function<model::Job()>;
+  // Returns the job as it is now. Called for events that contain the job, with
+  // the ranks that the event is about.
+  using DescribeFunction = std::function<model::Job(const ListedRanks& listed)>;
 
   // The first event gets the number after `last_number`.
   JobEvents(std::string job, uint64_t last_number,
@@ -33,6 +36,8 @@ class JobEvents {
   // The job was removed. Its last event.
   void PublishRemoval();
   void PublishState(uint32_t rank);
+  // The states of these ranks, at least one, have changed. Ascending.
+  void PublishStates(std::vector<uint32_t> ranks);
   // A command was accepted under this id.
   void PublishCommand(uint64_t id, const model::ControlRequest& request);
   void PublishCommandResult(uint32_t rank, const CommandResult& result);

@@ -12,11 +12,14 @@ class JobEventsTest : public testing::Test {
  protected:
   std::shared_ptr<EventBus> bus_ = std::make_shared<EventBus>();
   std::vector<model::Event> seen_;
+  // What the job was asked to list.
+  std::vector<ListedRanks> listed_;
   std::shared_ptr<void> subscription_ =
       bus_->Subscribe([this](const auto& event) { seen_.push_back(*event); });
-  JobEvents events_{"train", 40, bus_, [] {
+  JobEvents events_{"train", 40, bus_, [this](const ListedRanks& listed) {
                       model::Job job;
                       job.step = 7;
+                      listed_.push_back(listed);
                       return job;
                     }};
 };
@@ -41,6 +44,18 @@ TEST_F(JobEventsTest, DescribesTheJobInJobAndStateEvents) {
   EXPECT_EQ(seen_[0].job_info->step, 7u);
   EXPECT_EQ(seen_[1].job_info->step, 7u);
   EXPECT_FALSE(seen_[2].job_info.has_value());
+}
+
+TEST_F(JobEventsTest, TellsWhichRanksAnEventIsAbout) {
+  events_.PublishJob(4);
+  events_.PublishStates({1, 3});
+  ASSERT_EQ(listed_.size(), 2u);
+  EXPECT_EQ(listed_[0].changed, std::vector<uint32_t>{4});
+  // A process that is new to clients.
+  EXPECT_FALSE(listed_[0].brief);
+  EXPECT_EQ(listed_[1].changed, (std::vector<uint32_t>{1, 3}));
+  EXPECT_TRUE(listed_[1].brief);
+  EXPECT_EQ(seen_[1].rank, 1u);
 }
 
 TEST_F(JobEventsTest, ReportsResultsOfCommands) {

@@ -50,6 +50,7 @@ Rank& JobStateMachine::OpenStream(AgentHello hello,
                                   bool same_process) {
   Rank& rank = ranks_[hello.rank];
   if (!same_process) {
+    Discount(rank);
     const uint64_t stream = rank.stream;
     rank = Rank{};
     rank.stream = stream;
@@ -57,8 +58,10 @@ Rank& JobStateMachine::OpenStream(AgentHello hello,
   rank.hello = std::move(hello);
   rank.link = std::move(link);
   ++rank.stream;
+  if (same_process) return rank;
   // The announcement of a new process shows what the job is with it.
-  if (!same_process) CombineRanks();
+  Count(rank);
+  CombineRanks();
   return rank;
 }
 
@@ -99,7 +102,9 @@ void JobStateMachine::OnRunReport(Rank& rank, const RunReport& report,
                      : model::JobState::kRunning;
   }
   // One of several ranks may have stopped just before it was ordered to resume.
-  if (!report.paused || !has_several_ranks()) rank.resuming_command = 0;
+  if (!report.paused || !has_several_ranks() || rank.resume_confirmed) {
+    rank.resuming_command = 0;
+  }
   Transition(rank, std::move(next));
 }
 
@@ -107,6 +112,7 @@ void JobStateMachine::OnCommandSent(Rank& rank, const CommandOrder& order) {
   RunState next = rank.run;
   if (Resumes(order.verb)) {
     rank.resuming_command = order.id;
+    rank.resume_confirmed = false;
     rank.stops_after.reset();
     if (order.verb == model::ControlVerb::kStep) {
       rank.stops_after = rank.steps_ended + order.steps;
@@ -129,7 +135,14 @@ void JobStateMachine::OnCommandSent(Rank& rank, const CommandOrder& order) {
 
 void JobStateMachine::OnCommandOutcome(Rank& rank,
                                        const CommandOutcome& outcome) {
-  if (rank.resuming_command == outcome.command_id) rank.resuming_command = 0;
+  if (rank.resuming_command == outcome.command_id) {
+    // One of several ranks counts as stopped until a state shows that it runs:
+    // if the others were stopped for it, the continue would undo itself.
+    const bool awaits_state = outcome.error.ok() && has_several_ranks() &&
+                              rank.run.state == model::JobState::kPaused;
+    rank.resume_confirmed = awaits_state;
+    if (!awaits_state) rank.resuming_command = 0;
+  }
   const bool still_runs = !outcome.error.ok() &&
                           rank.run.state == model::JobState::kPausing &&
                           rank.pausing_command == outcome.command_id;
@@ -178,14 +191,17 @@ void JobStateMachine::Restore(std::map<uint32_t, SavedRank> saved) {
     rank.exit_report = std::move(from.exit_report);
     rank.ids = std::move(from.ids);
     rank.last_hit = from.last_hit;
-    rank.counted = true;
+    rank.hello.rank = number;
+    rank.announced = true;
     if (rank.exit_report && rank.exit_report->exception) {
       exceptions_ = std::max(exceptions_, rank.exit_report->exception->order);
     }
-    if (IsEnded(rank.run.state)) continue;
-    const uint64_t step = rank.run.step;
-    rank.run = RunState{};
-    rank.run.step = step;
+    if (!IsEnded(rank.run.state)) {
+      const uint64_t step = rank.run.step;
+      rank.run = RunState{};
+      rank.run.step = step;
+    }
+    Count(rank);
   }
   CombineRanks();
   // The server was killed before it recorded the first process, so no process
@@ -219,18 +235,32 @@ bool JobStateMachine::has_several_ranks() const {
 }
 
 void JobStateMachine::Transition(Rank& rank, RunState next) {
-  if (rank.counted && rank.run == next) return;
-  rank.counted = true;
-  const model::JobState rank_before = std::exchange(rank.run, next).state;
+  if (rank.announced && rank.run == next) return;
+  rank.announced = true;
+  Discount(rank);
+  const model::JobState rank_before = rank.run.state;
+  rank.run = std::move(next);
+  Count(rank);
   CombineRanks();
   const model::JobState job_before = std::exchange(reported_, job_.state);
   listener_({rank, rank_before, job_before});
 }
 
+void JobStateMachine::Count(Rank& rank) {
+  combined_.Add(rank.hello.rank, rank.run);
+  rank.counted = true;
+}
+
+void JobStateMachine::Discount(Rank& rank) {
+  if (!rank.counted) return;
+  combined_.Remove(rank.hello.rank, rank.run);
+  rank.counted = false;
+}
+
 void JobStateMachine::CombineRanks() {
-  std::vector<const RunState*> all;
-  for (const auto& [number, each] : ranks_) all.push_back(&each.run);
-  job_ = Combine(all);
+  job_ = combined_.Get();
+  if (job_.state != model::JobState::kPaused) return;
+  job_.node = Find(combined_.MostInformative())->run.node;
 }
 
 }  // namespace graphdbg::jobs

@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "server/jobs/agent_port.h"
+#include "server/jobs/combined_state.h"
 #include "server/jobs/journal.h"
 #include "server/jobs/rank.h"
 #include "server/jobs/run_state.h"
@@ -89,18 +90,24 @@ class JobStateMachine {
 
   // The state of the job as a whole.
   const RunState& job() const { return job_; }
+  // How many ranks are in this state.
+  size_t Count(model::JobState state) const { return combined_.Count(state); }
   // Whether the job consists of several processes.
   bool has_several_ranks() const;
 
  private:
   // Does nothing if the rank is in state `next` already.
   void Transition(Rank& rank, RunState next);
+  // Has the job's state take the rank's current one into account.
+  void Count(Rank& rank);
+  void Discount(Rank& rank);
   void CombineRanks();
   // Numbers the exception, unless it is the one that the rank stopped at.
   void Number(const Rank& rank, std::optional<model::Exception>& exception);
 
   const Listener listener_;
   std::map<uint32_t, Rank> ranks_;
+  CombinedState combined_;
   RunState job_;
   uint64_t exceptions_ = 0;
   // The job's state at the listener's last call.

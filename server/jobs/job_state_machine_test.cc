@@ -107,6 +107,29 @@ TEST_F(JobStateMachineTest, RemembersTheCommandThatResumesARank) {
   EXPECT_EQ(rank.times_resumed, 1u);
 }
 
+// The result of a command may arrive before the state that shows its effect.
+TEST_F(JobStateMachineTest, OneOfSeveralRanksResumesWithAStateNotWithAResult) {
+  Rank& rank = Connect(0, 2);
+  PauseAt(rank, 2, PauseReason::kStep);
+  machine_.OnCommandSent(rank, Command(model::ControlVerb::kContinue));
+  machine_.OnCommandOutcome(rank, {9, absl::OkStatus()});
+  EXPECT_EQ(rank.resuming_command, 9u);
+  Run(rank, 3);
+  EXPECT_EQ(rank.resuming_command, 0u);
+}
+
+TEST_F(JobStateMachineTest, AStopAfterTheResultEndsTheResumption) {
+  Rank& rank = Connect(0, 2);
+  PauseAt(rank, 2, PauseReason::kStep);
+  machine_.OnCommandSent(rank, Command(model::ControlVerb::kStep));
+  // It had stopped before it received the command.
+  PauseAt(rank, 2, PauseReason::kUser);
+  EXPECT_EQ(rank.resuming_command, 9u);
+  machine_.OnCommandOutcome(rank, {9, absl::OkStatus()});
+  PauseAt(rank, 3, PauseReason::kStep);
+  EXPECT_EQ(rank.resuming_command, 0u);
+}
+
 TEST_F(JobStateMachineTest, ARefusedCommandResumesNothing) {
   Rank& rank = Connect(0);
   PauseAt(rank, 2, PauseReason::kStep);

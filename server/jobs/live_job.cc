@@ -64,7 +64,10 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       replicas_(graph_),
       origins_(graph_, recorder_),
       events_(id_, FirstNumber(*options_), std::move(bus),
-              [this] { return Refresh(); }),
+              [this](const ListedRanks& listed) {
+                Refresh();
+                return DescribeOnStrand(listed);
+              }),
       recorder_(std::move(journal), *this,
                 [this](const absl::Status& failure) {
                   events_.PublishLog(
@@ -72,6 +75,7 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
                       absl::StrCat("the server cannot store what happens: ",
                                    std::string(failure.message())));
                 }),
+      states_(machine_, recorder_, events_, *this, options_->now_unix_nano),
       commands_(machine_, FirstNumber(*options_)),
       group_(machine_, commands_, *this, options_->end_deadline),
       lease_(*this, options_->control_lease,
@@ -120,7 +124,7 @@ boost::asio::awaitable<R> LiveJob::StartOnStrand(Start start) {
 
 Task<model::Job> LiveJob::Describe() {
   return OnStrand<absl::StatusOr<model::Job>>(
-      [this] { return DescribeOnStrand(); });
+      [this] { return DescribeOnStrand({}); });
 }
 
 Task<std::string> LiveJob::Control(model::ControlRequest request) {
@@ -545,20 +549,21 @@ void LiveJob::OnStateChange(const JobStateMachine::Change& change) {
   if (job.state != model::JobState::kPaused) unchecked_.Clear();
   ended_ = IsEnded(job.state);
   changed_at_unix_nano_ = options_->now_unix_nano();
-  const Rank& rank = change.rank;
-  if (JobJournal* journal = recorder_.journal()) {
-    journal->RecordState(rank.hello.rank, rank.run,
-                         rank.exit_report ? &*rank.exit_report : nullptr,
-                         changed_at_unix_nano_);
-    if (IsEnded(rank.run.state)) journal->RecordLastSteps(graph_);
-  }
   if (options_->log) LogStateChange(change);
-  events_.PublishState(rank.hello.rank);
+  states_.OnChange(change);
+  // They are those of all nodes: once is enough where many ranks end together.
+  JobJournal* const journal = recorder_.journal();
+  const bool few = HasFewRanks(machine_);
+  if (journal != nullptr && (few ? IsEnded(change.rank.run.state) : ended_)) {
+    journal->RecordLastSteps(graph_);
+  }
 }
 
 void LiveJob::LogStateChange(const JobStateMachine::Change& change) const {
   const Rank& rank = change.rank;
-  if (change.rank_before != rank.run.state) {
+  // Of many ranks, only the ends: they pause and continue together.
+  const bool notable = HasFewRanks(machine_) || IsEnded(rank.run.state);
+  if (change.rank_before != rank.run.state && notable) {
     options_->log(absl::StrCat(
         "job ", id_, " rank ", rank.hello.rank, ": ",
         std::string(model::ToString(change.rank_before)), " -> ",
@@ -573,7 +578,7 @@ void LiveJob::LogStateChange(const JobStateMachine::Change& change) const {
   }
 }
 
-model::Job LiveJob::DescribeOnStrand() const {
+model::Job LiveJob::DescribeOnStrand(const ListedRanks& listed) const {
   model::Job job;
   job.id = id_;
   job.name = id_;
@@ -586,7 +591,7 @@ model::Job LiveJob::DescribeOnStrand() const {
   job.recommended_offered = watchpoints_.OffersRecommended();
   job.unchecked.assign(unchecked_.ids().begin(), unchecked_.ids().end());
   job.unsupported = group_.unsupported();
-  DescribeRanks(machine_, job);
+  DescribeRanks(machine_, listed, job);
   if (!IsEnded(job.state)) job.controller = lease_.holder();
   return job;
 }
@@ -612,10 +617,8 @@ absl::Status LiveJob::CheckMemory() const {
                                     memory_bytes_.load(), " bytes"));
 }
 
-model::Job LiveJob::Refresh() {
-  model::Job job = DescribeOnStrand();
-  snapshot_.Set(job);
-  return job;
+void LiveJob::Refresh() {
+  snapshot_.Set(DescribeOnStrand({ListedRanks::Which::kFirst, {}}));
 }
 
 void LiveJob::ScheduleRefresh() {
@@ -623,6 +626,14 @@ void LiveJob::ScheduleRefresh() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     self->refresh_scheduled_ = false;
     self->Refresh();
+  });
+}
+
+void LiveJob::ScheduleSynchronize() {
+  if (std::exchange(synchronize_scheduled_, true)) return;
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    self->synchronize_scheduled_ = false;
+    self->group_.Synchronize();
   });
 }
 

@@ -44,6 +44,7 @@
 #include "server/jobs/overview_table.h"
 #include "server/jobs/rank_group.h"
 #include "server/jobs/replica_table.h"
+#include "server/jobs/state_publisher.h"
 #include "server/jobs/statistics_recorder.h"
 #include "server/jobs/step_measurer.h"
 #include "server/jobs/tensor_catalog.h"
@@ -223,12 +224,14 @@ class LiveJob final : public Job,
   void UpdateMemoryUse();
   // RESOURCE_EXHAUSTED "out_of_memory_budget" if the job must not grow.
   absl::Status CheckMemory() const;
-  model::Job DescribeOnStrand() const;
-  // Updates the snapshot and returns it.
-  model::Job Refresh();
+  model::Job DescribeOnStrand(const ListedRanks& listed) const;
+  void Refresh();
   // Updates the snapshot after the tasks that wait for the strand, so that a
   // burst of hits updates it once.
   void ScheduleRefresh();
+  // Keeps the ranks together after the tasks that wait for the strand, so that
+  // a burst of reports looks at all ranks once.
+  void ScheduleSynchronize();
 
   // Constant after construction.
   const std::string id_;
@@ -247,6 +250,7 @@ class LiveJob final : public Job,
   // On the strand only: the job's data, ...
   bool retired_ = false;
   bool refresh_scheduled_ = false;
+  bool synchronize_scheduled_ = false;
   MemoryBudget::Reservation memory_;
   JobStateMachine machine_;
   graph::GraphStore graph_;
@@ -268,6 +272,7 @@ class LiveJob final : public Job,
   // ... and the parts that work on it, each using those above it.
   JobEvents events_;
   JobRecorder recorder_;
+  StatePublisher states_;
   CommandSender commands_;
   RankGroup group_;
   ControlLease lease_;

@@ -104,7 +104,7 @@ void LiveJob::OnClosed(uint32_t number, uint64_t stream) {
   Rank& rank = *machine_.Find(number);
   if (rank.stream != stream || !rank.link) return;
   connections_.OnClosed(rank);
-  group_.Synchronize();
+  ScheduleSynchronize();
 }
 
 void LiveJob::AbandonRank(Rank& rank, const std::string& reason) {
@@ -176,7 +176,7 @@ void LiveJob::Handle(Rank& rank, RunReport& report) {
       rank, report,
       node == graph::kNoNode ? std::string() : graph_.node(node).name);
   watchpoints_.OnMoved(rank, from);
-  group_.Synchronize();
+  ScheduleSynchronize();
   ReleaseIfUnattended(rank, report);
 }
 
@@ -205,7 +205,7 @@ void LiveJob::Handle(Rank& rank, TensorChunk& chunk) {
 
 void LiveJob::Handle(Rank& rank, CommandOutcome& outcome) {
   const auto result = commands_.OnOutcome(rank, outcome);
-  group_.Synchronize();
+  ScheduleSynchronize();
   if (result) events_.PublishCommandResult(rank.hello.rank, *result);
 }
 
@@ -271,7 +271,7 @@ void LiveJob::Handle(Rank& rank, LogReport& report) {
 void LiveJob::Handle(Rank& rank, ExitReport& report, const Done& done) {
   machine_.OnExit(rank, std::move(report));
   AbandonRank(rank, "the job has ended");
-  group_.Synchronize();
+  ScheduleSynchronize();
   recorder_.WhenDurable(done);
 }
 

@@ -55,7 +55,7 @@ TEST_F(PermissionsTest, TheStrictestRankDecides) {
   EXPECT_TRUE(allowed.control);
   EXPECT_FALSE(allowed.terminate);
   model::Job job;
-  DescribeRanks(machine_, job);
+  DescribeRanks(machine_, {}, job);
   EXPECT_FALSE(job.allowed.view);
 }
 

@@ -17,8 +17,10 @@ namespace graphdbg::jobs {
 struct Rank {
   AgentHello hello;
   RunState run;
-  // Whether the job's state takes `run` into account yet.
+  // Whether the job's state takes `run` into account.
   bool counted = false;
+  // Whether the listener has been told of `run`.
+  bool announced = false;
   // Null while no stream is open.
   std::shared_ptr<AgentLink> link;
   // Counts streams; reports from earlier streams are void.
@@ -32,6 +34,8 @@ struct Rank {
   // The command that resumes the paused rank and has not taken effect yet; 0 if
   // there is none. Until then the rank accepts no other command of this kind.
   uint64_t resuming_command = 0;
+  // The rank has confirmed that command. Its next state is the effect.
+  bool resume_confirmed = false;
   // The command that asked the running rank to pause; 0 if there was none.
   uint64_t pausing_command = 0;
   // The number of completed steps when the rank last stopped.

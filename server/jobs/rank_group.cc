@@ -1,6 +1,7 @@
 #include "server/jobs/rank_group.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -93,8 +94,10 @@ std::vector<RankPosition> RankGroup::Positions() const {
 
 void RankGroup::Synchronize() {
   if (!machine_.has_several_ranks() || moved_apart_) return;
+  // Running ranks are together. Most reports come from such.
+  if (machine_.Count(model::JobState::kPaused) == 0) return;
   const std::vector<SyncOrder> orders = KeepTogether(Positions(), runs_freely_);
-  for (const SyncOrder& order : orders) Send(order);
+  Send(orders);
   if (terminate_command_ == 0 || !orders.empty()) return;
   const std::vector<RankPosition> positions = Positions();
   if (std::all_of(positions.begin(), positions.end(),
@@ -103,10 +106,21 @@ void RankGroup::Synchronize() {
   }
 }
 
-void RankGroup::Send(const SyncOrder& order) {
+void RankGroup::Send(const std::vector<SyncOrder>& orders) {
+  std::map<std::pair<SyncOrder::Kind, uint64_t>, std::set<uint32_t>> same;
+  for (const SyncOrder& order : orders) {
+    same[{order.kind, order.steps}].insert(order.rank);
+  }
+  for (const auto& [what, ranks] : same) {
+    const uint64_t id = sender_.Open(ranks);
+    for (uint32_t rank : ranks) Send(id, {rank, what.first, what.second});
+  }
+}
+
+void RankGroup::Send(uint64_t id, const SyncOrder& order) {
   Rank& rank = *machine_.Find(order.rank);
   CommandOrder command;
-  command.id = sender_.Open({order.rank});
+  command.id = id;
   switch (order.kind) {
     case SyncOrder::Kind::kStop:
       runs_freely_ = false;
@@ -140,11 +154,13 @@ bool RankGroup::TerminateTogether(uint64_t command) {
     return false;
   }
   bool moving = false;
+  std::vector<SyncOrder> orders;
   for (const RankPosition& at : positions) {
     moving |= !at.stopped;
     if (at.stopped || at.asked_to_stop) continue;
-    Send({at.rank, SyncOrder::Kind::kStop, 0});
+    orders.push_back({at.rank, SyncOrder::Kind::kStop, 0});
   }
+  Send(orders);
   if (!moving) return false;
   terminate_command_ = command;
   terminate_timer_ =

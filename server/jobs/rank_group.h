@@ -62,7 +62,9 @@ class RankGroup {
  private:
   // The positions of all ranks that are connected and have started.
   std::vector<RankPosition> Positions() const;
-  void Send(const SyncOrder& order);
+  // Ranks that get the same order get it as one command.
+  void Send(const std::vector<SyncOrder>& orders);
+  void Send(uint64_t command, const SyncOrder& order);
   void TerminateAll();
 
   JobStateMachine& machine_;

@@ -54,6 +54,32 @@ TEST_F(RankGroupTest, StopsTheOtherRanksAtTheEndOfTheirStep) {
   EXPECT_TRUE(CommandsOf(0).empty());
 }
 
+TEST_F(RankGroupTest, OrdersThatAreTheSameAreOneCommand) {
+  for (uint32_t number : {0, 1, 2}) Run(Connect(number, 3), 1);
+  PauseAt(*machine_.Find(0), 3, PauseReason::kWatchpoint, 1);
+  group_.Synchronize();
+  ASSERT_EQ(CommandsOf(1).size(), 1u);
+  ASSERT_EQ(CommandsOf(2).size(), 1u);
+  EXPECT_EQ(CommandsOf(1)[0].id, CommandsOf(2)[0].id);
+}
+
+// The continue came after a step, and results come before states.
+TEST_F(RankGroupTest, ARankThatHasConfirmedAContinueDoesNotStopTheOthers) {
+  for (uint32_t number : {0, 1}) {
+    PauseAt(Connect(number, 2), 1, PauseReason::kStep);
+  }
+  const model::ControlRequest request = Request(ControlVerb::kContinue);
+  group_.RecordIntent(request);
+  CommandOrder order;
+  order.id = sender_.Open({0, 1});
+  order.verb = ControlVerb::kContinue;
+  for (uint32_t number : {0, 1}) sender_.Send(*machine_.Find(number), order);
+  Run(*machine_.Find(1), 2);
+  sender_.OnOutcome(*machine_.Find(0), {order.id, absl::OkStatus()});
+  group_.Synchronize();
+  EXPECT_EQ(CommandsOf(1).back().verb, ControlVerb::kContinue);
+}
+
 TEST_F(RankGroupTest, MovesARankThatStoppedEarlyToTheCommonStep) {
   RunTwoRanks();
   Rank& early = *machine_.Find(0);

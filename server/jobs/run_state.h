@@ -31,15 +31,6 @@ struct RunState {
 // True for finished, terminated and lost.
 bool IsEnded(model::JobState state);
 
-// The state of a job whose ranks are in the given states. If any rank is alive,
-// only live ranks count: the job is pausing if one of them is, and paused if
-// all of them are, or if one of them has stopped at an exception, for which the
-// others can only wait in their next collective. Reason and node come from the
-// rank whose pause is the most informative (a watchpoint before an error before
-// a node, and so on). The step is the furthest of all ranks. A job without
-// ranks is connecting.
-RunState Combine(const std::vector<const RunState*>& ranks);
-
 // FAILED_PRECONDITION "invalid_state", naming the state. A job that has ended
 // accepts no command, only a paused job can resume, and only a running job can
 // pause. A job that is paused for an exception has no further steps.

@@ -76,6 +76,9 @@ struct Rank {
   uint64_t step = 0;
   // Full name of the current node; empty at the end of a step.
   std::string node;
+  // Without what does not change while the process lives: host, process, peer
+  // and device.
+  bool brief = false;
 };
 
 // The exception that ended a job.
@@ -114,7 +117,13 @@ struct Job {
   // Why the job could not be restored completely after a restart of the server;
   // empty if it could.
   std::string damaged;
+  // Ascending.
   std::vector<Rank> ranks;
+  // Whether `ranks` has them all. A job of many ranks lists only those that
+  // have changed in its events, and the first ones in lists of jobs.
+  bool lists_all_ranks = true;
+  // Of a job of many ranks: how many are in each state.
+  std::map<JobState, uint32_t> rank_states;
   uint64_t hit_count = 0;
   // Hits by infinities that reached no result, which hit_count excludes.
   uint64_t absorbed_hit_count = 0;

@@ -46,6 +46,20 @@ def started() -> LiveState:
     return state
 
 
+def test_an_event_of_many_ranks_lists_only_those_that_changed() -> None:
+    info = JobInfo.from_json(job("running", ranks=100))
+    changed = job("paused", 5, ranks=0) | {
+        "ranks": [{"rank": 70, "state": "paused", "step": 5, "node": ""}],
+        "ranks_complete": False,
+    }
+    after = info.after(changed)
+    assert [each.rank for each in after.ranks] == list(range(100))
+    assert (after.ranks[70].state, after.ranks[70].host) == ("paused", info.ranks[70].host)
+    assert after.ranks[71] == info.ranks[71]
+    # A process that this client does not know yet comes with an event of its own.
+    assert JobInfo.from_json(job("running", ranks=1)).after(changed).ranks == info.ranks[:1]
+
+
 def test_a_stop_says_why_and_who() -> None:
     state = started()
     state.apply(command_event("7", "pause", "browser"))

@@ -12,6 +12,8 @@ namespace {
 constexpr uint32_t kNodesPerUpdate = 1000;
 constexpr uint32_t kNodesPerLayer = 50;
 constexpr std::chrono::milliseconds kTick(10);
+// An agent's first delay.
+constexpr std::chrono::milliseconds kRetry(200);
 // All ranks of a job report the same step.
 constexpr uint64_t kStep = 1;
 
@@ -56,11 +58,21 @@ void Fill(v1::Statistics* statistics) {
 }  // namespace
 
 ScriptedRank::ScriptedRank(Options options) : options_(std::move(options)) {
+  Connect();
+  reader_ = std::thread([this] { HandleCommands(); });
+}
+
+void ScriptedRank::Connect() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  stub_ = v1::AgentService::NewStub(grpc::CreateCustomChannel(
-      options_.server, grpc::InsecureChannelCredentials(), arguments));
-  stream_ = stub_->Session(&context_);
+  {
+    absl::MutexLock lock(&write_mu_);
+    stub_ = v1::AgentService::NewStub(grpc::CreateCustomChannel(
+        options_.server, grpc::InsecureChannelCredentials(), arguments));
+    stream_.reset();
+    context_ = std::make_unique<grpc::ClientContext>();
+    stream_ = stub_->Session(context_.get());
+  }
   v1::AgentMessage message;
   v1::Hello& hello = *message.mutable_hello();
   for (const char* name : {"wire/1", "hits/recorded", "statistics/report"}) {
@@ -74,9 +86,15 @@ ScriptedRank::ScriptedRank(Options options) : options_(std::move(options)) {
   hello.set_device("cpu");
   hello.set_incarnation(options_.job + "/" + std::to_string(options_.rank));
   Send(message);
-  SendState(/*paused=*/false);
+  if (!options_.steps_itself) {
+    SendState(/*paused=*/false);
+    SendGraph();
+    return;
+  }
+  // Its steps wait until it has told where it is.
+  absl::MutexLock lock(&position_mu_);
   SendGraph();
-  reader_ = std::thread([this] { HandleCommands(); });
+  SendPosition();
 }
 
 void ScriptedRank::StartReporting() {
@@ -87,7 +105,10 @@ ScriptedRank::~ScriptedRank() {
   const bool ended = ended_;
   stopping_ = true;
   if (reporter_.joinable()) reporter_.join();
-  context_.TryCancel();
+  {
+    absl::MutexLock lock(&write_mu_);
+    context_->TryCancel();
+  }
   reader_.join();
   const grpc::Status status = stream_->Finish();
   if (ended) PrintEnd(status);
@@ -99,7 +120,7 @@ void ScriptedRank::Send(const v1::AgentMessage& message, bool more_follow) {
   absl::MutexLock lock(&write_mu_);
   if (stream_->Write(message, options) || stopping_) return;
   ended_ = true;
-  if (options_.may_be_ended) return;
+  if (options_.may_be_ended || options_.returns) return;
   PrintEnd(stream_->Finish());
   std::exit(1);
 }
@@ -161,14 +182,82 @@ void ScriptedRank::Report() {
 void ScriptedRank::HandleCommands() {
   v1::ServerMessage message;
   while (stream_->Read(&message)) {
-    if (!message.has_command()) continue;
-    v1::AgentMessage result;
-    result.mutable_command_result()->set_command_id(message.command().id());
-    Send(result);
-    running_ = !message.command().has_pause();
-    SendState(!running_);
+    if (message.has_command()) Handle(message.command());
   }
   ended_ = true;
+  while (options_.returns && !stopping_) {
+    std::this_thread::sleep_for(kRetry);
+    stream_->Finish();
+    Connect();
+    while (stream_->Read(&message)) {
+      ended_ = false;
+      if (message.has_command()) Handle(message.command());
+    }
+    ended_ = true;
+  }
+}
+
+void ScriptedRank::Handle(const v1::Command& command) {
+  if (options_.steps_itself) return HandleBetweenSteps(command);
+  SendResult(command.id());
+  running_ = !command.has_pause();
+  SendState(!running_);
+}
+
+void ScriptedRank::SendResult(uint64_t command) {
+  v1::AgentMessage result;
+  result.mutable_command_result()->set_command_id(command);
+  Send(result);
+}
+
+void ScriptedRank::HandleBetweenSteps(const v1::Command& command) {
+  absl::MutexLock lock(&position_mu_);
+  if (command.has_pause()) {
+    if (!paused_) {
+      stops_after_ = steps_ended_ + 1;
+      reason_ = v1::PAUSE_REASON_USER;
+      pauses_.push_back(command.id());
+      return SendPosition();
+    }
+  } else {
+    reason_ = v1::PAUSE_REASON_STEP;
+    stops_after_ =
+        command.has_step() ? steps_ended_ + command.step().steps() : 0;
+    for (uint64_t id : std::exchange(pauses_, {})) SendResult(id);
+    paused_ = false;
+    SendPosition();
+  }
+  SendResult(command.id());
+}
+
+void ScriptedRank::SendPosition() {
+  v1::AgentMessage message;
+  v1::StateUpdate& state = *message.mutable_state();
+  state.set_state(paused_ ? v1::RUN_STATE_PAUSED : v1::RUN_STATE_RUNNING);
+  state.set_step(steps_ended_ + (paused_ ? 0 : 1));
+  state.set_step_ended(paused_);
+  if (paused_) {
+    state.set_reason(reason_);
+    if (reason_ == v1::PAUSE_REASON_WATCHPOINT) state.add_watchpoints(1);
+  } else {
+    state.set_pauses_after(stops_after_);
+  }
+  Send(message);
+}
+
+void ScriptedRank::Step() {
+  absl::MutexLock lock(&position_mu_);
+  if (paused_) return;
+  ++steps_ended_;
+  if (hit_.exchange(false)) {
+    stops_after_ = steps_ended_;
+    reason_ = v1::PAUSE_REASON_WATCHPOINT;
+  }
+  paused_ = stops_after_ != 0 && steps_ended_ >= stops_after_;
+  SendPosition();
+  if (!paused_) return;
+  stops_after_ = 0;
+  for (uint64_t id : std::exchange(pauses_, {})) SendResult(id);
 }
 
 void ScriptedRank::Hit(uint32_t node, uint64_t order) {
@@ -184,6 +273,11 @@ void ScriptedRank::Hit(uint32_t node, uint64_t order) {
   (*hit.mutable_actual())["nan_count"] = 3;
   Fill(hit.mutable_statistics());
   Send(message);
+}
+
+void ScriptedRank::HitAndStop(uint32_t node, uint64_t order) {
+  Hit(node, order);
+  hit_ = true;
 }
 
 }  // namespace graphdbg::bench

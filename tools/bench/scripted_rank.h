@@ -1,5 +1,6 @@
 // A rank without training: sends a graph and, at a fixed rate, statistics,
-// handles commands, and sends hits on request.
+// handles commands, and sends hits on request. Or it steps, as one of several
+// ranks, when it is told to.
 #ifndef TOOLS_BENCH_SCRIPTED_RANK_H_
 #define TOOLS_BENCH_SCRIPTED_RANK_H_
 
@@ -10,7 +11,9 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "proto/graphdbg/v1/agent_service.grpc.pb.h"
 
@@ -31,6 +34,11 @@ class ScriptedRank {
     uint64_t steps = 0;
     // Otherwise the program ends if the server ends the stream.
     bool may_be_ended = false;
+    // The rank begins its first step, reports steps and stops at their ends, as
+    // training does.
+    bool steps_itself = false;
+    // Connects again, as the same process, when the stream has ended.
+    bool returns = false;
   };
 
   // Connects and sends the graph. Handles commands until it is destroyed.
@@ -45,6 +53,14 @@ class ScriptedRank {
 
   // Sends a hit of watchpoint 1 at this node.
   void Hit(uint32_t node, uint64_t order);
+  // The same, and the rank stops for it at the end of its step.
+  void HitAndStop(uint32_t node, uint64_t order);
+
+  // Ends the current step, unless the rank is paused. At most one thread calls
+  // it.
+  void Step();
+  uint64_t steps_ended() const { return steps_ended_; }
+  bool paused() const { return paused_; }
   // Whether the server, or the connection to it, has ended the stream.
   bool ended() const { return ended_; }
   // Number of statistics sent.
@@ -55,13 +71,20 @@ class ScriptedRank {
   // buffer this one.
   void Send(const v1::AgentMessage& message, bool more_follow = false);
   void PrintEnd(const grpc::Status& status) const;
+  void Connect();
   void SendGraph();
   void SendState(bool paused);
+  // Where the rank is, and where it will stop.
+  void SendPosition() ABSL_EXCLUSIVE_LOCKS_REQUIRED(position_mu_);
+  void SendResult(uint64_t command);
   void Report();
   void HandleCommands();
+  void Handle(const v1::Command& command);
+  // As training handles it.
+  void HandleBetweenSteps(const v1::Command& command);
 
   const Options options_;
-  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<v1::AgentService::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ServerMessage>>
       stream_;
@@ -71,6 +94,15 @@ class ScriptedRank {
   std::atomic<bool> stopping_{false};
   std::atomic<bool> ended_{false};
   std::atomic<uint64_t> sent_{0};
+  absl::Mutex position_mu_;
+  std::atomic<uint64_t> steps_ended_{0};
+  std::atomic<bool> paused_{false};
+  std::atomic<bool> hit_{false};
+  // 0: the rank does not stop by itself.
+  uint64_t stops_after_ ABSL_GUARDED_BY(position_mu_) = 0;
+  v1::PauseReason reason_ ABSL_GUARDED_BY(position_mu_) = v1::PAUSE_REASON_STEP;
+  // Pauses that have not taken effect yet.
+  std::vector<uint64_t> pauses_ ABSL_GUARDED_BY(position_mu_);
   uint64_t hits_ = 0;
   std::thread reporter_;
   std::thread reader_;

@@ -18,7 +18,7 @@ JobFixture::JobFixture(std::shared_ptr<EventBus> bus)
       watch_table_(graph_),
       hits_(graph_),
       events_("job", 0, bus,
-              [this] {
+              [this](const ListedRanks&) {
                 model::Job job;
                 job.id = "job";
                 job.state = machine_.job().state;

@@ -78,7 +78,7 @@ class LiveState:
             self._hits.extend(map(Hit.from_json, event.get("hits", [])))
         if kind in ("state", "job", "snapshot") and event.get("info") is not None:
             refusals = self._take_outcome(event)
-            return refusals + self._take_info(JobInfo.from_json(event["info"]))
+            return refusals + self._take_info(self.info.after(event["info"]))
         return []
 
     def lose(self) -> list[Event]:

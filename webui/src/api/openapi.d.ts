@@ -574,6 +574,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/ranks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        /** Lists the ranks of a job, in ascending order. */
+        get: operations["listRanks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/recording": {
         parameters: {
             query?: never;
@@ -2461,7 +2480,17 @@ export interface components {
             node: string;
             /** @enum {unknown} */
             pause_reason: "start" | "step" | "node" | "watchpoint" | "user" | "error" | null;
+            /** @description Present if the job has more than 64 ranks: how many are in each state. States without ranks are absent. */
+            rank_states?: {
+                [key: string]: number;
+            };
+            /** @description All ranks, in ascending order. Where a job has more than 64, events contain only those that have changed, `state` events without what does not change while a process lives (`host`, `pid`, `peer`, `device`, `device_id`), and `GET /jobs` only the first ones; then `ranks_complete` is false. `GET /jobs/{job}`, the snapshot of an event stream and `GET /jobs/{job}/ranks` have them all. */
             ranks: components["schemas"]["Rank"][];
+            /**
+             * @description Present if `ranks` does not contain all ranks.
+             * @constant
+             */
+            ranks_complete?: false;
             /** @description The recommended watchpoints are supported and none of them exists. */
             recommended_offered: boolean;
             state: components["schemas"]["JobState"];
@@ -3961,6 +3990,39 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRanks: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: string;
+                limit?: number;
+                /** @description Only ranks in this state. */
+                state?: components["schemas"]["JobState"];
+            };
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Null on the last page. */
+                        next_cursor: string | null;
+                        ranks: components["schemas"]["Rank"][];
+                    };
                 };
             };
             default: components["responses"]["Problem"];

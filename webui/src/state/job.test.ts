@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ServerEvent } from '../api/types';
+import type { Rank, ServerEvent } from '../api/types';
 import { sampleHit, sampleJob, sampleWatchpoint } from '../testing/samples';
 import { emptyJob, MAX_HITS, mergeHits, putHits, putWatchpoint, reduceEvents, reduceJob, type JobModel } from './job';
 
@@ -22,6 +22,27 @@ describe('stops', () => {
     expect(running.stops).toBe(1);
     expect(reduceJob(running, state({ step: 1 })).stops).toBe(2);
     expect(reduceJob(start, state({ node: 'forward/log' })).stops).toBe(2);
+  });
+});
+
+describe('many ranks', () => {
+  const rank = (number: number, change: object = {}) => ({
+    rank: number, host: 'h', pid: number, peer: '', device: 'cpu', device_id: 0,
+    state: 'running' as const, step: 1, node: '', ...change,
+  });
+
+  it('are kept where an event lists only those that have changed', () => {
+    const all = Array.from({ length: 100 }, (_, number) => rank(number));
+    const brief = { rank: 70, state: 'paused', step: 2, node: '' } as unknown as Rank;
+    const model = after(
+      state({ ranks: all, rank_states: { running: 100 } }),
+      state({ ranks: [brief], ranks_complete: false, rank_states: { running: 99, paused: 1 } }),
+    );
+    expect(model.info?.ranks).toHaveLength(100);
+    expect(model.info?.ranks[70]).toEqual(rank(70, { state: 'paused', step: 2 }));
+    expect(model.info?.rank_states).toEqual({ running: 99, paused: 1 });
+    const fewer = reduceJob(model, state({ ranks: [rank(0)] }));
+    expect(fewer.info?.ranks).toHaveLength(1);
   });
 });
 

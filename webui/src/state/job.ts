@@ -90,8 +90,17 @@ function stoppedElsewhere(before: Job | null, now: Job | null): boolean {
   );
 }
 
-function withInfo(model: JobModel, info: Job | null): JobModel {
-  if (info === null) return { ...model, forgotten: true, known: true };
+// Of many ranks, an event has only those that have changed, and of these only what can change.
+export function withAllRanks(before: Job | null, info: Job): Job {
+  if (info.ranks_complete !== false) return info;
+  const ranks = new Map((before?.ranks ?? []).map((rank) => [rank.rank, rank]));
+  for (const rank of info.ranks) ranks.set(rank.rank, { ...ranks.get(rank.rank), ...rank });
+  return { ...info, ranks: [...ranks.values()].sort((a, b) => a.rank - b.rank) };
+}
+
+function withInfo(model: JobModel, arrived: Job | null): JobModel {
+  if (arrived === null) return { ...model, forgotten: true, known: true };
+  const info = withAllRanks(model.info, arrived);
   const stops = model.stops + (stoppedElsewhere(model.info, info) ? 1 : 0);
   return { ...model, info, known: true, forgotten: false, stops };
 }

@@ -7,6 +7,7 @@ import type { ControlCommand, Job, ServerEvent } from '../api/types';
 import { refused } from '../words/control';
 import { notRemoved } from '../words/job';
 import { describe } from './describe';
+import { withAllRanks } from './job';
 import { setStorage } from './storage';
 import { showToast } from './toasts';
 
@@ -27,7 +28,7 @@ export function reduceJobs(jobs: readonly Job[], event: ServerEvent): Job[] {
   const { info } = event;
   if (info === null) return jobs.filter((job) => job.id !== event.job);
   const place = jobs.findIndex((job) => job.id === info.id);
-  return place < 0 ? [...jobs, info] : jobs.with(place, info);
+  return place < 0 ? [...jobs, info] : jobs.with(place, withAllRanks(jobs[place] ?? null, info));
 }
 
 export async function loadJobs(): Promise<void> {

@@ -1,12 +1,13 @@
 // The ranks of a large job in a grid coloured by state or value, those that stand out first.
 
 import { useEffect, useMemo, useRef, useState } from 'react';
-import type { Job } from '../api/types';
+import type { Job, Rank } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
 import { useRankNorms } from '../state/rank_norms';
 import { cellsOf, COLOURINGS, outliersFirst, type Colouring, type RankCell } from '../state/rank_order';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
+import { stateWords } from '../state/words';
 import { Button } from '../widgets/button';
 import * as words from '../words/ranks';
 import { useJobContext } from './job_context';
@@ -50,6 +51,20 @@ function useDrawing(canvas: React.RefObject<HTMLCanvasElement | null>, grid: Ran
     });
     return () => cancelAnimationFrame(frame);
   }, [canvas, colours, grid, cells, by, chosen]);
+}
+
+function StateCounts({ job }: { job: Job }) {
+  const counts = Object.entries(job.rank_states ?? {}) as Array<[Rank['state'], number]>;
+  if (counts.length === 0) return null;
+  return (
+    <p className="rank-grid-counts">
+      {counts.map(([state, count]) => (
+        <span key={state}>
+          <i className={`rank-dot rank-${state}`} aria-hidden /> {words.ranksInState(count, stateWords(state, null))}
+        </span>
+      ))}
+    </p>
+  );
 }
 
 interface CellsProps {
@@ -167,6 +182,7 @@ export function RankGridView({ job, hits, current, onDone }: Props) {
           {pending ? words.asking : rangeOf(cells, by)}
         </span>
       </div>
+      <StateCounts job={job} />
       <Outliers cells={cells} by={by} onChoose={setChosen} />
       <Cells cells={cells} by={by} chosen={chosen} onChoose={setChosen} onShow={show} />
       {rank !== undefined && (

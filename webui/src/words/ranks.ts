@@ -3,6 +3,7 @@
 export const ranks = 'Ranks';
 export const ranksByState = 'Ranks by state';
 export const rankState = (rank: number, state: string, step: number) => [`Rank ${rank}`, state, `step ${step}`];
+export const ranksInState = (count: number, state: string) => `${count} ${state.toLowerCase()}`;
 export const step = (step: number) => `step ${step}`;
 export const process = 'process';
 export const device = 'device';

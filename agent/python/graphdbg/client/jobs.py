@@ -250,7 +250,7 @@ class Job:
     def _handle(self, event: Json) -> None:
         if event["type"] not in ("snapshot", "state", "job") or event.get("info") is None:
             return
-        self.info = JobInfo.from_json(event["info"])
+        self.info = self.info.after(event["info"])
         # A snapshot replaces events that this client was too slow for, so the command is older.
         pending = self._pending
         if self.info.has_ended or event["type"] == "snapshot" or event.get("command_id") == pending:

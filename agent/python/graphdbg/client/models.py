@@ -225,7 +225,7 @@ class JobInfo:
         hit_count: The number of hits so far, without absorbed ones.
         absorbed_hit_count: The number of hits by infinities that reached no result.
         stopped_by: Ids of the watchpoints that caused the pause.
-        ranks: Its processes.
+        ranks: Its processes; of a job of more than 64 in a list of jobs, the first ones.
         exit_code, exception: How it has ended; None while it runs.
         metrics: The last value of each scalar that `save_scalar` recorded, by name, once the job has ended.
     """
@@ -258,6 +258,18 @@ class JobInfo:
             exception=ExceptionInfo.from_json(data["exception"]),
             metrics=_numbers(data.get("metrics", {})),
         )
+
+    def after(self, data: Json) -> JobInfo:
+        """The job after an event with this `info`, which of many ranks has only those that changed."""
+        if data.get("ranks_complete", True):
+            return JobInfo.from_json(data)
+        ranks = {rank.rank: dataclasses.asdict(rank) for rank in self.ranks}
+        for rank in data["ranks"]:
+            known = ranks.get(rank["rank"], {})
+            # An event about a process that this client has not heard of yet is followed by the process's own.
+            if known or "host" in rank:
+                ranks[rank["rank"]] = known | rank
+        return JobInfo.from_json({**data, "ranks": [ranks[number] for number in sorted(ranks)]})
 
     @property
     def is_paused(self) -> bool:

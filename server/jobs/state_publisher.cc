@@ -1,0 +1,82 @@
+#include "server/jobs/state_publisher.h"
+
+#include <utility>
+#include <vector>
+
+#include "server/jobs/job_description.h"
+
+namespace graphdbg::jobs {
+namespace {
+
+// The rank runs as before, and is further on.
+bool IsProgress(const JobStateMachine::Change& change) {
+  const model::JobState state = change.rank.run.state;
+  return state == change.rank_before && (state == model::JobState::kRunning ||
+                                         state == model::JobState::kPausing);
+}
+
+}  // namespace
+
+StatePublisher::StatePublisher(const JobStateMachine& machine,
+                               JobRecorder& recorder, JobEvents& events,
+                               TaskRunner& tasks,
+                               std::function<int64_t()> now_unix_nano)
+    : machine_(machine),
+      recorder_(recorder),
+      events_(events),
+      tasks_(tasks),
+      now_unix_nano_(std::move(now_unix_nano)) {}
+
+void StatePublisher::OnChange(const JobStateMachine::Change& change) {
+  const uint32_t rank = change.rank.hello.rank;
+  const bool progress = IsProgress(change);
+  if (progress) {
+    RecordLater(rank);
+  } else {
+    Record(change.rank);
+  }
+  unpublished_.insert(rank);
+  const bool few = HasFewRanks(machine_);
+  if (change.job_before != machine_.job().state || (few && !progress)) {
+    return Publish();
+  }
+  if (publish_timer_ != nullptr) return;
+  if (few) Publish();
+  PublishLater();
+}
+
+void StatePublisher::Publish() {
+  const std::set<uint32_t> changed = std::exchange(unpublished_, {});
+  events_.PublishStates({changed.begin(), changed.end()});
+}
+
+void StatePublisher::PublishLater() {
+  publish_timer_ = tasks_.RunAfter(kInterval, [this] {
+    publish_timer_.reset();
+    if (unpublished_.empty()) return;
+    Publish();
+    PublishLater();
+  });
+}
+
+void StatePublisher::Record(const Rank& rank) {
+  unrecorded_.erase(rank.hello.rank);
+  JobJournal* const journal = recorder_.journal();
+  if (journal == nullptr) return;
+  journal->RecordState(rank.hello.rank, rank.run,
+                       rank.exit_report ? &*rank.exit_report : nullptr,
+                       now_unix_nano_());
+}
+
+void StatePublisher::RecordLater(uint32_t rank) {
+  unrecorded_.insert(rank);
+  if (record_timer_ != nullptr) return;
+  record_timer_ = tasks_.RunAfter(kRecordInterval, [this] {
+    record_timer_.reset();
+    for (uint32_t number : std::exchange(unrecorded_, {})) {
+      Record(*machine_.Find(number));
+    }
+  });
+}
+
+}  // namespace graphdbg::jobs
