@@ -114,12 +114,13 @@ def _one_thread() -> Iterator[None]:
     threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     warns = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # torch.use_deterministic_algorithms imports the compiler, which takes seconds.
+    torch._C._set_deterministic_algorithms(True, warn_only=True)
     try:
         yield
     finally:
         torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(deterministic, warn_only=warns)
+        torch._C._set_deterministic_algorithms(deterministic, warn_only=warns)
 
 
 AS_IT_WAS, FLOAT64, UPSTREAM, FINITE = "as_it_was", "float64", "upstream_float64", "finite_inputs"
