@@ -53,6 +53,12 @@ absl::Status CheckAllowed(const Allowed& allowed,
       if (message.tensor_request().has_bundle()) {
         return CheckBundle(allowed, message.tensor_request().node());
       }
+      if (message.tensor_request().has_experiment()) {
+        return Check(allowed.control, "repeating its ops", "control");
+      }
+      if (message.tensor_request().has_change()) {
+        return Check(allowed.change, "changing it", "change");
+      }
       if (!message.tensor_request().want_data()) break;
       return CheckView(allowed, "reading values",
                        message.tensor_request().node());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "proto/wire/error.h"
 #include "proto/wire/status_macros.h"
 
@@ -65,43 +66,70 @@ absl::StatusOr<std::shared_ptr<const BundleFile>> BundleRequests::Find(
 
 absl::StatusOr<std::shared_ptr<const BundleFile>> BundleRequests::Make(
     const v1::TensorRequest& request) {
-  const uint32_t node = parts_.nodes->Find(request.node());
-  if (node == 0) {
-    return wire::MakeError(
-        absl::StatusCode::kNotFound, "unknown_node",
-        absl::StrCat("this rank has no node \"", request.node(), "\""));
-  }
-  // Takes the interpreter's lock, which the program may have while it waits
-  // for the gate.
-  BundleSubject subject =
-      parts_.captures->SubjectOf(node, request.slot(), request.bundle().step());
-  subject.hit = request.bundle().hit();
-  ASSIGN_OR_RETURN(const int descriptor, OpenTemporary());
-  // Closed on every path.
-  auto opened = std::make_shared<const BundleFile>("", descriptor, 0);
-  {
-    const Gate::Hold hold = parts_.gate->HoldPaused();
-    if (!hold.held()) {
-      return wire::MakeError(absl::StatusCode::kFailedPrecondition,
-                             "not_paused",
-                             "a bundle can be made while the job is paused");
-    }
-    if (parts_.gate->step() != subject.step) {
-      return wire::MakeError(
-          absl::StatusCode::kNotFound, "value_gone",
-          absl::StrCat("the hit was in step ", subject.step,
-                       ", whose values are gone; to get the bundle of the next "
-                       "one, give its watchpoint the action capture"));
-    }
-    RETURN_IF_ERROR(
-        parts_.writer->Write(subject, parts_.config->bundles, descriptor));
-  }
-  const off_t bytes = lseek(descriptor, 0, SEEK_END);
-  auto file = std::make_shared<const BundleFile>(
-      request.bundle().id(), dup(descriptor), static_cast<uint64_t>(bytes));
+  const v1::BundleRequest& bundle = request.bundle();
+  Gate::Hold hold;
+  ASSIGN_OR_RETURN(
+      std::shared_ptr<const BundleFile> file,
+      Write({request, bundle.step(), bundle.hit()}, bundle.id(), &hold));
   files_.push_back(file);
   if (files_.size() > kMaxFiles) files_.pop_front();
   return file;
+}
+
+absl::StatusOr<std::string> BundleRequests::Experiment(
+    const v1::TensorRequest& request) {
+  const v1::ExperimentRequest& experiment = request.experiment();
+  // Random numbers come from the program's own generators, whose states are put
+  // back before it resumes.
+  Gate::Hold hold;
+  ASSIGN_OR_RETURN(
+      const std::shared_ptr<const BundleFile> file,
+      Write({request, experiment.step(), experiment.hit()}, "", &hold));
+  std::string text;
+  if (parts_.host->Experiment(file->descriptor(),
+                              absl::StrJoin(experiment.experiments(), " "),
+                              &text)) {
+    return text;
+  }
+  return wire::MakeError(absl::StatusCode::kFailedPrecondition, "cannot_run",
+                         absl::StrCat("the op cannot be repeated: ", text));
+}
+
+absl::StatusOr<std::shared_ptr<const BundleFile>> BundleRequests::Write(
+    const Wanted& wanted, const std::string& id, Gate::Hold* hold) {
+  const uint32_t node = parts_.nodes->Find(wanted.request.node());
+  if (node == 0) {
+    return wire::MakeError(
+        absl::StatusCode::kNotFound, "unknown_node",
+        absl::StrCat("this rank has no node \"", wanted.request.node(), "\""));
+  }
+  const uint64_t step = parts_.gate->step();
+  // Takes the interpreter's lock, which the program may have while it waits
+  // for the gate.
+  BundleSubject subject = parts_.captures->SubjectOf(
+      node, wanted.request.slot(), wanted.step == 0 ? step : wanted.step);
+  subject.hit = wanted.hit;
+  ASSIGN_OR_RETURN(const int descriptor, OpenTemporary());
+  // Closed on every path.
+  const BundleFile opened("", descriptor, 0);
+  *hold = parts_.gate->HoldPaused();
+  if (!hold->held()) {
+    return wire::MakeError(
+        absl::StatusCode::kFailedPrecondition, "not_paused",
+        "an op can be captured or repeated while the job is paused");
+  }
+  if (parts_.gate->step() != subject.step) {
+    return wire::MakeError(
+        absl::StatusCode::kNotFound, "value_gone",
+        absl::StrCat("the hit was in step ", subject.step,
+                     ", whose values are gone; to get the bundle of the next "
+                     "one, give its watchpoint the action capture"));
+  }
+  RETURN_IF_ERROR(
+      parts_.writer->Write(subject, parts_.config->bundles, descriptor));
+  const off_t bytes = lseek(descriptor, 0, SEEK_END);
+  return std::make_shared<const BundleFile>(id, dup(descriptor),
+                                            static_cast<uint64_t>(bytes));
 }
 
 }  // namespace graphdbg::agent

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "agent/core/captures.h"
 #include "agent/core/gate.h"
+#include "agent/core/host.h"
 #include "proto/graphdbg/v1/tensor.pb.h"
 
 namespace graphdbg::agent {
@@ -24,6 +25,7 @@ class BundleFile {
   ~BundleFile();
 
   const std::string& id() const { return id_; }
+  int descriptor() const { return file_; }
   uint64_t bytes() const { return bytes_; }
   // Appends `size` bytes from `offset` on, which must exist.
   absl::Status Read(uint64_t offset, uint64_t size, std::string* out) const;
@@ -34,7 +36,8 @@ class BundleFile {
   const uint64_t bytes_;
 };
 
-// Makes bundles for downloads. The agent's thread.
+// Makes bundles for downloads, and for experiments in this process. The agent's
+// thread.
 class BundleRequests {
  public:
   // All must outlive this.
@@ -43,6 +46,7 @@ class BundleRequests {
     const NodeTable* nodes;
     const Captures* captures;
     const BundleWriter* writer;
+    const Host* host;
     Gate* gate;
   };
   explicit BundleRequests(const Parts& parts) : parts_(parts) {}
@@ -53,9 +57,24 @@ class BundleRequests {
   absl::StatusOr<std::shared_ptr<const BundleFile>> Find(
       const v1::TensorRequest& request);
 
+  // Repeats the ops of a request's hit in the paused process, and returns what
+  // graphdbg_host.experiment says. Errors as above, or "cannot_run".
+  absl::StatusOr<std::string> Experiment(const v1::TensorRequest& request);
+
  private:
+  struct Wanted {
+    const v1::TensorRequest& request;
+    // 0: the one in progress.
+    uint64_t step;
+    const std::string& hit;
+  };
+
   absl::StatusOr<std::shared_ptr<const BundleFile>> Make(
       const v1::TensorRequest& request);
+  // The program stays paused as long as `hold` is held.
+  absl::StatusOr<std::shared_ptr<const BundleFile>> Write(const Wanted& wanted,
+                                                          const std::string& id,
+                                                          Gate::Hold* hold);
 
   const Parts parts_;
   // The newest last.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "agent/include/graphdbg/agent.h"
 
@@ -91,12 +93,39 @@ class Host {
     return text != nullptr ? text : "";
   }
 
+  // See graphdbg_host. Each returns whether it was done, and stores the result,
+  // or why not. May take the interpreter's lock.
+  bool Experiment(int bundle, const std::string& experiments,
+                  std::string* text) const {
+    return Done(text, host_.experiment, bundle, experiments.c_str());
+  }
+  bool Assign(const graphdbg_tensor& view, const std::vector<double>& values,
+              std::string* text) const {
+    return Done(text, host_.assign, &view, values.data(), values.size());
+  }
+  bool Change(const graphdbg_change& change, std::string* text) const {
+    return Done(text, host_.change, &change);
+  }
+
   // Returns false if the program does not know its rank.
   bool Place(uint32_t* rank, uint32_t* world_size) const {
     return host_.place && host_.place(host_.user, rank, world_size) == 0;
   }
 
  private:
+  template <typename Function, typename... Arguments>
+  bool Done(std::string* text, Function function,
+            Arguments... arguments) const {
+    const char* given = nullptr;
+    const bool done =
+        function != nullptr && function(host_.user, arguments..., &given) == 0;
+    *text = given != nullptr ? given
+            : done           ? ""
+            : function       ? "the program does not say why"
+                             : "this kind of program cannot do that";
+    return done;
+  }
+
   graphdbg_host host_;
 };
 

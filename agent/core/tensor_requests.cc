@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "agent/core/changes.h"
 #include "agent/core/checker.h"
 #include "agent/core/execution.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
@@ -238,8 +239,71 @@ absl::Status TensorRequests::ServeBundle(const Pending& pending) {
   return absl::OkStatus();
 }
 
+void TensorRequests::SendText(const Pending& pending, std::string text) {
+  v1::TensorData piece;
+  piece.set_request_id(pending.request.request_id());
+  v1::TensorData::Header& header = *piece.mutable_header();
+  const auto bytes = static_cast<int64_t>(text.size());
+  header.mutable_type()->set_dtype(v1::DTYPE_UINT8);
+  header.mutable_type()->add_shape(bytes);
+  header.add_slice_shape(bytes);
+  header.set_step(parts_.gate->step());
+  header.set_total_bytes(text.size());
+  piece.set_data(std::move(text));
+  piece.set_last(true);
+  parts_.outbox->PutTensor(std::move(piece), pending.stream);
+}
+
+absl::Status TensorRequests::ServeExperiment(const Pending& pending) {
+  if (parts_.bundles == nullptr) return Unreadable();
+  ASSIGN_OR_RETURN(std::string text,
+                   parts_.bundles->Experiment(pending.request));
+  if (text.size() > wire::kMaxAnswerBytes) {
+    return absl::InternalError("the result of an experiment is too long");
+  }
+  SendText(pending, std::move(text));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> TensorRequests::Change(
+    const v1::TensorRequest& request) {
+  const auto not_paused = [] {
+    return wire::MakeError(absl::StatusCode::kFailedPrecondition, "not_paused",
+                           "a job can be changed while it is paused");
+  };
+  Gate::Hold hold;
+  if (!request.change().has_set_values()) {
+    hold = parts_.gate->HoldPaused();
+    if (!hold.held()) return not_paused();
+    return ChangeTraining(*parts_.host, request.change());
+  }
+  Value value;
+  RETURN_IF_ERROR(Find(request, &value));
+  RETURN_IF_ERROR(Locate(&value, &hold));
+  if (!hold.held()) return not_paused();
+  if (value.overwritten) return Gone("the value was overwritten");
+  ASSIGN_OR_RETURN(const Slice slice,
+                   ResolveSlice(request, ShapeOf(value.tensor)));
+  const auto& values = request.change().set_values().values();
+  ASSIGN_OR_RETURN(const std::string text,
+                   AssignSlice(*parts_.host, value.tensor, slice,
+                               {values.begin(), values.end()}));
+  return absl::StrCat(request.node(), ":", request.slot(),
+                      request.slice_text().empty() ? "" : " ",
+                      request.slice_text(), ": ", text);
+}
+
+absl::Status TensorRequests::ServeChange(const Pending& pending) {
+  ASSIGN_OR_RETURN(std::string text, Change(pending.request));
+  if (parts_.notify) parts_.notify(absl::StrCat("changed by the user: ", text));
+  SendText(pending, std::move(text));
+  return absl::OkStatus();
+}
+
 absl::Status TensorRequests::Serve(const Pending& pending) {
   if (pending.request.has_bundle()) return ServeBundle(pending);
+  if (pending.request.has_experiment()) return ServeExperiment(pending);
+  if (pending.request.has_change()) return ServeChange(pending);
   Value value;
   RETURN_IF_ERROR(Find(pending.request, &value));
   v1::TensorData first;

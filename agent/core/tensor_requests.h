@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <set>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "agent/base/mutex.h"
 #include "agent/core/bindings.h"
 #include "agent/core/bundle_requests.h"
@@ -31,7 +34,8 @@ namespace graphdbg::agent {
 // between pieces, which ends the answer with an error.
 //
 // Reasons of errors: "unknown_node", "value_gone", "bad_slice",
-// "slice_too_large", "unreadable".
+// "slice_too_large", "unreadable", "not_paused", "cannot_change", and those of
+// BundleRequests.
 class TensorRequests {
  public:
   // All must outlive this.
@@ -48,6 +52,8 @@ class TensorRequests {
     Outbox* outbox;
     // Null: there are no bundles.
     BundleRequests* bundles = nullptr;
+    // Shows the user a line.
+    std::function<void(const std::string& line)> notify = nullptr;
   };
   explicit TensorRequests(const Parts& parts) : parts_(parts) {}
 
@@ -73,6 +79,12 @@ class TensorRequests {
 
   absl::Status Serve(const Pending& pending);
   absl::Status ServeBundle(const Pending& pending);
+  absl::Status ServeExperiment(const Pending& pending);
+  absl::Status ServeChange(const Pending& pending);
+  // Returns what was done.
+  absl::StatusOr<std::string> Change(const v1::TensorRequest& request);
+  // Answers with a text.
+  void SendText(const Pending& pending, std::string text);
   absl::Status Find(const v1::TensorRequest& request, Value* value);
   // The error that explains why there is no value of the node.
   absl::Status NotKept(const v1::TensorRequest& request, uint32_t node) const;

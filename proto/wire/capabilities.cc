@@ -31,7 +31,7 @@ std::vector<std::string> OwnCapabilities(
       kHitsAbsorbed, kRecording1,       kRecording2,
       kCountedHits,  kReplicas1,        kOrigins1,
       kOverview1,    kBundles1,         kSelection,
-      kPassesOver};
+      kPassesOver,   kExperiments1,     kChanges1};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

@@ -46,6 +46,11 @@ inline constexpr char kSelection[] = "watchpoints/selection";
 // TensorRequest.bundle, SetWatchpoint.capture and CatchTensor.capture.
 inline constexpr char kBundles1[] = "bundles/1";
 
+// TensorRequest.experiment.
+inline constexpr char kExperiments1[] = "experiments/1";
+// TensorRequest.change.
+inline constexpr char kChanges1[] = "changes/1";
+
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);
 

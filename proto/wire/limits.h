@@ -27,6 +27,11 @@ constexpr int kMaxSourceFiles = 1000;
 // Inputs, outputs or attributes of one node.
 constexpr int kMaxNodeEdges = 10000;
 constexpr int kMaxDimensions = 64;
+constexpr size_t kMaxExperiments = 16;
+// Values that one change of a tensor gives.
+constexpr size_t kMaxChangedValues = 10'000;
+// Of the JSON text that an experiment or a change is answered with.
+constexpr size_t kMaxAnswerBytes = size_t{256} << 10;
 // Tensors in one StatisticsReport.
 constexpr int kMaxReportedTensors = 10000;
 // Tensors in one OverviewStep.

@@ -349,14 +349,26 @@ absl::Status Check(const v1::TensorRequest& request) {
   if (!v1::TensorRequest::Version_IsValid(request.version())) {
     return Invalid("tensor_request.version", "is invalid");
   }
+  const bool of_tensor =
+      !request.has_change() || request.change().has_set_values();
   return First(
-      Required("tensor_request.node", request.node()),
+      of_tensor ? Required("tensor_request.node", request.node())
+                : absl::OkStatus(),
       AtMost("tensor_request.slot", request.slot(), kMaxNodeEdges),
       AtMost("number of tensor_request.slice",
              static_cast<uint64_t>(request.slice_size()), kMaxDimensions),
       Name("tensor_request.slice_text", request.slice_text()),
       Name("tensor_request.bundle.id", request.bundle().id()),
-      Text("tensor_request.bundle.hit", request.bundle().hit()));
+      Text("tensor_request.bundle.hit", request.bundle().hit()),
+      Text("tensor_request.experiment.hit", request.experiment().hit()),
+      Each("tensor_request.experiment.experiments",
+           request.experiment().experiments(), kMaxExperiments,
+           [](const auto& id) {
+             return Name("tensor_request.experiment.experiments", id);
+           }),
+      AtMost("number of tensor_request.change.set_values.values",
+             static_cast<uint64_t>(request.change().set_values().values_size()),
+             kMaxChangedValues));
 }
 
 absl::Status Check(const v1::RecordingStatus& status) {

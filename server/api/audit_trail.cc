@@ -36,6 +36,8 @@ constexpr Row kTable[] = {
     {"PATCH", "/jobs/{job}/watchpoints/{watchpoint}", "change_watchpoint"},
     {"DELETE", "/jobs/{job}/watchpoints/{watchpoint}", "remove_watchpoint"},
     {"POST", "/jobs/{job}/tensor/catch", "catch_tensors"},
+    {"POST", "/jobs/{job}/whatif", "experiment"},
+    {"POST", "/jobs/{job}/change", "change"},
     {"PUT", "/jobs/{job}/recording", "set_recording"},
     {"POST", "/jobs/{job}/rules", "add_rules"},
     {"DELETE", "/jobs/{job}/rules/{rule}", "remove_rule"},

@@ -1,5 +1,6 @@
 #include "server/api/body_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -106,6 +107,25 @@ std::optional<std::vector<uint32_t>> BodyReader::Integers32(const char* name) {
     numbers.push_back(static_cast<uint32_t>(item.get<uint64_t>()));
   }
   return numbers;
+}
+
+std::optional<std::vector<double>> BodyReader::Numbers(const char* name,
+                                                       size_t max) {
+  const ReceivedJson* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  std::vector<double> numbers;
+  const auto add = [&](const ReceivedJson& item) {
+    const auto number = item.is_boolean() ? std::nullopt : ToNumber(item);
+    if (number) numbers.push_back(*number);
+    return number.has_value();
+  };
+  const bool valid = value->is_array()
+                         ? value->size() <= max &&
+                               std::all_of(value->begin(), value->end(), add)
+                         : add(*value);
+  if (valid && !numbers.empty()) return numbers;
+  Fail(name, "must be a number, or a list of at most " + std::to_string(max));
+  return std::nullopt;
 }
 
 Scalars BodyReader::ReadScalars(const char* name) {

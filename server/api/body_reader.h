@@ -42,6 +42,9 @@ class BodyReader {
   std::optional<std::vector<std::string>> Texts(const char* name);
   // A list of 32-bit unsigned integers.
   std::optional<std::vector<uint32_t>> Integers32(const char* name);
+  // A list of at most `max` numbers, or a number for a list of one. The strings
+  // "NaN", "Infinity" and "-Infinity" count as numbers.
+  std::optional<std::vector<double>> Numbers(const char* name, size_t max);
   // Reads an object whose values are scalars. The strings "NaN", "Infinity" and
   // "-Infinity" count as numbers, and true and false as 1 and 0.
   Scalars ReadScalars(const char* name);

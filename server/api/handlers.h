@@ -93,6 +93,8 @@ Answer DeleteJobRule(const Services&, const http::Request&, const JobPtr&);
 Answer ReportJobFindings(const Services&, const http::Request&, const JobPtr&);
 Answer ListJobFindings(const Services&, const http::Request&, const JobPtr&);
 Answer DownloadBundle(const Services&, const http::Request&, const JobPtr&);
+Answer RunExperiments(const Services&, const http::Request&, const JobPtr&);
+Answer ChangeJob(const Services&, const http::Request&, const JobPtr&);
 Answer CatchTensors(const Services&, const http::Request&, const JobPtr&);
 Answer GetJobStatistics(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorStatistics(const Services&, const http::Request&,

@@ -75,6 +75,8 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"PATCH /jobs/{job}/watchpoints/{watchpoint}", "control"},
       {"DELETE /jobs/{job}/watchpoints/{watchpoint}", "control"},
       {"POST /jobs/{job}/tensor/catch", "control"},
+      {"POST /jobs/{job}/whatif", "control"},
+      {"POST /jobs/{job}/change", "admin"},
       {"GET /jobs/{job}/recording", "view"},
       {"PUT /jobs/{job}/recording", "control"},
       {"GET /jobs/{job}/rules", "view"},

@@ -183,6 +183,8 @@ std::vector<Route> MakeRoutes() {
        {"name", "rank", "step", "slice", "statistics"},
        GetTensor},
       {"POST", kJob + "/tensor/catch", kControl, {}, CatchTensors, kLargeBody},
+      {"POST", kJob + "/whatif", kControl, {}, RunExperiments, kLargeBody},
+      {"POST", kJob + "/change", kAdmin, {}, ChangeJob, kLargeBody},
       {"GET", kRecording, kView, {}, GetRecording},
       {"PUT", kRecording, kControl, {}, SetRecording, kLargeBody},
       {"GET", kJob + kRules, kView, {}, ListJobRules},

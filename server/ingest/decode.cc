@@ -329,6 +329,8 @@ jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   out.can_record = wire::Has(theirs, wire::kRecording1);
   out.can_boost = wire::Has(theirs, wire::kRecording2);
   out.can_capture = wire::Has(theirs, wire::kBundles1);
+  out.can_experiment = wire::Has(theirs, wire::kExperiments1);
+  out.can_change = wire::Has(theirs, wire::kChanges1);
   out.passes_over = wire::Has(theirs, wire::kPassesOver);
   out.counts_hits = wire::Has(theirs, wire::kCountedHits);
   out.selects = wire::Has(theirs, wire::kSelection);

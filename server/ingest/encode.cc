@@ -66,6 +66,32 @@ void Fill(const jobs::SetWatchpointOrder& order,
   *watchpoint.mutable_selection() = conditions::ToMessage(spec.selection);
 }
 
+void Fill(const model::ExperimentQuery& query, v1::ExperimentRequest& request) {
+  request.set_step(query.step);
+  request.set_hit(query.hit);
+  for (const std::string& id : query.experiments) request.add_experiments(id);
+}
+
+struct ChangeEncoder {
+  v1::ChangeRequest& request;
+
+  void operator()(const model::SetValues& change) const {
+    request.mutable_set_values()->mutable_values()->Add(change.values.begin(),
+                                                        change.values.end());
+  }
+  void operator()(const model::SetLearningRate& change) const {
+    v1::ChangeRequest::SetLearningRate& out =
+        *request.mutable_set_learning_rate();
+    out.set_value(change.value);
+    if (change.optimizer) out.set_optimizer(*change.optimizer);
+    if (change.group) out.set_group(*change.group);
+  }
+  void operator()(const model::SkipStep&) const { request.mutable_skip_step(); }
+  void operator()(const model::RestoreStep&) const {
+    request.mutable_restore_step();
+  }
+};
+
 void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {
   const model::TensorQuery& query = order.query;
   request.set_request_id(order.request_id);
@@ -79,11 +105,16 @@ void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {
   request.set_max_bytes(query.max_bytes);
   request.set_version(static_cast<v1::TensorRequest::Version>(query.version));
   request.set_step(query.step);
-  if (!query.bundle) return;
-  v1::BundleRequest& bundle = *request.mutable_bundle();
-  bundle.set_id(query.bundle->id);
-  bundle.set_step(query.bundle->step);
-  bundle.set_hit(query.bundle->hit);
+  if (query.bundle) {
+    v1::BundleRequest& bundle = *request.mutable_bundle();
+    bundle.set_id(query.bundle->id);
+    bundle.set_step(query.bundle->step);
+    bundle.set_hit(query.bundle->hit);
+  }
+  if (query.experiment) Fill(*query.experiment, *request.mutable_experiment());
+  if (query.change) {
+    std::visit(ChangeEncoder{*request.mutable_change()}, *query.change);
+  }
 }
 
 class Encoder {

@@ -59,6 +59,9 @@ struct AgentHello {
   bool can_boost = false;
   // The agent makes bundles of hits.
   bool can_capture = false;
+  // The agent repeats ops in the paused process, and changes it.
+  bool can_experiment = false;
+  bool can_change = false;
   // The agent passes over nodes in kNextNode.
   bool passes_over = false;
   // The agent counts hits, for watchpoints that pass over some.

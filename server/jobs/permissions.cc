@@ -45,6 +45,14 @@ absl::Status CheckMayRecord(const model::Allowed& allowed) {
   return Check(allowed.change, "recording it", "change");
 }
 
+absl::Status CheckMayExperiment(const model::Allowed& allowed) {
+  return Check(allowed.control, "repeating its ops", "control");
+}
+
+absl::Status CheckMayChange(const model::Allowed& allowed) {
+  return Check(allowed.change, "changing it", "change");
+}
+
 absl::Status CheckMayView(const model::Allowed& allowed) {
   return Check(allowed.view, "reading values", "view");
 }

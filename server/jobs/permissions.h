@@ -18,6 +18,8 @@ absl::Status CheckMayCommand(const model::Allowed& allowed,
                              model::ControlVerb verb);
 absl::Status CheckMayWatch(const model::Allowed& allowed);
 absl::Status CheckMayRecord(const model::Allowed& allowed);
+absl::Status CheckMayExperiment(const model::Allowed& allowed);
+absl::Status CheckMayChange(const model::Allowed& allowed);
 absl::Status CheckMayView(const model::Allowed& allowed);
 
 }  // namespace graphdbg::jobs

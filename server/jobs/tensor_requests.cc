@@ -34,6 +34,18 @@ absl::Status CheckBundles(const Rank& rank) {
                             rank.hello.framework, ") makes no bundles"));
 }
 
+// Whether the rank repeats ops, or can be changed, as the query asks.
+absl::Status CheckOrder(const model::TensorQuery& query, const Hello& hello) {
+  RETURN_IF_ERROR(query.change ? CheckMayChange(hello.allowed)
+                               : CheckMayExperiment(hello.allowed));
+  if (query.change ? hello.can_change : hello.can_experiment) {
+    return absl::OkStatus();
+  }
+  return Error(
+      absl::StatusCode::kUnimplemented, "unsupported",
+      absl::StrCat("the agent of rank ", hello.rank, " is too old for that"));
+}
+
 }  // namespace
 
 TensorRequests::TensorRequests(const graph::GraphStore& graph,
@@ -58,9 +70,12 @@ void TensorRequests::Request(model::TensorQuery query, Completion complete) {
 
 absl::StatusOr<const Rank*> TensorRequests::Check(
     const model::TensorQuery& query) const {
-  ASSIGN_OR_RETURN(const graph::NodeIndex node,
-                   FindTensor(graph_, query.node, query.slot));
-  RETURN_IF_ERROR(CheckCaptured(graph_.node(node)));
+  if (!query.change ||
+      std::holds_alternative<model::SetValues>(*query.change)) {
+    ASSIGN_OR_RETURN(const graph::NodeIndex node,
+                     FindTensor(graph_, query.node, query.slot));
+    RETURN_IF_ERROR(CheckCaptured(graph_.node(node)));
+  }
   if (query.slice.size() > kMaxSliceBytes) {
     return WithField(Error(absl::StatusCode::kInvalidArgument, "bad_slice",
                            absl::StrCat("the slice is longer than ",
@@ -68,7 +83,9 @@ absl::StatusOr<const Rank*> TensorRequests::Check(
                      "slice");
   }
   ASSIGN_OR_RETURN(const Rank* rank, ConnectedRank(query.rank));
-  if (query.want_data || query.bundle) {
+  if (query.experiment || query.change) {
+    RETURN_IF_ERROR(CheckOrder(query, rank->hello));
+  } else if (query.want_data || query.bundle) {
     RETURN_IF_ERROR(CheckMayView(rank->hello.allowed));
   }
   if (query.bundle) RETURN_IF_ERROR(CheckBundles(*rank));

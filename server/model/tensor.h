@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "agent/kernels/quantiles.h"
@@ -72,6 +73,34 @@ struct BundleQuery {
   std::string hit;
 };
 
+// Repeats the op of a hit in other ways, in the paused process.
+struct ExperimentQuery {
+  // 0: the step in progress.
+  uint64_t step = 0;
+  // The hit as JSON.
+  std::string hit;
+  // Ids; empty: all that make a difference.
+  std::vector<std::string> experiments;
+};
+
+// A change of a paused job.
+struct SetValues {
+  // One for all elements of the slice, or as many as it has, row-major.
+  std::vector<double> values;
+};
+struct SetLearningRate {
+  double value = 0;
+  // Absent: all.
+  std::optional<uint32_t> optimizer;
+  std::optional<uint32_t> group;
+};
+// The next step of the optimizers does nothing.
+struct SkipStep {};
+// What this step has overwritten gets the values that it had before.
+struct RestoreStep {};
+using JobChange =
+    std::variant<SetValues, SetLearningRate, SkipStep, RestoreStep>;
+
 // A request for a tensor's values, statistics, or both.
 struct TensorQuery {
   std::string node;
@@ -91,6 +120,10 @@ struct TensorQuery {
   uint64_t max_bytes = 0;
   // Asks for a bundle of a hit at the tensor instead, as a vector of uint8.
   std::optional<BundleQuery> bundle = {};
+  // These, too, are answered by a vector of uint8, a JSON object. All but
+  // SetValues concern no tensor: then `node` is empty.
+  std::optional<ExperimentQuery> experiment = {};
+  std::optional<JobChange> change = {};
 };
 
 // The answer to a TensorQuery.

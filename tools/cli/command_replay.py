@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from graphdbg._bundle.verdict import SAME_BITS, SAME_CONDITION
+
 from .command_run import positive
 from .errors import USAGE, CliError
 from .replay.bundle_file import BadBundle, BundleFile
-from .replay.verdict import SAME_BITS, SAME_CONDITION
 from .terminal import visible
 
 # Exit codes.
@@ -146,9 +147,12 @@ def _kinds(found: dict[str, int]) -> str:
 
 
 def _what_if(bundle: BundleFile, arguments: argparse.Namespace) -> int:
-    from .replay.experiments import AS_IT_WAS, conclusion, experiments_of, run_experiments, table
+    from graphdbg._bundle.experiments import AS_IT_WAS, conclusion, run_experiments, table
 
-    outcomes = run_experiments(bundle, experiments_of(bundle))
+    from .replay.replays import repeatable, reported
+
+    with reported(bundle):
+        outcomes = run_experiments(repeatable(bundle))
     sentence = conclusion(outcomes)
     if arguments.json:
         print(json.dumps({"outcomes": [dataclasses.asdict(each) for each in outcomes], "conclusion": sentence}))
@@ -156,7 +160,7 @@ def _what_if(bundle: BundleFile, arguments: argparse.Namespace) -> int:
         for line in table(outcomes):
             print(visible(line))
         print(sentence)
-    return _SAME if any(each.experiment == AS_IT_WAS and each.fails for each in outcomes) else _DIFFERS
+    return _SAME if any(each.id == AS_IT_WAS and each.fails for each in outcomes) else _DIFFERS
 
 
 def _print(manifest: dict[str, Any], result: dict[str, Any]) -> None:

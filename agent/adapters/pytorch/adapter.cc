@@ -377,7 +377,9 @@ graphdbg_status Adapter::StepEnd() {
     MutexLock lock(&mu_);
     called_models_.clear();
   }
+  at_step_end_.store(true);
   const graphdbg_status status = AtBoundary(graphdbg_step_end(agent_));
+  at_step_end_.store(false);
   BeginTape();
   return status;
 }

@@ -42,6 +42,8 @@ class Adapter : public TracerHost {
 
   GraphState& graph() { return graph_; }
   bool disabled() const { return tracer_.disabled(); }
+  // Whether a step has ended and the next one has not begun.
+  bool at_step_end() const { return at_step_end_.load(); }
   template <typename Body>
   void Guarded(Body body) {
     tracer_.Guarded(body);
@@ -144,6 +146,7 @@ class Adapter : public TracerHost {
   // Without an optimizer, a step is a call of the model.
   std::atomic<bool> optimizer_seen_{false};
   std::atomic<bool> step_open_{false};
+  std::atomic<bool> at_step_end_{false};
   // With an optimizer: the program evaluates within a training step.
   std::atomic<bool> evaluating_{false};
   // Without a model either, a step is a backward pass.

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 11
+#define GRAPHDBG_HOOKS_API_VERSION 12
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -50,6 +50,9 @@ typedef struct graphdbg_interpreter {
   void (*step_begins)(void);
   /* Same as graphdbg_host.training. May be null. */
   const char* (*training)(void);
+  /* Same as graphdbg_host.experiment and graphdbg_host.change. May be null. */
+  int (*experiment)(int bundle, const char* experiments, const char** text);
+  int (*change)(const graphdbg_change* change, const char** text);
 } graphdbg_interpreter;
 
 /* Functions of the adapter. */

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "agent/adapters/pytorch/adapter.h"
 #include "agent/adapters/pytorch/bundle_tape.h"
+#include "agent/adapters/pytorch/changes.h"
 #include "agent/adapters/pytorch/device_streams.h"
 
 namespace graphdbg::pytorch {
@@ -179,6 +182,70 @@ const char* TrainingOf(void*) {
                                                           : nullptr;
 }
 
+// The text that the agent got last; see graphdbg_host.experiment. Its thread.
+std::string& LastText() {
+  static auto* const text = new std::string;
+  return *text;
+}
+
+// Runs `body`, which returns a text or throws, for a callback of the agent.
+template <typename Body>
+int TextOrReason(const char** text, Body body) {
+  int result = 0;
+  try {
+    LastText() = body();
+  } catch (const c10::Error& error) {
+    LastText() = error.what_without_backtrace();
+    result = 1;
+  } catch (const std::exception& error) {
+    LastText() = error.what();
+    result = 1;
+  }
+  *text = LastText().c_str();
+  return result;
+}
+
+int ExperimentOf(void*, int bundle, const char* experiments,
+                 const char** text) {
+  const graphdbg_interpreter* const python = Adapter::Get().interpreter();
+  if (python != nullptr && python->experiment != nullptr) {
+    return python->experiment(bundle, experiments, text);
+  }
+  *text = "this needs a program in Python";
+  return 1;
+}
+
+int AssignOf(void*, const graphdbg_tensor* view, const double* values,
+             size_t count, const char** text) {
+  return TextOrReason(text, [&] {
+    AssignValues(*view, values, count);
+    return std::string();
+  });
+}
+
+std::string RestoreStepOf(Adapter& adapter) {
+  if (!adapter.at_step_end()) {
+    throw std::runtime_error(
+        "a step can be taken back at its end: continue with step");
+  }
+  const size_t count = adapter.graph().tape().Use(
+      [](const Tape::Content& content) { return RestoreStep(content); });
+  return std::to_string(count) +
+         " tensors have the values again that they had before this step";
+}
+
+int ChangeOf(void*, const graphdbg_change* change, const char** text) {
+  if (change->kind == GRAPHDBG_RESTORE_STEP) {
+    return TextOrReason(text, [] { return RestoreStepOf(Adapter::Get()); });
+  }
+  const graphdbg_interpreter* const python = Adapter::Get().interpreter();
+  if (python != nullptr && python->change != nullptr) {
+    return python->change(change, text);
+  }
+  *text = "this needs a program in Python";
+  return 1;
+}
+
 }  // namespace
 
 void LeakStorages() { leaks_storages = true; }
@@ -200,6 +267,9 @@ graphdbg_host HostCalls() {
   host.environment = EnvironmentOf;
   host.set_tape = SetTapeOf;
   host.training = TrainingOf;
+  host.experiment = ExperimentOf;
+  host.assign = AssignOf;
+  host.change = ChangeOf;
   return host;
 }
 

@@ -255,6 +255,27 @@ typedef enum graphdbg_tape_mode {
   GRAPHDBG_TAPE_WHOLE_STEP = 2
 } graphdbg_tape_mode;
 
+/* A change of the training that the user orders. */
+typedef enum graphdbg_change_kind GRAPHDBG_INT {
+  /* `value` becomes the learning rate. */
+  GRAPHDBG_SET_LEARNING_RATE = 1,
+  /* The next step of each optimizer does nothing. */
+  GRAPHDBG_SKIP_STEP = 2,
+  /* What the step in progress has overwritten gets the values that it had when
+   * the step began. */
+  GRAPHDBG_RESTORE_STEP = 3
+} graphdbg_change_kind;
+
+typedef struct graphdbg_change {
+  uint32_t struct_size;
+  graphdbg_change_kind kind;
+  double value;
+  /* Which optimizer, in the order in which they were made, and which of its
+   * groups of parameters; -1: all. */
+  int32_t optimizer;
+  int32_t group;
+} graphdbg_change;
+
 /* Callbacks of the program. Each of them may be null. They must not call
  * functions of the agent. `user` is passed to all of them. */
 typedef struct graphdbg_host {
@@ -334,6 +355,24 @@ typedef struct graphdbg_host {
    * number generators when the step began; or null. Valid until the next call.
    * Called where `capture` is. */
   const char* (*training)(void* user);
+
+  /* The three functions below are called on the agent's thread while the
+   * program is paused. They return 0 if it is done, and store a text that is
+   * valid until the next call of any of them: the result, or why it cannot be
+   * done, or null if the reason is not known. */
+
+  /* Repeats the ops of a bundle, which is the content of the file descriptor
+   * `bundle`, in other ways. `experiments` are their ids, separated by spaces;
+   * empty: all that make a difference. Changes nothing in the program. The text
+   * is a JSON object, described in agent/docs/bundles.md. */
+  int (*experiment)(void* user, int bundle, const char* experiments,
+                    const char** text);
+  /* Writes to the elements of a view: `values` has one for all of them, or as
+   * many as there are, row-major. */
+  int (*assign)(void* user, const graphdbg_tensor* view, const double* values,
+                size_t count, const char** text);
+  /* The text says what was done. */
+  int (*change)(void* user, const graphdbg_change* change, const char** text);
 } graphdbg_host;
 
 /* Levels of host.set_level. Ignoring the level is correct, but slower. */

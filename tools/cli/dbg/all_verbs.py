@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from ..debugger import DebuggerError
-from . import breakpoint_verbs, frame_verbs, info_verbs, move_verbs, program_verbs, value_verbs
+from . import breakpoint_verbs, frame_verbs, hit_verbs, info_verbs, move_verbs, program_verbs, value_verbs
 from .verb import Verb, Verbs
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ VERBS = Verbs(
         *frame_verbs.VERBS,
         *value_verbs.VERBS,
         *info_verbs.VERBS,
+        *hit_verbs.VERBS,
         *program_verbs.VERBS,
         *_HELP,
     ]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphdbg.client.models import Hit
-
-from ..debugger import DebuggerError, Session, open_bundle
+from ..debugger import DebuggerError
 from . import arguments
 from .breakpoint_verbs import saved_lines
 from .quit import Again, Quit
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from .interpreter import Interpreter
 
 _GROUP = "Job and debugger"
-_CAPTURE_STEPS = "a capture needs a hit: set a breakpoint, and capture at its stop"
 
 
 def _rank(debugger: Interpreter, text: str) -> None:
@@ -62,52 +58,6 @@ def _catch(debugger: Interpreter, text: str) -> None:
     node = text.strip() or debugger.current_frame().name
     debugger.session.catch(node)
     debugger.out.line(f"the outputs of {node} are kept from its next execution until the stop after it")
-
-
-def _capture(debugger: Interpreter, text: str) -> None:
-    hit = _hit(debugger)
-    file = Path(text.strip() or f"{debugger.session.name}-hit{hit.id}.graphdbg")
-    content = debugger.session.capture(hit.id)
-    try:
-        with open(file, "xb") as out:
-            out.write(content)
-    except OSError as error:
-        raise DebuggerError(f"cannot write {file}: {error.strerror}") from None
-    debugger.out.line(f"{file}: {len(content):,} bytes; graphdbg dbg {file} steps through it")
-
-
-def _replay(debugger: Interpreter, text: str) -> None:
-    if debugger.session.kind != "bundle":
-        raise DebuggerError('only a bundle can be replayed: "capture" writes one at a hit; then graphdbg dbg FILE')
-    debugger.out.line(debugger.session.replay(text.strip() or None))
-
-
-def _whatif(debugger: Interpreter, text: str) -> None:
-    dtype = text.strip()
-    if debugger.session.kind == "bundle":
-        _experiment(debugger, debugger.session, dtype)
-        return
-    hit = _hit(debugger)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "hit.graphdbg"
-        file.write_bytes(debugger.session.capture(hit.id))
-        _experiment(debugger, open_bundle(file), dtype)
-
-
-def _experiment(debugger: Interpreter, bundle: Session, dtype: str) -> None:
-    """Repeats a captured hit in one type, or in the ways that tell its cause."""
-    for line in [f"in {dtype}: {bundle.replay(dtype)}"] if dtype else bundle.whatif():
-        debugger.out.line(line)
-
-
-def _hit(debugger: Interpreter) -> Hit:
-    """The hit at which a live job stands."""
-    if debugger.session.kind != "live":
-        raise DebuggerError("only hits of a live job can be captured")
-    stop = debugger.session.stop
-    if stop is None or not stop.hits:
-        raise DebuggerError(_CAPTURE_STEPS)
-    return stop.hits[0]
 
 
 def _page(debugger: Interpreter, text: str) -> None:
@@ -209,36 +159,6 @@ VERBS = [
         "catch forward/fc1/addmm",
         _GROUP,
         completes="node",
-    ),
-    Verb(
-        "capture",
-        _capture,
-        "[FILE]",
-        "write the hit with its ops and values to a bundle",
-        "At a stop by a watchpoint. The bundle can be replayed without the program: graphdbg dbg FILE.",
-        "capture nan.graphdbg",
-        _GROUP,
-        completes="file",
-    ),
-    Verb(
-        "replay",
-        _replay,
-        "[TYPE]",
-        "repeat the ops of a bundle, also in another type",
-        "Says whether the result has the same bits, or meets the same condition. TYPE is float16, bfloat16, float32 or "
-        "float64.",
-        "replay float64",
-        _GROUP,
-    ),
-    Verb(
-        "whatif",
-        _whatif,
-        "[TYPE]",
-        "repeat the hit in other ways, and say what its cause is",
-        "In float64, with what is upstream in float64, with finite inputs, with one thread and deterministic kernels; "
-        "or only in the type that is named. A job that is stopped at a hit stays as it is: a bundle of it is used.",
-        "whatif float64",
-        _GROUP,
     ),
     Verb(
         "page",

@@ -273,12 +273,14 @@ class BundleSession(Session):
     def whatif(self) -> list[str]:
         """Repeats the hit in other ways: a line for each, and what they mean."""
         try:
-            from ..replay.experiments import conclusion, experiments_of, run_experiments, table
+            from graphdbg._bundle.experiments import conclusion, run_experiments, table
+
+            from ..replay.replays import repeatable, reported
         except ImportError as error:
             raise DebuggerError(f"a replay needs {error.name}: pip install {error.name}", UNAVAILABLE) from None
         try:
-            with BundleFile(self._path) as bundle:
-                outcomes = run_experiments(bundle, experiments_of(bundle))
+            with BundleFile(self._path) as bundle, reported(bundle):
+                outcomes = run_experiments(repeatable(bundle))
         except (BadBundle, OSError) as error:
             raise DebuggerError(f"cannot replay {self.name}: {error}", UNAVAILABLE) from None
         return [*table(outcomes), conclusion(outcomes)]

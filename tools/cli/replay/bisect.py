@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 from graphdbg._bundle.repro import Replay, counts
+from graphdbg._bundle.verdict import BAD_KINDS
 
 from .bundle_file import BundleFile
 from .replays import replay_of, reported
-from .verdict import BAD_KINDS
 
 
 @dataclass(frozen=True)

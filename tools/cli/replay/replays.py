@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 from collections.abc import Iterator, Sequence
 
 import torch
-from graphdbg._bundle.repro import BadTape, CannotRun, Replay
+from graphdbg._bundle.experiments import Repeatable
+from graphdbg._bundle.repro import BadTape, CannotRun, Replay, check
 from safetensors import SafetensorError
 from safetensors.torch import load
 
 from .bundle_file import BadBundle, BundleFile
 
-__all__ = ["CannotRun", "import_modules", "replay_of", "reported"]
+__all__ = ["CannotRun", "import_modules", "repeatable", "replay_of", "reported"]
 
 
 def replay_of(bundle: BundleFile, dtype: str | None = None, device: str | None = None) -> Replay:
@@ -35,6 +37,16 @@ def replay_of(bundle: BundleFile, dtype: str | None = None, device: str | None =
         has_states = "random.safetensors" in bundle.members
         random = load(bundle.read("random.safetensors")) if has_states else None
         return Replay(bundle.json("tape.json"), leaves, getattr(torch, dtype) if dtype else None, device, random)
+
+
+def repeatable(bundle: BundleFile) -> Repeatable:
+    """A bundle's hit, for experiments. Raises BadBundle if the bundle is damaged."""
+    with reported(bundle):
+        tape = bundle.json("tape.json")
+        check(tape)
+        expected = load(bundle.read("expected.safetensors")).get("expected")
+    devices = frozenset(str(each["device"]) for each in tape["storages"] if each)
+    return Repeatable(functools.partial(replay_of, bundle), bundle.manifest["hit"], expected, devices)
 
 
 @contextlib.contextmanager

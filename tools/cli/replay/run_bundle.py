@@ -6,12 +6,13 @@ import hashlib
 from typing import Any
 
 import torch
-from graphdbg._bundle.repro import CannotRun, counts, same_bits
+from graphdbg._bundle.repro import CannotRun, same_bits
+from graphdbg._bundle.statistics import statistics
+from graphdbg._bundle.verdict import alike, meets, verdict
 from safetensors.torch import load
 
 from .bundle_file import BundleFile
 from .replays import replay_of, reported
-from .verdict import alike, meets, verdict
 
 __all__ = ["CannotRun", "run_bundle"]
 
@@ -55,30 +56,6 @@ def set_threads(threads: int | None) -> None:
     """Sets the number of threads of the CPU's kernels, if there is one."""
     if threads:
         torch.set_num_threads(threads)
-
-
-def statistics(tensor: torch.Tensor) -> dict[str, float | None]:
-    """Statistics of a tensor, as the HTTP API names them."""
-    values = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-    values = values.double().flatten()
-    finite = values[torch.isfinite(values)]
-    found: dict[str, float | None] = {
-        **counts(tensor),
-        "zero_count": int((values == 0).sum()),
-        "negative_count": int((finite < 0).sum()),
-        "positive_count": int((finite > 0).sum()),
-    }
-    some = finite.numel() > 0
-    size = finite.abs()
-    found["min"] = float(finite.min()) if some else None
-    found["max"] = float(finite.max()) if some else None
-    found["mean"] = float(finite.mean()) if some else None
-    found["abs_mean"] = float(size.mean()) if some else None
-    found["abs_max"] = float(size.max()) if some else None
-    found["variance"] = float(finite.var(unbiased=False)) if some else None
-    found["l1"] = float(size.sum()) if some else None
-    found["l2"] = float(size.square().sum().sqrt()) if some else None
-    return found
 
 
 def _has_digest(output: torch.Tensor, manifest: dict[str, Any]) -> bool:

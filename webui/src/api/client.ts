@@ -40,6 +40,7 @@ import type {
   SelectionPreview,
   WatchpointSelection,
   WatchpointSpec,
+  WhatIf,
 } from './types';
 import { http } from './http';
 
@@ -182,6 +183,9 @@ export const api = {
   download: (id: string, query: Omit<TensorRequest, 'slice'>, format: 'npy' | 'safetensors') =>
     http.file(job(id, '/tensor/download'), { ...query, format }),
   bundle: (id: string, hit: number) => http.file(job(id, `/hits/${hit}/bundle`), {}),
+  // All experiments that make a difference if none is named.
+  whatIf: (id: string, hit: number, experiments: readonly string[]) =>
+    http.json<WhatIf>(job(id, '/whatif'), { method: 'POST', body: { hit, experiments } }),
   catchTensors: (id: string, node: string, rank: number) =>
     http.json<{ node: string }>(job(id, '/tensor/catch'), { method: 'POST', body: { node, rank } }),
   recording: (id: string, signal?: AbortSignal) => http.json<Recording>(job(id, '/recording'), { signal }),

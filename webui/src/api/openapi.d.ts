@@ -166,6 +166,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Changes a value of the paused job, its learning rate, or skips or takes back a step.
+         * @description Nothing takes a change back. Each is written to the audit log and to the log of
+         *     the job. Needs the role `admin`, and `change` in GRAPHDBG_ALLOW. Without `rank`,
+         *     all ranks are changed, one after the other. Errors: 409 `not_paused`,
+         *     `cannot_change`; 404 `unknown_node`, `value_gone`; 422 `bad_slice`.
+         */
+        post: operations["changeJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/control": {
         parameters: {
             query?: never;
@@ -971,6 +996,32 @@ export interface paths {
          *     disabled. `recommended_offered` of a job is true if none exists.
          */
         post: operations["addRecommended"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Repeats an op in other ways, in the paused process.
+         * @description The op of a hit, or the last op that made a tensor in the step in progress,
+         *     and what led to it, as in a bundle of it: `level` says how much. It runs on
+         *     copies; values, gradients and random numbers of the program stay as they are.
+         *     Needs the role `control`, and `control` in GRAPHDBG_ALLOW. Errors: those of
+         *     downloadBundle, and 409 `cannot_run`.
+         */
+        post: operations["runExperiments"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1985,6 +2036,26 @@ export interface components {
         };
         /** @enum {unknown} */
         Category: "weight" | "gradient" | "activation" | "optimizer" | "other";
+        ChangeRequest: {
+            /**
+             * @description `values` writes to a tensor, of which autograd does not notice. `skip_step` has the next step of each optimizer do nothing. `restore_step`, at the end of a step, gives what it has overwritten the values back that it had before; needs a tape of whole steps.
+             * @enum {unknown}
+             */
+            change: "values" | "learning_rate" | "skip_step" | "restore_step";
+            /** @description Of the optimizer's parameters. Default are all. */
+            group?: number;
+            /** @description Of `values`, a tensor such as `forward/fc1/weight:0`. */
+            name?: string;
+            /** @description In the order in which the program made them. Default are all. */
+            optimizer?: number;
+            rank?: number;
+            /** @description Of `values`, NumPy's basic indexing. Default is the whole tensor. */
+            slice?: string;
+            /** @description Of `learning_rate`. */
+            value?: number;
+            /** @description One value for all elements of the slice, or one for each, row-major. */
+            values?: number | ("NaN" | "Infinity" | "-Infinity") | (number | ("NaN" | "Infinity" | "-Infinity"))[];
+        };
         Check: {
             /** @description Steps of ranks. */
             done: number;
@@ -3082,6 +3153,41 @@ export interface components {
              */
             pause?: "node" | "step" | "none";
         } & components["schemas"]["NodeLists"];
+        WhatIf: {
+            /** @description What the outcomes say about the cause. */
+            conclusion: string;
+            /** @description `step` if all ops of the step were repeated on which the op depends, `op` if only some before it. */
+            level: string;
+            node: string;
+            outcomes: {
+                /** @description Number of elements that are not finite. */
+                bad_count: number;
+                count: number;
+                experiment: string;
+                /** @description Whether the condition of the hit is met; null if it could not run. */
+                fails: boolean | null;
+                milliseconds: number | null;
+                /** @description Whether the output is that of the job; null if it cannot be, or is not known. */
+                same_bits: boolean | null;
+                text: string;
+                title: string;
+            }[];
+            rank: number;
+            slot: number;
+            step: number;
+            /** @description Why they were not all, although a tape of the step is kept. */
+            why_not_step: string | null;
+        };
+        /** @description Either `hit`, or `name` and `rank`. */
+        WhatIfRequest: {
+            /** @description Default are all that make a difference. */
+            experiments?: ("as_it_was" | "float64" | "upstream_float64" | "finite_inputs" | "cpu" | "deterministic")[];
+            hit?: number;
+            /** @description A tensor, such as `forward/fc1/addmm:0`. */
+            name?: string;
+            /** @default 0 */
+            rank?: number;
+        };
     };
     responses: {
         /** @description Success. */
@@ -3359,6 +3465,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    changeJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        changes: {
+                            rank: number;
+                            text: string;
+                        }[];
+                    };
+                };
             };
             default: components["responses"]["Problem"];
         };
@@ -4707,6 +4845,33 @@ export interface operations {
                         made: number[];
                         watchpoints: components["schemas"]["Watchpoint"][];
                     };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    runExperiments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhatIfRequest"];
+            };
+        };
+        responses: {
+            /** @description What the experiments have shown, in order. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
                 };
             };
             default: components["responses"]["Problem"];

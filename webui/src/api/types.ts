@@ -118,6 +118,7 @@ export type SelectionPreview = Schemas['SelectionPreview'];
 
 export type Hit = Schemas['Hit'];
 export type Diagnosis = Schemas['Diagnosis'];
+export type WhatIf = Schemas['WhatIf'];
 export type EvidenceLink = Schemas['EvidenceLink'];
 export type Incident = Schemas['Incident'];
 

@@ -11,6 +11,7 @@ import { Button } from '../widgets/button';
 import { GuideLink } from '../widgets/guide_link';
 import { Prose } from '../widgets/prose';
 import * as words from '../words/incidents';
+import { WhatIf } from './what_if';
 import './diagnosis_card.css';
 
 const NON_FINITE = new Set(['nan', 'inf', 'overflow', 'tensor_overflow']);
@@ -54,5 +55,11 @@ export function DiagnosisCard({ node, rank }: { node: NodeDetail; rank: number }
     const here = own.filter((each) => each.rank === rank);
     return own.find(({ id }) => id === visited) ?? here.at(-1) ?? own.at(-1);
   });
-  return hit === undefined ? null : <Card hit={hit} />;
+  if (hit === undefined) return null;
+  return (
+    <>
+      <Card hit={hit} />
+      <WhatIf hit={hit} />
+    </>
+  );
 }

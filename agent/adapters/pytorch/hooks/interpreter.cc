@@ -112,13 +112,83 @@ const char* Training() {
   return described;
 }
 
+// Stores the text that a function of Python has returned, or, if `result` is
+// null, the message of its exception. Takes the reference. The caller holds the
+// interpreter's lock. Returns 0 if there is a result.
+int StoreText(PyObject* result, const char** text) {
+  // Guarded by the lock.
+  static char* last = nullptr;
+  free(last);
+  last = nullptr;
+  int status = 0;
+  if (result == nullptr) {
+    status = 1;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    result = value == nullptr ? nullptr : PyObject_Str(value);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+  }
+  const char* const utf8 =
+      result == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(result, nullptr);
+  if (utf8 != nullptr) last = strdup(utf8);
+  PyErr_Clear();
+  Py_XDECREF(result);
+  *text = last;
+  return status;
+}
+
+int Experiment(int bundle, const char* experiments, const char** text) {
+  *text = nullptr;
+  if (!Py_IsInitialized() || Python().is_finalizing()) return 1;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject* const module = PyImport_ImportModule("graphdbg._torch.experiments");
+  const int status = StoreText(
+      module == nullptr
+          ? nullptr
+          : PyObject_CallMethod(module, "run", "is", bundle, experiments),
+      text);
+  Py_XDECREF(module);
+  PyGILState_Release(gil);
+  return status;
+}
+
+int Change(const graphdbg_change* change, const char** text) {
+  *text = nullptr;
+  if (!Py_IsInitialized() || Python().is_finalizing()) return 1;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject* const module = PyImport_ImportModule("graphdbg._torch.changes");
+  const bool sets_rate = change->kind == GRAPHDBG_SET_LEARNING_RATE;
+  PyObject* const result =
+      module == nullptr ? nullptr
+      : sets_rate
+          ? PyObject_CallMethod(module, "set_learning_rate", "dii",
+                                change->value, change->optimizer, change->group)
+          : PyObject_CallMethod(module, "skip_step", nullptr);
+  const int status = StoreText(result, text);
+  Py_XDECREF(module);
+  PyGILState_Release(gil);
+  return status;
+}
+
 }  // namespace
 
 const graphdbg_interpreter* Interpreter() {
   static const graphdbg_interpreter interpreter = {
-      SourceStack,          BeginWait,   EndWait,    Interrupted, Terminate,
+      SourceStack,
+      BeginWait,
+      EndWait,
+      Interrupted,
+      Terminate,
       BeginsTraining,
-      /*tests_training=*/1, Environment, StepBegins, Training,
+      /*tests_training=*/1,
+      Environment,
+      StepBegins,
+      Training,
+      Experiment,
+      Change,
   };
   return &interpreter;
 }

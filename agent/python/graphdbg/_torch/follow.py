@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from opcode import opmap
 from typing import Any
 
@@ -16,6 +17,7 @@ from .._undo import UndoList
 from . import (
     amp,
     backward,
+    changes,
     hooks,
     keras_on_torch,
     modules,
@@ -85,6 +87,18 @@ class ReportedAgent:
 
     def failed(self, exception: BaseException, type_name: str, message: str, trace: str) -> None:
         report_failure(self._adapter, exception, type_name, message, trace)
+
+
+@contextlib.contextmanager
+def ignored_ops() -> Iterator[None]:
+    """The ops of this thread are not part of the program."""
+    adapter = _observers.adapter if _observers is not None else None
+    depth = adapter.enter_ignored() if adapter is not None else 0
+    try:
+        yield
+    finally:
+        if adapter is not None:
+            adapter.leave_ignored(depth)
 
 
 def adopt_existing() -> None:
@@ -183,6 +197,7 @@ class Observers:
         global _observers
         if _observers is self:
             _observers = None
+        changes.forget()
         return self.changes.run()
 
     def has_place(self) -> bool:
@@ -195,11 +210,13 @@ class Observers:
         self._training.before_step(optimizer)
         self._replicas.before_step(optimizer)
         has_closure = len(args) > 1 or kwargs
+        changes.before_step(optimizer)
         return self._closures.before_step(optimizer, args, kwargs) if has_closure else None
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.changes.active:
             return
+        changes.after_step(optimizer)
         if self._follows:
             # Findings belong to the step that ends.
             self._training.after_step(optimizer)
@@ -212,7 +229,7 @@ class Observers:
         self._training.parameter_registered()
 
     def _add_optimizer(self, optimizer: Any) -> None:
-        step_record.optimizers.add(optimizer)
+        step_record.optimizers.setdefault(optimizer)
         self._training.optimizer_made(optimizer)
         self._loose.add(optimizer)
 
@@ -253,7 +270,7 @@ class Observers:
         # The classes of some proxies run code when they are asked for their class.
         for candidate in candidates:
             if issubclass(type(candidate), Optimizer):
-                step_record.optimizers.add(candidate)
+                step_record.optimizers.setdefault(candidate)
                 self._training.optimizer_made(candidate)
                 self._loose.adopt(candidate)
             elif issubclass(type(candidate), DistributedDataParallel):

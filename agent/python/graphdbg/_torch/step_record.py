@@ -8,7 +8,8 @@ import sys
 import weakref
 from typing import Any
 
-optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+# In the order in which they were made.
+optimizers: weakref.WeakKeyDictionary[Any, None] = weakref.WeakKeyDictionary()
 scalers: weakref.WeakSet[Any] = weakref.WeakSet()
 # The states of the generators when the step began, by their names in random.safetensors.
 _random: dict[str, Any] = {}

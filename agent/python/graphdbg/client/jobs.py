@@ -26,6 +26,7 @@ from .models import (
     Statistics,
     Watchpoint,
 )
+from .paused_job import PausedJob
 
 if TYPE_CHECKING:
     from graphdbg.rules.finding import Finding
@@ -48,7 +49,7 @@ def _recordings(answer: Json) -> list[RankRecording]:
     return [RankRecording.from_json(each) for each in answer["ranks"]]
 
 
-class Job:
+class Job(PausedJob):
     """One job of a server. Not thread-safe; use one for each thread.
 
     The properties are those of `info`, the newest report that this object has received;
