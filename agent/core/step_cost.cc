@@ -14,16 +14,27 @@ constexpr size_t kStepsToCompare = 8;
 }  // namespace
 
 void StepCost::AddStep(bool recorded, Nanoseconds duration) {
-  (recorded ? recorded_ : others_).Add(duration);
+  Durations& kind = recorded          ? recorded_
+                    : after_recorded_ ? followers_
+                                      : others_;
+  kind.Add(duration);
+  after_recorded_ = recorded;
+}
+
+std::optional<StepCost::Nanoseconds> StepCost::Base() const {
+  const auto other = others_.Typical();
+  // With a high limit, every second step is recorded.
+  return other ? other : followers_.Typical();
 }
 
 StepCost::Nanoseconds StepCost::Of(Nanoseconds measuring, uint64_t ops) const {
   const auto recorded = recorded_.Typical();
-  const auto other = others_.Typical();
+  const auto base = Base();
   const auto count = static_cast<int64_t>(ops);
-  if (!recorded || !other) return measuring + kCostOfOp * count;
-  return std::clamp(*recorded - *other, measuring,
-                    measuring + kMostOfOp * count);
+  if (!recorded || !base) return measuring + kCostOfOp * count;
+  const Nanoseconds later = followers_.Typical().value_or(*base) - *base;
+  return std::clamp(*recorded - *base + std::max(later, Nanoseconds(0)),
+                    measuring, measuring + kMostOfOp * count);
 }
 
 void StepCost::Durations::Add(Nanoseconds duration) {

@@ -12,9 +12,10 @@ namespace graphdbg::agent {
 
 // Most of the cost for small ops is not spent in the agent's own functions: the
 // framework takes longer to call an op that is followed, and all code runs more
-// slowly because less of it stays in the caches. Therefore, steps that are
-// recorded are compared with those that are not, once there are some of both.
-// Until then, the cost is estimated from the number of ops.
+// slowly because less of it stays in the caches, also in the step that follows.
+// Therefore, steps that are recorded and those that follow one are compared
+// with the others, once there are some of each. Until then, the cost is
+// estimated from the number of ops.
 //
 // Not thread-safe.
 class StepCost {
@@ -45,8 +46,14 @@ class StepCost {
     size_t count_ = 0;
   };
 
+  // What others take, as far as it is known.
+  std::optional<Nanoseconds> Base() const;
+
   Durations recorded_;
+  // Not recorded, but the step before was.
+  Durations followers_;
   Durations others_;
+  bool after_recorded_ = false;
 };
 
 }  // namespace graphdbg::agent

@@ -31,6 +31,23 @@ TEST_F(StepCostTest, IsTheDifferenceToStepsThatAreNotRecorded) {
   EXPECT_EQ(cost_.Of(milliseconds(4), 100), milliseconds(4));
 }
 
+TEST_F(StepCostTest, IncludesWhatTheNextStepTakesLonger) {
+  for (int i = 0; i < 20; ++i) {
+    Steps(1, true, milliseconds(13));
+    Steps(1, false, milliseconds(11));
+    Steps(2, false, milliseconds(10));
+  }
+  EXPECT_EQ(cost_.Of(milliseconds(1), 1000), milliseconds(4));
+}
+
+TEST_F(StepCostTest, ComparesWithTheNextStepIfThereAreNoOthers) {
+  for (int i = 0; i < 20; ++i) {
+    Steps(1, true, milliseconds(13));
+    Steps(1, false, milliseconds(11));
+  }
+  EXPECT_EQ(cost_.Of(milliseconds(1), 1000), milliseconds(2));
+}
+
 TEST_F(StepCostTest, FollowsAProgramThatGetsSlower) {
   Steps(20, true, milliseconds(13));
   Steps(20, false, milliseconds(10));
