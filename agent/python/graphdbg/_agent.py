@@ -124,6 +124,7 @@ class Agent:
     # ---- callbacks
 
     def _begin_wait(self, _: Any) -> None:
+        self.waits += 1
         self._signals.begin_wait()
         self.before_wait()
 
@@ -137,10 +138,6 @@ class Agent:
             entry[0] -= 1
             if entry[0] == 0:
                 del self._retained[handle]
-
-    def _begin_wait(self, _: Any) -> None:
-        self.waits += 1
-        self._signals.begin_wait()
 
     def _resolve(self, _: Any, handle: int, out: Any, shape: Any, strides: Any) -> int:
         bound = self._bound.get(handle)
