@@ -31,6 +31,8 @@ def frameworks() -> dict[str, Any]:
     return {
         "torch": _torch(),
         "onnxruntime": _version("onnxruntime", "onnxruntime-gpu"),
+        "xgboost": _version("xgboost", "xgboost-cpu"),
+        "lightgbm": _version("lightgbm"),
         "mindspore": _version("mindspore"),
     }
 
