@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import graphdbg
 import numpy as np
 import pytest
-from conftest import HOSTS, Finished, Server, clean_environment, marked_line
+from conftest import GRAPHDBG, HOSTS, Finished, Server, clean_environment, marked_line
 from environments import python_with
 
 DebugRun = Callable[..., Finished]
@@ -128,3 +129,32 @@ def test_a_server_that_dies_does_not_stop_the_training(
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert output == trained_alone(command_of(python, "xgboost:hist"))
+
+
+def test_recorded_runs_have_every_round_and_are_compared_and_judged(
+    python: str, debug_run: DebugRun, tmp_path: Path
+) -> None:
+    runs = []
+    for number in range(2):
+        recorded = debug_run(
+            "--no-wait", "--record", str(tmp_path / str(number)), command=command_of(python, "xgboost:hist")
+        )
+        assert recorded.code == 0, recorded.stderr
+        runs.append(recorded.result["run"])
+    run = graphdbg.open_run(runs[0])
+    assert run.tensor("train/tree_depth").steps() == list(range(1, 11))
+    compared = subprocess.run([GRAPHDBG, "diff", *runs], capture_output=True, text=True, timeout=120)
+    assert compared.returncode == 0, compared.stderr
+    config = tmp_path / "rules.json"
+    rules = [
+        {"rule": "tree_depth", "params": {"depth": 2}},
+        {"rule": "feature_importance_overweight", "params": {"nfeatures": 1, "threshold": 0.99}},
+        {"rule": "overfit"},
+    ]
+    config.write_text(json.dumps({"rules": rules}))
+    judged = subprocess.run(
+        [GRAPHDBG, "rules", runs[0], "--config", str(config), "--json"], capture_output=True, text=True, timeout=120
+    )
+    assert judged.returncode == 1, judged.stderr
+    found = {finding["rule"] for finding in json.loads(judged.stdout)["findings"]}
+    assert found == {"tree_depth"}

@@ -109,6 +109,18 @@ def check_frameworks(found: dict[str, Any]) -> list[Check]:
         ),
         _check_jax(found["jax"]),
         _check_installed(
+            "XGBoost",
+            found["xgboost"],
+            "programs that use XGBoost can only be debugged where it is installed",
+            "pip install xgboost",
+        ),
+        _check_installed(
+            "LightGBM",
+            found["lightgbm"],
+            "programs that use LightGBM can only be debugged where it is installed",
+            "pip install lightgbm",
+        ),
+        _check_installed(
             "MindSpore",
             found["mindspore"],
             "MindSpore jobs do not need graphdbg where they run: they connect to port 50052 of a server",

@@ -32,6 +32,8 @@ def frameworks() -> dict[str, Any]:
         "torch": _torch(),
         "onnxruntime": _version("onnxruntime", "onnxruntime-gpu"),
         "jax": _version("jax"),
+        "xgboost": _version("xgboost", "xgboost-cpu"),
+        "lightgbm": _version("lightgbm"),
         "mindspore": _version("mindspore"),
     }
 

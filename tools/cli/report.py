@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphdbg import _frameworks
+
 from .client import Json
 from .terminal import visible
 
@@ -46,7 +48,7 @@ def describe_statistics(statistics: Json) -> str:
 
 def log_not_debugged(exit_code: int) -> None:
     log(
-        "nothing was debugged: no process of the program has trained with PyTorch or run ONNX Runtime, "
+        f"nothing was debugged: no process of the program has trained or run a model with {_frameworks.titles()}, "
         "or an error is reported above"
         if exit_code == 0
         else "the program ended before it could be debugged"

@@ -34,6 +34,23 @@ FRAMEWORKS = (
 )
 
 
+# As users know them.
+_TITLES = {
+    "torch": "PyTorch",
+    "onnxruntime": "ONNX Runtime",
+    "tensorflow": "TensorFlow",
+    "jax": "JAX",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+}
+
+
+def titles() -> str:
+    """The names of all frameworks, as in "PyTorch, JAX or XGBoost"."""
+    names = [_TITLES.get(framework.module, framework.module) for framework in FRAMEWORKS]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def followed() -> Iterator[Framework]:
     """Those that GRAPHDBG_FRAMEWORK names, by default all. A process has one agent: the one used first gets it."""
     names = (os.environ.get("GRAPHDBG_FRAMEWORK") or " ".join(each.module for each in FRAMEWORKS)).split()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ADAPTERS = ("graphdbg._torch", "graphdbg._onnxruntime", "graphdbg._jax")
+ADAPTERS = ("graphdbg._torch", "graphdbg._onnxruntime", "graphdbg._jax", "graphdbg._boosting")
 
 
 def module_files(package: Path) -> dict[str, Path]:

@@ -81,6 +81,10 @@ RULES = (
         "A native library is missing or of another version: reinstall the package for this system.",
     ),
     Rule(r"^(?:SyntaxError|IndentationError|TabError)", "Correct the syntax of this line."),
+    Rule(
+        r"^OtherFramework",
+        "Stages are checked of programs that train with PyTorch only. `graphdbg run` debugs this one.",
+    ),
     Rule(r"^NoTorch", "Check that the command trains with PyTorch, in the Python that it names."),
     # --- memory
     Rule(

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import unquote
 
+from graphdbg import _frameworks
+
 from ..attach.attached_job import AttachOptions, attached_job
 from ..attach.trainings import attached_jobs
 from ..client import Client
@@ -61,7 +63,7 @@ def _await_job(server: ServerProcess, process: JobProcess) -> str:
         if ended:
             raise CliError(
                 f"the program ended with exit code {process.exit_code()} before it could be debugged: no process of it "
-                "has trained with PyTorch or run ONNX Runtime, or an error is reported above",
+                f"has trained or run a model with {_frameworks.titles()}, or an error is reported above",
                 UNAVAILABLE,
             )
         time.sleep(_POLL_SECONDS)

@@ -15,6 +15,7 @@ import { navigate, patchRoute, useRouter } from '../state/router';
 import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow, watchTraining } from '../state/watchpoints';
+import { canTestTraining } from '../state/frameworks';
 import { selectNodeFirst } from '../words/common';
 import { giveBack as giveBackLabel, notController } from '../words/access';
 import { commandNames } from '../words/control';
@@ -118,7 +119,7 @@ function watchCommands(node: string | null): Command[] {
     {
       title: words.stopIfNotLearning,
       group: groups.watch,
-      reason: info?.framework === 'pytorch' ? forbidden : words.onlyPyTorch,
+      reason: canTestTraining(info?.framework) ? forbidden : words.onlyPyTorch,
       run: () => void watchTraining(),
     },
   ];

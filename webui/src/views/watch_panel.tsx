@@ -10,6 +10,7 @@ import { isOver } from '../state/job';
 import { isPausedAtException } from '../state/words';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
+import { canTestTraining } from '../state/frameworks';
 import { addRecommended, mutedUntil, removeWatchpoint, switchWatchpoint, watchForOverflow, watchTraining } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
@@ -121,7 +122,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
 
 function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean }) {
   const unavailable = useReasonAgainstWatching();
-  const testsTraining = useJob(({ model }) => model.info?.framework === 'pytorch');
+  const testsTraining = useJob(({ model }) => canTestTraining(model.info?.framework));
   if (ended) return <Notice icon={Eye} title={words.noWatchpoints}>{words.noneSet}</Notice>;
   return (
     <Notice icon={Eye} title={words.noWatchpoints}>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -44,6 +45,8 @@ class Followed:
         self._trees: list[Tree] | None = None
         self._previous: Array | None = None
         self._wants_gradients = False
+        # The margins after the last round in which they were reported, its number and its data.
+        self._margins: tuple[int, weakref.ref[Any], Array] | None = None
         self._told: set[str] = set()
 
     # ---- a round
@@ -60,7 +63,7 @@ class Followed:
             if own is None:
                 self._wants_gradients = graph.wants("train/gradient", "train/hessian")
                 if self._wants_gradients and self._round > 1 and self._objective.formula is not None:
-                    self._previous = self._library.margins(booster, data)
+                    self._previous = self._margins_before(booster, data)
 
     def given(self, margin: Any, gradient: Any, hessian: Any) -> None:
         """Called with what the user's own objective has returned; margin None: it is not known."""
@@ -86,7 +89,9 @@ class Followed:
                 self._report_trees(graph, booster)
             if graph.wants("train/margin"):
                 with self._guarded("the margins"):
-                    graph.report("train/margin", [self._library.margins(booster, data)])
+                    margins = self._library.margins(booster, data)
+                    self._margins = (self._round, weakref.ref(data), margins)
+                    graph.report("train/margin", [margins])
         finally:
             graph.end_round()
 
@@ -131,6 +136,13 @@ class Followed:
         graph.give("data/label", packed(label))
         graph.report("train/gradient", [gradient])
         graph.report("train/hessian", [hessian])
+
+    def _margins_before(self, booster: Any, data: Any) -> Array:
+        if self._margins is not None:
+            round_, kept, margins = self._margins
+            if round_ == self._round - 1 and kept() is data:
+                return margins
+        return self._library.margins(booster, data)
 
     def _report_trees(self, graph: Graph, booster: Any) -> None:
         if graph.wants("train/tree"):

@@ -86,7 +86,7 @@ class Graph:
         self.end_round()
 
     def give(self, name: str, value: Array) -> None:
-        """Sets a quantity that others are computed from. Inputs are reported in the first round, as they stay the same."""
+        """Sets a quantity that others are computed from. Inputs stay the same, so they are reported once."""
         outputs = self._described[name] = [self._describe(value)]
         number = self._numbers[name]
         if name not in self._given and _QUANTITIES[name][1] == "input" and self._agent.interest(number):

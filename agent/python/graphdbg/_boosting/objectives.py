@@ -35,6 +35,8 @@ def gradients(
 
 
 def packed_as(values: Array, like: Array) -> Array:
+    if values.shape == like.shape and values.dtype == like.dtype:
+        return values
     return np.ascontiguousarray(np.broadcast_to(values, like.shape), like.dtype)
 
 
@@ -60,8 +62,7 @@ def pseudo_huber(m: Array, y: Array, parameters: Mapping[str, float]) -> tuple[A
 
 def logistic(m: Array, y: Array, parameters: Mapping[str, float]) -> tuple[Array, Array]:
     p = 1 / (1 + np.exp(-m))
-    scale = np.where(y == 1, m.dtype.type(parameters.get("scale_pos_weight", 1.0)), m.dtype.type(1))
-    return (p - y) * scale, np.maximum(p * (1 - p), _LEAST_HESSIAN) * scale
+    return _positives_scaled(p - y, np.maximum(p * (1 - p), _LEAST_HESSIAN), y == 1, parameters)
 
 
 def hinge(m: Array, y: Array, _: Any) -> tuple[Array, Array]:
@@ -98,5 +99,14 @@ def scaled_logistic(m: Array, y: Array, parameters: Mapping[str, float]) -> tupl
     """LightGBM's, with `sigmoid` as factor of the margins."""
     factor, sign = m.dtype.type(parameters.get("sigmoid", 1.0)), np.where(y > 0, 1, -1).astype(m.dtype)
     response = -sign * factor / (1 + np.exp(sign * factor * m))
-    scale = np.where(y > 0, m.dtype.type(parameters.get("scale_pos_weight", 1.0)), m.dtype.type(1))
-    return response * scale, np.abs(response) * (factor - np.abs(response)) * scale
+    return _positives_scaled(response, np.abs(response) * (factor - np.abs(response)), y > 0, parameters)
+
+
+def _positives_scaled(
+    gradient: Array, hessian: Array, is_positive: Array, parameters: Mapping[str, float]
+) -> tuple[Array, Array]:
+    weight = parameters.get("scale_pos_weight", 1.0)
+    if weight == 1:
+        return gradient, hessian
+    scale = np.where(is_positive, gradient.dtype.type(weight), gradient.dtype.type(1))
+    return gradient * scale, hessian * scale

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from .. import Terminated, _c_api, _exit_report
@@ -14,6 +16,18 @@ from .._log import log
 from .._process import default_job_name
 from .followed import Followed
 from .library import Library
+
+_SETTINGS = "GRAPHDBG_RECORD_SETTINGS"
+_RECORDED = {
+    # Rounds are short, and no round is left out.
+    "record": {"overhead": 0},
+    "collections": [
+        {"name": "all"},
+        {"name": "losses"},
+        # Rules on features need the values.
+        {"name": "feature_importance", "level": "tensors", "include": ["(^|/)feature_importance/"]},
+    ],
+}
 
 
 class Rounds:
@@ -108,8 +122,9 @@ class Rounds:
             )
             return None
         agent = Agent()
-        if not agent.open(module, self._library.version, default_job_name(), "cpu"):
-            return None
+        with _recording_rounds():
+            if not agent.open(module, self._library.version, default_job_name(), "cpu"):
+                return None
         agent.before_wait = self._show_newest_trees
         _exit_report.set_agent(_ReportedAgent(agent, self))
         return agent
@@ -120,6 +135,19 @@ class Rounds:
         followed = self._boosters.get(booster) if booster is not None else None
         if followed is not None:
             followed.show_trees(booster)
+
+
+@contextlib.contextmanager
+def _recording_rounds() -> Iterator[None]:
+    """Has everything recorded, as there is little of it, unless the configuration says what."""
+    if _SETTINGS in os.environ:
+        yield
+        return
+    os.environ[_SETTINGS] = json.dumps(_RECORDED)
+    try:
+        yield
+    finally:
+        del os.environ[_SETTINGS]
 
 
 class _ReportedAgent:

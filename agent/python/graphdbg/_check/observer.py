@@ -12,6 +12,9 @@ from .. import _import_hook
 from .._log import log
 from .progress import Progress
 
+# Frameworks that graphdbg debugs and whose programs have no stages to check.
+_OTHERS = ("onnxruntime", "tensorflow", "jax", "xgboost", "lightgbm")
+
 
 def install() -> None:
     """Watches this process. Call it at the start of the interpreter."""
@@ -55,4 +58,6 @@ def _at_exit(progress: Progress) -> None:
     last = getattr(sys, "last_value", None)
     if isinstance(last, BaseException):
         progress.ended_by(last)
+    if "torch" not in sys.modules:
+        progress.note("environment", others=[name for name in _OTHERS if name in sys.modules])
     progress.exited()

@@ -19,6 +19,11 @@ _SATURATING = {
     "tanh": ("aten::tanh", "aten::tanh_", "Tanh"),
     "sigmoid": ("aten::sigmoid", "aten::sigmoid_", "Sigmoid"),
 }
+# Quantities of boosted trees that rules look at: those of a round, which are in no other collection.
+_OF_ROUNDS: dict[str, dict[str, Any]] = {
+    "tree_depth": {"include": ["(^|/)train/tree_depth$"]},
+    "feature_importance_overweight": {"include": ["(^|/)feature_importance/weight$"], "level": "tensors"},
+}
 _COMPARING = ("unchanged_tensor", "weight_update_ratio")
 
 Json = dict[str, Any]
@@ -58,6 +63,8 @@ def _needs(rule: Mapping[str, Any]) -> Iterator[Json]:
         yield from _selected("dead_relu", select, {"units": _units(params, 0.0, None)})
     elif name == "saturated_activation":
         yield from _saturated(select, params, is_given=bool(given))
+    elif name in _OF_ROUNDS and not given:
+        yield {"name": name, **_OF_ROUNDS[name]}
     elif name in _COMPARING or _CHANGE.search(" ".join(map(str, _texts(rule)))):
         for need in _selected(str(rule.get("name") or name or "changes"), select, {"change": True}):
             steps = params.get("num_steps") if name == "weight_update_ratio" else None
@@ -105,6 +112,7 @@ def _add(collections: list[Json], need: Json) -> None:
     if known is None:
         collections.append(need)
         return
-    known["reductions"] = {**need["reductions"], **(known.get("reductions") or {})}
+    if "reductions" in need:
+        known["reductions"] = {**need["reductions"], **(known.get("reductions") or {})}
     if "save" in need:
         known.setdefault("save", need["save"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ _FORMULAS: dict[str, tuple[Formula, tuple[str, ...]]] = {
     "reg:tweedie": (objectives.tweedie, ("tweedie_regression_param", "tweedie_variance_power")),
 }
 # Links from the base score to the margin.
-_LINKS = {
+_LINKS: dict[str, Callable[[Array], Array]] = {
     "reg:logistic": lambda p: np.log(p / (1 - p)),
     "binary:logistic": lambda p: np.log(p / (1 - p)),
     "binary:logitraw": lambda p: np.log(p / (1 - p)),

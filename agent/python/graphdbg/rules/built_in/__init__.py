@@ -6,6 +6,7 @@ from graphdbg.rules.rule import Rule
 
 from .class_imbalance import ClassImbalance
 from .confusion import Confusion
+from .feature_importance import FeatureImportanceOverweight
 from .first_non_finite import FirstNonFinite
 from .input_images import CheckInputImages
 from .overfit import Overfit
@@ -26,6 +27,7 @@ PYTHON_BUILT_INS: dict[str, type[Rule]] = {
         CheckInputImages,
         NlpSequenceRatio,
         FirstNonFinite,
+        FeatureImportanceOverweight,
     )
 }
 
