@@ -14,7 +14,7 @@ from graphdbg.client.models import Hit
 from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
-from .log_points import LineLogs, fields_of, message_of, needs_values
+from .log_points import LineLogs, check_fields, fields_of, message_of, needs_values
 from .selections import selection_of
 from .session import sentence_of
 from .source_lines import find_line, function_name, local_text, next_statement
@@ -101,6 +101,7 @@ class LiveBreakpoints:
     def _condition(self, text: str | None, log: str | None) -> Json:
         if text is not None:
             return self.conditions.parse(text)
+        check_fields(log or "")
         # Without a statistic in its text, a log point reads no tensor.
         return self.conditions.parse(EACH_TENSOR if log and needs_values(log) else EXECUTED)
 

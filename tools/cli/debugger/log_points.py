@@ -8,9 +8,20 @@ from collections.abc import Callable, Mapping
 
 from graphdbg.client.models import Hit, Statistics
 
+from .errors import DebuggerError
+
 _FIELD = re.compile(r"\{([a-z0-9_]+)\}")
 # What is known of each execution; all else is measured.
 _PLACES = frozenset({"node", "step", "rank"})
+_OF_TENSORS = ("node", "slot", "name", "step", "rank")
+
+
+def check_fields(message: str) -> None:
+    """Raises DebuggerError if a message without a condition has a field that is not known then."""
+    known = [*_OF_TENSORS, *(each.name for each in dataclasses.fields(Statistics) if each.name != "quantiles")]
+    for name in _FIELD.findall(message):
+        if name not in known:
+            raise DebuggerError(f"a message cannot have {{{name}}}; there are {', '.join(known)}")
 
 
 def needs_values(message: str) -> bool:

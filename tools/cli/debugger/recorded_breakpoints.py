@@ -16,7 +16,7 @@ from graphdbg.client.models import Hit
 from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
-from .log_points import fields_of, is_output_of_same_op, is_same_run, message_of, needs_values
+from .log_points import check_fields, fields_of, is_output_of_same_op, is_same_run, message_of, needs_values
 from .selections import nodes_of, selection_of
 from .session import sentence_of
 from .source_lines import find_line, first_of_runs, forward_ops
@@ -152,7 +152,10 @@ class RecordedBreakpoints:
         return made
 
     def _condition(self, text: str | None, log: str | None) -> Json:
-        return self.conditions.parse(text or (EACH_TENSOR if log and needs_values(log) else EXECUTED))
+        if text:
+            return self.conditions.parse(text)
+        check_fields(log or "")
+        return self.conditions.parse(EACH_TENSOR if log and needs_values(log) else EXECUTED)
 
     def _selection(self, pattern: str, regex: bool, entry: bool) -> Json:
         selection = selection_of(self._session.graph_index(), pattern, regex, entry)
