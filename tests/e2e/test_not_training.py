@@ -82,6 +82,15 @@ MORE_FAULTS: Faults = {
     "advantages": ("loss_broadcast", "forward/neg", "advantage", "the differences of [16] and [16, 1]"),
     "step_not_called": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "step() is missing"),
     "only_one_optimizer_steps": ("parameter_not_optimized", "forward/encoder/weight", "", "step() is missing"),
+    "step_only_named": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "reset 3 times"),
+    "step_of_the_scheduler_only": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "reset 3 times"),
+    "step_never_reached": ("parameter_not_optimized", "forward/0/weight", "optimizer =", "reset 12 times"),
+    "restored_checkpoint": ("update_without_effect", "forward/0/weight", "load_state_dict(start)", "restores the"),
+    "copied_back": ("update_without_effect", "forward/model/0/weight", "optimizer.step()", "restores the weights"),
+    "rate_falls_in_each_step": ("update_without_effect", "forward/0/weight", "optimizer.step()", "fallen from 0.1"),
+    "clipped_to_zero": ("gradient_always_zero", "forward/3/bias", "model(x)", "as by clip_grad_norm_()"),
+    "dead_layer": ("gradient_always_zero", "forward/head/weight", "def forward", "relu() returns only zeros"),
+    "parameters_of_another_model": ("loss_detached", "forward/policy/weight", "of_value =", "same parameters"),
     "reset_by_one_optimizer": ("gradient_not_reset", "forward/encoder/bias", "", "zero_grad() is missing"),
     "compiled": ("loss_broadcast", "forward/mean", "F.l1_loss", "gives [16, 16]"),
 }
@@ -124,6 +133,12 @@ SOUND = [
     "adversarial",
     "late_generator",
     "differential_equation",
+    "optimizers_in_turn",
+    "importance_before_training",
+    "sharpness_aware",
+    "rate_search",
+    "averages_for_evaluation",
+    "meta_learning",
 ]
 # For each condition, a part of its advice.
 ADVICE = {

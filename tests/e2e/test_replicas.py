@@ -36,6 +36,14 @@ def test_both_ranks_are_named_if_there_are_only_two(debug_run) -> None:
     assert first["message"].startswith("ranks 0 and 1 differ from each other in forward/0/weight and ")
 
 
+def test_a_gradient_that_the_program_forgets_to_average_is_found(debug_run) -> None:
+    run = run_of(debug_run, "forgotten", 2, "--on-hit", "terminate")
+    hit = min(run.result["hits"], key=lambda hit: hit["step"])
+    assert (hit["condition"], hit["node"]) == ("replicas_differ", "forward/3/weight")
+    assert hit["step"] <= 2
+    assert run.result["status"] == "terminated"
+
+
 @pytest.mark.parametrize("adapter", ["", "python"])
 def test_replicas_that_are_equal_or_differ_on_purpose_have_no_finding(debug_run, adapter: str) -> None:
     run = run_of(debug_run, "sound", 2, "--on-hit", "terminate", GRAPHDBG_ADAPTER=adapter)

@@ -4,7 +4,9 @@ The first argument names the training:
 
 nudged   rank 2 changes one element after step 3
 unwrapped   the model inside DistributedDataParallel is called, which averages no gradients
-sound   several trainings: gradient accumulation, sharding by hand, and local SGD
+forgotten   the program averages the gradients itself, except that of one parameter
+sound   several trainings: gradient accumulation, sharding by hand, local SGD, gradients that the program averages
+    itself, and models of each rank's own
 """
 
 import sys
@@ -93,10 +95,50 @@ def local_sgd(rank: int) -> None:
                 parameter.data /= dist.get_world_size()
 
 
+def average_by_hand(rank: int, forgotten: int | None = None, seed: int = 0) -> None:
+    model = make_model()
+    torch.manual_seed(seed)
+    nn.init.normal_(model[0].weight)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(1, 7):
+        optimizer.zero_grad()
+        loss_of(model, rank, step).backward()
+        for number, parameter in enumerate(model.parameters()):
+            if number != forgotten:
+                dist.all_reduce(parameter.grad)
+                parameter.grad /= dist.get_world_size()
+        optimizer.step()
+
+
+def forgotten(rank: int) -> None:
+    average_by_hand(rank, forgotten=4)
+
+
+def own_models(rank: int) -> None:
+    """As with parts of a model: only some parameters are the same on all ranks."""
+    average_by_hand(rank, forgotten=0, seed=rank)
+
+
+def local_sgd_by_hand(rank: int) -> None:
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(1, 7):
+        optimizer.zero_grad()
+        loss = loss_of(model, rank, step)
+        loss.backward()
+        optimizer.step()
+        dist.all_reduce(loss.detach())
+        if step % 3 == 0:
+            for parameter in model.parameters():
+                dist.all_reduce(parameter.data)
+                parameter.data /= dist.get_world_size()
+
+
 def main() -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    trainings = {"nudged": [nudged], "unwrapped": [unwrapped], "sound": [accumulate, shard_by_hand, local_sgd]}
+    sound = [accumulate, shard_by_hand, local_sgd, average_by_hand, own_models, local_sgd_by_hand]
+    trainings = {"nudged": [nudged], "unwrapped": [unwrapped], "forgotten": [forgotten], "sound": sound}
     for train in trainings[sys.argv[1]]:
         train(dist.get_rank())
     dist.barrier()

@@ -535,5 +535,105 @@ def differential_equation():
         optimizer.step()
 
 
+def optimizers_in_turn():
+    """Each trains for a while, and resets the gradients of both."""
+    encoder, head = nn.Linear(8, 8), nn.Linear(8, 2)
+    optimizers = torch.optim.Adam(encoder.parameters(), 1e-2), torch.optim.SGD(head.parameters(), 0.1)
+    for step, (x, y) in enumerate([*loader] * 15):
+        for each in optimizers:
+            each.zero_grad()
+        F.cross_entropy(head(encoder(x)), y).backward()
+        optimizers[step // 30].step()
+
+
+def importance_before_training():
+    """Gradients of many batches are used before the first step."""
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    importance = [torch.zeros_like(each) for each in model.parameters()]
+    for x, y in [*loader] * 5:
+        model.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        for total, each in zip(importance, model.parameters(), strict=True):
+            total += each.grad.square()
+    for x, y in loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+def sharpness_aware():
+    """Steps are made with gradients at other weights, which are restored before."""
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for x, y in [*loader] * 3:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        weights = [each.detach().clone() for each in model.parameters()]
+        with torch.no_grad():
+            for each in model.parameters():
+                each.add_(each.grad, alpha=0.05)
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        with torch.no_grad():
+            for each, weight in zip(model.parameters(), weights, strict=True):
+                each.copy_(weight)
+        optimizer.step()
+
+
+def rate_search():
+    """Rates are tried one after another, each from the same weights."""
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+    start = copy.deepcopy(model.state_dict())
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+    for step, (x, y) in enumerate([*loader] * 3):
+        model.load_state_dict(start)
+        optimizer.param_groups[0]["lr"] = 1e-3 * 1.5**step
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+def averages_for_evaluation():
+    """The weights are swapped for their averages, and swapped back after the evaluation."""
+    model = mlp()
+    average = copy.deepcopy(model).requires_grad_(False)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    for x, y in [*loader] * 3:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        with torch.no_grad():
+            for mean, each in zip(average.parameters(), model.parameters(), strict=True):
+                mean.lerp_(each, 0.1)
+        trained = copy.deepcopy(model.state_dict())
+        model.load_state_dict(average.state_dict())
+        model.eval()
+        with torch.no_grad():
+            model(x)
+        model.train()
+        model.load_state_dict(trained)
+
+
+def meta_learning():
+    """Each task begins at the same weights, which another optimizer changes after some tasks."""
+    model = nn.Linear(8, 2)
+    inner = torch.optim.SGD(model.parameters(), 0.1)
+    outer = torch.optim.Adam(model.parameters(), 1e-2)
+    for _ in range(3):
+        start = copy.deepcopy(model.state_dict())
+        total = [torch.zeros_like(each) for each in model.parameters()]
+        for x, y in loader:
+            inner.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            inner.step()
+            for sum_, each, begin in zip(total, model.parameters(), start.values(), strict=True):
+                sum_ += begin - each.detach()
+            model.load_state_dict(start)
+        for sum_, each in zip(total, model.parameters(), strict=True):
+            each.grad = sum_
+        outer.step()
+
+
 globals()[sys.argv[1]]()
 print("done")

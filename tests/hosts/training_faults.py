@@ -1,5 +1,6 @@
 """More trainings that do not learn, or evaluate wrongly. Argument: the fault."""
 
+import copy
 import os
 import sys
 
@@ -365,21 +366,127 @@ def step_not_called():
         F.cross_entropy(model(x), y).backward()
 
 
-def only_one_optimizer_steps(resets_both=True):
+def only_one_optimizer_steps():
+    encoder, head = nn.Linear(8, 8), nn.Linear(8, 2)
+    of_encoder, of_head = torch.optim.SGD(encoder.parameters(), 0.1), torch.optim.SGD(head.parameters(), 0.1)
+    for x, y in (*loader,) * 3:
+        of_head.zero_grad()
+        of_encoder.zero_grad()
+        F.cross_entropy(head(encoder(x)), y).backward()
+        of_head.step()
+
+
+def reset_by_one_optimizer():
     encoder, head = nn.Linear(8, 8), nn.Linear(8, 2)
     of_encoder, of_head = torch.optim.SGD(encoder.parameters(), 0.1), torch.optim.SGD(head.parameters(), 0.1)
     for x, y in (*loader,) * 8:
         of_head.zero_grad()
-        if resets_both:
-            of_encoder.zero_grad()
         F.cross_entropy(head(encoder(x)), y).backward()
         of_head.step()
-        if not resets_both:
-            of_encoder.step()
+        of_encoder.step()
 
 
-def reset_by_one_optimizer():
-    only_one_optimizer_steps(resets_both=False)
+def step_only_named():
+    model = mlp()
+    optimizer = torch.optim.Adam(model.parameters())
+    for x, y in (*loader,) * 2:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step  # noqa: B018
+
+
+def step_of_the_scheduler_only():
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+    for _ in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+        schedule.step()
+
+
+def step_never_reached():
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for number, (x, y) in enumerate((*loader,) * 5):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        if number % 100 == 99:
+            optimizer.step()
+
+
+def restored_checkpoint():
+    model = mlp()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    start = copy.deepcopy(model.state_dict())
+    for x, y in (*loader,) * 3:
+        model.load_state_dict(start)
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+def copied_back():
+    model = mlp()
+    average = copy.deepcopy(model)
+
+    def copy_back(model):
+        with torch.no_grad():
+            for parameter, kept in zip(model.parameters(), average.parameters(), strict=True):
+                parameter.copy_(kept)
+
+    fit(model, evaluate=copy_back)
+
+
+def rate_falls_in_each_step():
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.1)
+    for x, y in (*loader,) * 6:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        schedule.step()
+
+
+def clipped_to_zero():
+    model = mlp()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    for x, y in (*loader,) * 2:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 0.0)
+        optimizer.step()
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wide, self.head = nn.Linear(8, 16), nn.Linear(16, 2)
+
+    def forward(self, x):
+        return x[:, :2] + self.head(F.relu(self.wide(x)))
+
+
+def dead_layer():
+    model = Residual()
+    with torch.no_grad():
+        model.wide.bias.fill_(-100)
+    fit(model)
+
+
+def parameters_of_another_model():
+    policy, value = nn.Linear(8, 2), nn.Linear(8, 1)
+    of_policy = torch.optim.Adam(policy.parameters())
+    of_value = torch.optim.Adam(policy.parameters())
+    for x, y in loader:
+        of_value.zero_grad()
+        F.mse_loss(value(x).squeeze(1), y.float()).backward()
+        of_value.step()
+        of_policy.zero_grad()
+        F.cross_entropy(policy(x), y).backward()
+        of_policy.step()
 
 
 globals()[sys.argv[1]]()

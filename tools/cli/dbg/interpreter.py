@@ -126,8 +126,10 @@ class Interpreter:
         """Executes the lines of a file."""
         try:
             lines = path.read_text().splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise DebuggerError(f"cannot read {path}: {error}") from None
+        except OSError as error:
+            raise DebuggerError(f"cannot read {path}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise DebuggerError(f"{path} is not a file of commands: it is not text") from None
         self.execute_all(lines, str(path))
 
     # ---- moves

@@ -18,7 +18,7 @@ from ..attach.attached_job import AttachOptions, attached_job
 from ..attach.trainings import attached_jobs
 from ..client import Client
 from ..debugger import Session, attach, find_job, open_bundle, open_recording
-from ..errors import UNAVAILABLE, CliError
+from ..errors import UNAVAILABLE, USAGE, CliError
 from ..job_follower import ENDED
 from ..job_process import JobProcess
 from ..recorded import run_below
@@ -127,6 +127,8 @@ def _session(target: str | None, server: str | None, pid: int | None, token: str
             yield attach(http, job)
         return
     path = Path(target) if target else None
+    if path is not None and path.suffix in (".py", ".sh"):
+        raise CliError(f"{path} is a program; debug it with: graphdbg dbg -- {_starter(path)}{path}", USAGE)
     if path is not None and path.is_file():
         yield open_bundle(path)
         return
@@ -137,6 +139,10 @@ def _session(target: str | None, server: str | None, pid: int | None, token: str
         return
     http, job = find_job(target, server, token=token)
     yield attach(http, job)
+
+
+def _starter(program: Path) -> str:
+    return "python " if program.suffix == ".py" else "sh "
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from .array_statistics import statistics_of
 from .breakpoints import Breakpoint, Kind, node_of_tensor, unknown_breakpoint
 from .conditions import EXECUTED
 from .errors import DebuggerError
-from .log_points import measured, message_of, needs_values
+from .log_points import check_fields, measured, message_of, needs_values
 from .selections import nodes_of, selection_of
 from .source_lines import find_line
 from .statistic_conditions import StatisticCondition
@@ -106,6 +106,8 @@ class BundleBreakpoints:
         once: bool,
         log: str | None,
     ) -> Breakpoint:
+        if not condition:
+            check_fields(log or "")
         made = Breakpoint(
             self._next_id,
             0,

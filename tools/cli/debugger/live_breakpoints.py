@@ -14,7 +14,7 @@ from graphdbg.client.models import Hit
 from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
-from .log_points import fields_of, message_of, needs_values
+from .log_points import LineLogs, check_fields, fields_of, message_of, needs_values
 from .selections import selection_of
 from .session import sentence_of
 from .source_lines import find_line, function_name, local_text, next_statement
@@ -35,6 +35,7 @@ class LiveBreakpoints:
         self._lock = threading.RLock()
         self._next_id = 1
         self._known: dict[int, Breakpoint] = {}
+        self._line_logs = LineLogs()
         # Ids of those on the first op of a scope, while that is not known yet.
         self._entries: set[int] = set()
         # The size of the graph when lines and first ops were last looked for, and whether it has grown since.
@@ -100,6 +101,7 @@ class LiveBreakpoints:
     def _condition(self, text: str | None, log: str | None) -> Json:
         if text is not None:
             return self.conditions.parse(text)
+        check_fields(log or "")
         # Without a statistic in its text, a log point reads no tensor.
         return self.conditions.parse(EACH_TENSOR if log and needs_values(log) else EXECUTED)
 
@@ -249,9 +251,28 @@ class LiveBreakpoints:
             found = self._of_watchpoint(hit.watchpoint)
         if found is None or found.log is None:
             return []
+        # Without a statistic in its message, the agent tells once for each run of a line.
+        if found.kind != "line" or not needs_values(found.log):
+            return self._output(found, hit)
+        return self._outputs(self._line_logs.add(found.id, hit))
+
+    def _output(self, found: Breakpoint, hit: Hit) -> Sequence[Event]:
         file, line = (hit.source.file, hit.source.line) if hit.source else (found.file, found.line)
-        text = f"{message_of(found.log, fields_of(hit))}\n"
+        text = f"{message_of(found.log or '', fields_of(hit))}\n"
         return [Event("output", rank=hit.rank, text=text, file=file, line=line, breakpoint_id=found.id)]
+
+    def ended_lines(self, event: Json) -> Sequence[Event]:
+        """What log points print about the last runs of their lines, if an event shows that these are over."""
+        info = event.get("info")
+        if info is None:
+            return []
+        is_running = info["state"] == "running"
+        return self._outputs(self._line_logs.take(lambda hit: not is_running or info["step"] != hit.step))
+
+    def _outputs(self, hits: Sequence[tuple[int, Hit]]) -> Sequence[Event]:
+        with self._lock:
+            known = [(self._known[id], hit) for id, hit in hits if id in self._known]
+        return [event for found, hit in known for event in self._output(found, hit)]
 
     def _look_again(self, node_count: int) -> Sequence[Event]:
         """Finds what breakpoints are on that were made before their ops were known."""

@@ -204,8 +204,10 @@ class LiveSession(Session):
     def _on_event(self, event: Json) -> None:
         if event["type"] == "graph":
             self._graph.has_grown()
+        # Before the stop is told.
+        told = list(self._live_breakpoints.ended_lines(event))
         with self._changed:
-            told = self._state.apply(event)
+            told += self._state.apply(event)
             self._changed.notify_all()
         told += self._live_breakpoints.apply(event)
         for each in told:

@@ -16,7 +16,7 @@ from graphdbg.client.models import Hit
 from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
-from .log_points import fields_of, message_of, needs_values
+from .log_points import check_fields, fields_of, is_output_of_same_op, is_same_run, message_of, needs_values
 from .selections import nodes_of, selection_of
 from .session import sentence_of
 from .source_lines import find_line, first_of_runs, forward_ops
@@ -152,7 +152,10 @@ class RecordedBreakpoints:
         return made
 
     def _condition(self, text: str | None, log: str | None) -> Json:
-        return self.conditions.parse(text or (EACH_TENSOR if log and needs_values(log) else EXECUTED))
+        if text:
+            return self.conditions.parse(text)
+        check_fields(log or "")
+        return self.conditions.parse(EACH_TENSOR if log and needs_values(log) else EXECUTED)
 
     def _selection(self, pattern: str, regex: bool, entry: bool) -> Json:
         selection = selection_of(self._session.graph_index(), pattern, regex, entry)
@@ -277,11 +280,9 @@ class RecordedBreakpoints:
     ) -> Iterator[tuple[Position, str]]:
         log = entry.breakpoint.log or ""
         if entry.nodes is None:
-            yield from (
-                (place, message_of(log, fields_of(hit)))
-                for place, hit in self._checked(entry, rank)
-                if begin < place <= end
-            )
+            hits = [(place, hit) for place, hit in self._checked(entry, rank) if begin < place <= end]
+            told = _results_of_runs(hits) if entry.breakpoint.kind == "line" else hits
+            yield from ((place, message_of(log, fields_of(hit))) for place, hit in told)
             return
         for place in itertools.takewhile(lambda each: each <= end, timeline.forwards(begin)):
             node = timeline.node_at(place)
@@ -313,7 +314,7 @@ class RecordedBreakpoints:
                     node = index.node_of(hit.node)
                     place = timeline.place_of(places[hit.step], -1 if node is None else node)
                     found.append((Position(places[hit.step], place), hit))
-            entry.hits[rank] = sorted(found, key=lambda each: each[0])
+            entry.hits[rank] = sorted(found, key=lambda each: (each[0], each[1].slot))
         return entry.hits[rank]
 
     def _check(self, watchpoint: Json, rank: int) -> Sequence[Hit]:
@@ -330,3 +331,16 @@ class RecordedBreakpoints:
         if answer["state"] == "failed":
             raise DebuggerError(f"cannot check this condition: {answer['error']}")
         return [Hit.from_json(each) for each in answer["hits"]]
+
+
+def _results_of_runs(hits: Sequence[tuple[Position, Hit]]) -> Iterator[tuple[Position, Hit]]:
+    """Of each run of a line the hit of its last op, which has the result."""
+    newest: tuple[Position, Hit] | None = None
+    for place, hit in hits:
+        if newest is not None and is_output_of_same_op(newest[1], hit):
+            continue
+        if newest is not None and not is_same_run(newest[1], hit):
+            yield newest
+        newest = place, hit
+    if newest is not None:
+        yield newest

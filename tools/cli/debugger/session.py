@@ -215,7 +215,9 @@ class Session(abc.ABC):
         near = next(filter(None, (index.nearest_in(f"{scope}/{name}".strip("/")) for scope in scopes)), [])
         near = near or index.nearest(name)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        return DebuggerError(f"no node is called {name}{hint}")
+        error = DebuggerError(f"no node is called {name}{hint}")
+        error.code = "unknown_node"
+        return error
 
     @abc.abstractmethod
     def tensor_view(self, name: str, step: str | None = None, rank: int | None = None, slice: str = "") -> TensorView:

@@ -52,7 +52,9 @@ def _is_other_library(frame: FrameType) -> bool:
 
 
 def _users_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    return (each for each in _frames(frame) if not is_library_file(each.f_code.co_filename))
+    files = ((each, each.f_code.co_filename) for each in _frames(frame))
+    # `python -m` runs code of the interpreter that has no file.
+    return (each for each, file in files if not is_library_file(file) and not file.startswith("<frozen "))
 
 
 @dataclass
