@@ -43,8 +43,22 @@ FOR_SMALL_RUNS = {
 }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--frameworks", action="store_true", help="also run the long tests of each framework")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "oldest_torch: runs the system's Python with its PyTorch")
+    config.addinivalue_line("markers", "frameworks: a long test of a framework, which runs with --frameworks only")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--frameworks"):
+        return
+    long = [item for item in items if item.get_closest_marker("frameworks")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
 
 
 @pytest.fixture(autouse=True)
