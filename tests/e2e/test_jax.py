@@ -137,9 +137,7 @@ def test_callbacks_run_as_often_as_without_a_debugger(debug_run, python: str, wa
 def paused(server: Server, start_job, python: str) -> subprocess.Popen[str]:
     """A job that is paused before its first step."""
     environment = server.job_environment(GRAPHDBG_JOB="jax", PYTHONPATH=INJECT, **environment_of("flax_linen"))
-    process: subprocess.Popen[str] = start_job(
-        [python, str(TRAININGS), "flax_linen", "--steps=100000"], environment
-    )
+    process: subprocess.Popen[str] = start_job([python, str(TRAININGS), "flax_linen", "--steps=100000"], environment)
     server.wait_for_state("jax", "paused", pause_reason="start")
     return process
 
@@ -233,7 +231,9 @@ for step in range(100000):
         print("traced", traced, flush=True)
 """
     )
-    process = start_job([python, str(script)], server.job_environment(GRAPHDBG_JOB="jax", PYTHONPATH=INJECT, **environment_of("")))
+    process = start_job(
+        [python, str(script)], server.job_environment(GRAPHDBG_JOB="jax", PYTHONPATH=INJECT, **environment_of(""))
+    )
     server.wait_for_state("jax", "paused", pause_reason="start")
     for command in ("step", "next_node", "step", "continue"):
         server.control("jax", command)

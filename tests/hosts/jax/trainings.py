@@ -129,7 +129,9 @@ def printing(params, x, y):
 def calling(params, x, y):
     made = forward(params, x, y)
     one = jax.experimental.io_callback(
-        lambda value: print("called") or np.float32(0), jax.ShapeDtypeStruct((), jnp.float32), jax.lax.stop_gradient(made)
+        lambda value: print("called") or np.float32(0),
+        jax.ShapeDtypeStruct((), jnp.float32),
+        jax.lax.stop_gradient(made),
     )
     return made + one
 
@@ -324,13 +326,13 @@ def flax_linen():
             return nn.Dense(8)(x)
 
     net = Net()
-    state = TrainState.create(
-        apply_fn=net.apply, params=net.init(jax.random.key(0), X)["params"], tx=optax.adamw(1e-3)
-    )
+    state = TrainState.create(apply_fn=net.apply, params=net.init(jax.random.key(0), X)["params"], tx=optax.adamw(1e-3))
 
     @jax.jit
     def train_step(state, x, y):
-        made, gradients = jax.value_and_grad(lambda params: error(state.apply_fn({"params": params}, x), y))(state.params)
+        made, gradients = jax.value_and_grad(lambda params: error(state.apply_fn({"params": params}, x), y))(
+            state.params
+        )
         return state.apply_gradients(grads=gradients), made
 
     for step in range(arguments.steps):
@@ -402,7 +404,11 @@ def keras():
             return jnp.log(x + 0.5 * FAULT)  # the fault of keras
 
     net = keras.Sequential(
-        [keras.layers.Dense(32, activation="relu", name="first"), Root(name="root"), keras.layers.Dense(8, name="second")]
+        [
+            keras.layers.Dense(32, activation="relu", name="first"),
+            Root(name="root"),
+            keras.layers.Dense(8, name="second"),
+        ]
     )
     net.compile(optimizer="adam", loss="mse")
     report_each = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: report(batch, logs["loss"]))

@@ -16,7 +16,7 @@ from . import versions
 
 class Calls(Protocol):
     def call(self, original: Any, arguments: tuple[Any, ...], parameters: dict[str, Any]) -> tuple[Any, bool]:
-        """Makes a call. Returns the result, and whether later calls may take the fast path with what it has compiled."""
+        """Makes a call. Returns the result, and whether later calls may take the fast path with what is compiled."""
 
     def has_called(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
         """A call has been made on the fast path."""
