@@ -235,10 +235,10 @@ for step in range(100000):
         [python, str(script)], server.job_environment(GRAPHDBG_JOB="jax", PYTHONPATH=INJECT, **environment_of(""))
     )
     server.wait_for_state("jax", "paused", pause_reason="start")
-    for command in ("step", "next_node", "step", "continue"):
+    for command, reason in (("step", "step"), ("next_node", "node"), ("step", "step")):
         server.control("jax", command)
-        if command != "continue":
-            wait_until("a pause", lambda: server.job("jax")["state"] == "paused")
+        server.wait_for_state("jax", "paused", pause_reason=reason)
+    server.control("jax", "continue")
     wait_until("many steps", lambda: server.job("jax")["step"] > 2000)
     server.control("jax", "terminate")
     output, _ = process.communicate(timeout=60)
