@@ -117,6 +117,16 @@ TEST_F(NodeInterestTest, CatchingAValueRequiresItsNode) {
   EXPECT_EQ(In(a_), GRAPHDBG_INTEREST_REQUIRED);
 }
 
+TEST_F(NodeInterestTest, SeeksOnlyNonFiniteUntilSomethingElseIsWanted) {
+  EXPECT_FALSE(interest_.only_nonfinite());
+  Watch("a", v1::PAUSE_MODE_NODE);
+  interest_.Update();
+  EXPECT_TRUE(interest_.only_nonfinite());
+  requested_.Catch(a_, 0);
+  interest_.Update();
+  EXPECT_FALSE(interest_.only_nonfinite());
+}
+
 TEST_F(NodeInterestTest, StaysOffOnceTurnedOff) {
   interest_.TurnOff();
   EXPECT_FALSE(interest_.any());

@@ -31,7 +31,7 @@ def test_lists_every_part_and_exits_with_zero_though_no_server_runs() -> None:
     assert answer["ok"] is True
     checks = {check["name"]: check for check in answer["checks"]}
     assert {"server", "server program", "port 8080", "port 50051", "agent library"} <= checks.keys()
-    assert {"PyTorch", "ONNX Runtime", "XGBoost", "LightGBM", "MindSpore"} <= checks.keys()
+    assert {"PyTorch", "ONNX Runtime", "JAX", "XGBoost", "LightGBM", "MindSpore"} <= checks.keys()
     assert {"CUDA kernels", "CUDA driver", "Ascend ACL"} <= checks.keys()
     assert checks["server"]["state"] == "absent"
     assert checks["agent library"]["state"] == "ok"

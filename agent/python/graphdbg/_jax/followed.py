@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -42,7 +43,10 @@ class Followed:
         # Copies with taps, by the numbers of these. The function has other jaxprs if it is traced again.
         self._copies: weakref.WeakKeyDictionary[Any, dict[tuple[frozenset[int], bool], Any]]
         self._copies = weakref.WeakKeyDictionary()
-        self._state: dict[int, weakref.ref[Any]] = {}
+        # What the arguments are that calls change: the arrays while the agent may read them, and references at
+        # other times, because the program may free or donate them.
+        self._arrays: dict[int, Any] = {}
+        self._references: dict[int, weakref.ref[Any]] = {}
         self._resolved: dict[int, HostArray] = {}
         for argument in program.role.state:
             agent.bind(self.arguments[argument], lambda argument=argument: self._describe_state(argument))
@@ -82,18 +86,24 @@ class Followed:
 
     # ---- state
 
-    def set_state(self, argument: int, array: Any) -> None:
-        """The value of an argument that calls of the function change."""
-        self._resolved.pop(argument, None)
-        try:
-            self._state[argument] = weakref.ref(array)
-        except TypeError:
+    def set_state(self, arrays: dict[int, Any]) -> None:
+        """Sets the values of the arguments that calls of the function change, by their numbers."""
+        self._arrays = arrays
+
+    def release_state(self, remembers: bool) -> None:
+        """Holds the values no longer. With `remembers`, the agent may read them as long as the program has them."""
+        self._references = {}
+        for argument, array in self._arrays.items() if remembers else ():
             # Numbers and arrays of NumPy are no state that JAX has made.
-            self._state.pop(argument, None)
+            with contextlib.suppress(TypeError):
+                self._references[argument] = weakref.ref(array)
+        self._arrays = {}
+        self._resolved = {}
 
     def _describe_state(self, argument: int) -> Any:
-        reference = self._state.get(argument)
-        array = reference() if reference is not None else None
+        array = self._arrays.get(argument)
+        if array is None and argument in self._references:
+            array = self._references[argument]()
         if array is None or not structure.is_plain(self.program.arguments[argument].aval):
             return None
         if getattr(array, "is_deleted", lambda: False)():

@@ -62,6 +62,8 @@ class Job:
         self._functions: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
         self._calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._by_callable: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
+        # Whether several functions are followed.
+        self._several = False
         self._names: dict[str, int] = {}
         self._orders = 1
         # The function whose calls are steps.
@@ -96,8 +98,7 @@ class Job:
     def _call(self, followed: Followed, call: _Call) -> tuple[Any, bool]:
         agent = self._agent
         assert agent is not None
-        for argument in followed.program.role.state:
-            followed.set_state(argument, call.arguments[argument])
+        followed.set_state({argument: call.arguments[argument] for argument in followed.program.role.state})
         if getattr(self._local, "repeats", False):
             with self._lock:
                 look = self._look(followed, call)
@@ -188,8 +189,13 @@ class Job:
 
     def _end(self, followed: Followed, outputs: Any) -> None:
         role = followed.program.role
-        for argument, output in role.state.items():
-            followed.set_state(argument, outputs[output])
+        followed.set_state({argument: outputs[output] for argument, output in role.state.items()})
+        try:
+            self._close_step(followed, role)
+        finally:
+            followed.release_state(remembers=self._several)
+
+    def _close_step(self, followed: Followed, role: Role) -> None:
         if role.gradients:
             self._step_is_open = True
         elif self._leads(followed) or (role.updates and self._step_is_open):
@@ -310,6 +316,7 @@ class Job:
             self._functions[closed] = None
             agent.notify(f"cannot debug {name}: {error}")
             return None
+        self._several = self._orders > 1
         self._orders += len(followed.ops)
         followed.called = called
         followed.output_types = [(aval.shape, aval.dtype) for aval in closed.out_avals]

@@ -183,8 +183,8 @@ class Look:
             return self._describe_given(producer)
         tap = self._followed.program.ops[producer.op].taps[producer.slot]
         values = self._values.get(tap, []) if tap is not None else []
-        before = [value for value in values if value.iteration <= last]
-        return self._describe((before or values or [None])[-1])
+        before = [value for value in values if value.iteration <= last] or values
+        return self._describe(before[-1] if before else None)
 
 
 def _is_sharded(array: Any) -> bool:

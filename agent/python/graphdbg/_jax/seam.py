@@ -16,7 +16,7 @@ from . import versions
 
 class Calls(Protocol):
     def call(self, original: Any, arguments: tuple[Any, ...], parameters: dict[str, Any]) -> tuple[Any, bool]:
-        """Makes a call. Returns the result, and whether later calls may take the fast path with what it has compiled."""
+        """Makes a call. Returns the result, and whether later calls may take the fast path with what is compiled."""
 
     def has_called(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
         """A call has been made on the fast path."""
@@ -27,6 +27,7 @@ class Seam:
         self._pjit = pjit
         self._calls = calls
         self._local = threading.local()
+        self._hook = versions.PostHook(self._after)
         self.original = pjit._pjit_call_impl_python
 
     def install(self) -> None:
@@ -37,6 +38,7 @@ class Seam:
         @functools.wraps(original)
         def call(*arguments: Any, **parameters: Any) -> Any:
             result, fast = self._calls.call(original, arguments, parameters)
+            self._hook.ensure()
             self._local.slow = not fast
             return result
 
@@ -47,7 +49,6 @@ class Seam:
 
         self._pjit._pjit_call_impl_python = call
         self._pjit._get_fastpath_data = data
-        versions.set_post_hook(self._after)
         self.clear()
 
     def clear(self) -> None:

@@ -17,8 +17,9 @@ def _primitive() -> tuple[Any, Any]:
     from jax._src import core, effects
     from jax.interpreters import mlir
 
-    class TapEffect(effects.Effect):
-        __str__ = lambda self: "Tap"  # noqa: E731
+    class TapEffect(effects.Effect):  # type: ignore[misc]
+        def __str__(self) -> str:
+            return "Tap"
 
     for allowed in (effects.lowerable_effects, effects.control_flow_allowed_effects, effects.remat_allowed_effects):
         allowed.add_type(TapEffect)

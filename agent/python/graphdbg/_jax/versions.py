@@ -33,29 +33,38 @@ def check(version: str, pjit: Any) -> None:
             raise Unsupported(f"JAX {version} has no {name}")
 
 
-def set_post_hook(hook: Callable[[Any, Any, Any, Any], None]) -> None:
-    """Has `hook` called after each call on the fast path, and before it the one that JAX has for jax_debug_nans."""
-    from jax._src import api
+class PostHook:
+    """A function that JAX calls after each call on the fast path, as (function, arguments, keywords, outputs)."""
 
-    state = getattr(api, "_post_hook_state", None)
-    if state is None:
-        holder = api.jax_jit.global_state()
-        before = holder.post_hook
-        holder.post_hook = _both(before, hook)
-    else:
-        before = state.get_global() if hasattr(state, "get_global") else None
-        state.set_global(_both(before, hook))
+    def __init__(self, hook: Callable[[Any, Any, Any, Any], None]) -> None:
+        self._hook = hook
+        # The one that JAX has for jax_debug_nans, which is called first.
+        self._before: Any = None
+
+    def __call__(self, *arguments: Any) -> None:
+        if self._before is not None:
+            self._before(*arguments)
+        self._hook(*arguments)
+
+    def ensure(self) -> None:
+        """Installs the hook for this thread. Where the program or a library sets jax_debug_nans, JAX removes it."""
+        from jax._src import api
+
+        state = getattr(api, "_post_hook_state", None)
+        # Before 0.7 the hook was a property of the state of jitted functions.
+        current = _older_hook(api.jax_jit) if state is None else state.value
+        if current is self:
+            return
+        self._before = current
+        if state is None:
+            api.jax_jit.thread_local_state().post_hook = self
+        else:
+            # A thread may have a value of its own, which may be None.
+            state.set_local(self)
 
 
-def _both(first: Any, second: Any) -> Any:
-    if first is None:
-        return second
-
-    def hook(*arguments: Any) -> None:
-        first(*arguments)
-        second(*arguments)
-
-    return hook
+def _older_hook(jax_jit: Any) -> Any:
+    return jax_jit.thread_local_state().post_hook or jax_jit.global_state().post_hook
 
 
 def new_variable(aval: Any) -> Any:

@@ -1,0 +1,85 @@
+"""Trains with JAX and flax: see compare.py."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from typing import Any
+
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+# Steps before and while the time is taken.
+WORKLOADS = {"mlp": (200, 2000), "step_of_5_ms": (30, 200), "cnn": (10, 40)}
+
+
+def model_of(workload: str) -> tuple[Any, tuple[int, ...]]:
+    import flax.linen as nn
+
+    class Perceptron(nn.Module):
+        width: int
+
+        @nn.compact
+        def __call__(self, x: Any) -> Any:
+            for _ in range(2):
+                x = nn.relu(nn.Dense(self.width)(x))
+            return nn.Dense(10)(x)
+
+    class Residual(nn.Module):
+        @nn.compact
+        def __call__(self, x: Any) -> Any:
+            x = nn.Conv(32, (3, 3))(x)
+            for _ in range(2):
+                y = nn.relu(nn.LayerNorm()(nn.Conv(32, (3, 3))(x)))
+                x = x + nn.Conv(32, (3, 3))(y)
+            return nn.Dense(10)(x.mean((1, 2)))
+
+    if workload == "cnn":
+        return Residual(), (32, 32, 32, 3)
+    return Perceptron(128 if workload == "mlp" else 512), (64 if workload == "mlp" else 256, 64)
+
+
+def main() -> None:
+    if sys.argv[1] == "--list":
+        print(*WORKLOADS)
+        return
+    import jax
+    import numpy as np
+    import optax
+
+    model, shape = model_of(sys.argv[1])
+    warm_up, measured = WORKLOADS[sys.argv[1]]
+    random = np.random.default_rng(0)
+    x = jax.numpy.asarray(random.standard_normal(shape), np.float32)
+    y = jax.numpy.asarray(random.integers(0, 10, shape[0]))
+    params = model.init(jax.random.key(0), x)
+    optimizer = optax.adam(1e-3)
+    state = optimizer.init(params)
+
+    def loss_of(params: Any, x: Any, y: Any) -> Any:
+        return optax.softmax_cross_entropy_with_integer_labels(model.apply(params, x), y).mean()
+
+    def train_step(params: Any, state: Any, x: Any, y: Any) -> Any:
+        loss, gradients = jax.value_and_grad(loss_of)(params, x, y)
+        updates, state = optimizer.update(gradients, state)
+        return optax.apply_updates(params, updates), state, loss
+
+    step = jax.jit(train_step, donate_argnums=(0, 1))
+    begin = 0.0
+    for number in range(warm_up + measured):
+        if number == warm_up:
+            jax.block_until_ready(params)
+            begin = time.process_time()
+        params, state, _ = step(params, state, x, y)
+    jax.block_until_ready(params)
+    print("cpu", (time.process_time() - begin) / measured * 1000)
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves((params, state)):
+        digest.update(np.asarray(leaf).tobytes())
+    print("digest", digest.hexdigest()[:16])
+
+
+if __name__ == "__main__":
+    main()
