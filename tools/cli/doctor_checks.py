@@ -99,6 +99,7 @@ def check_port(port: int, purpose: str, server_runs: bool) -> Check:
 def check_frameworks(found: dict[str, Any]) -> list[Check]:
     return [
         _check_torch(found["torch"]),
+        _check_tensorflow(found["tensorflow"]),
         _check_installed(
             "ONNX Runtime",
             found["onnxruntime"],
@@ -112,6 +113,23 @@ def check_frameworks(found: dict[str, Any]) -> list[Check]:
             "install MindSpore 1.0 to 2.3 where the jobs run",
         ),
     ]
+
+
+def _check_tensorflow(tensorflow: dict[str, Any] | None) -> Check:
+    if tensorflow is None or tensorflow["supported"]:
+        return _check_installed(
+            "TensorFlow",
+            None if tensorflow is None else f"{tensorflow['version']}, adapter compiled on first use",
+            "programs that use TensorFlow or Keras can only be debugged where TensorFlow is installed",
+            "pip install tensorflow",
+        )
+    return Check(
+        "TensorFlow",
+        "absent",
+        f"{tensorflow['version']} is not supported",
+        "programs that use it run, but are not debugged",
+        f"install TensorFlow {tensorflow['versions']}",
+    )
 
 
 def _check_torch(torch: dict[str, Any] | None) -> Check:

@@ -46,7 +46,7 @@ def describe_statistics(statistics: Json) -> str:
 
 def log_not_debugged(exit_code: int) -> None:
     log(
-        "nothing was debugged: no process of the program has trained with PyTorch or run ONNX Runtime, "
+        "nothing was debugged: no process of the program has trained with PyTorch or TensorFlow, or run ONNX Runtime, "
         "or an error is reported above"
         if exit_code == 0
         else "the program ended before it could be debugged"

@@ -61,7 +61,7 @@ def _await_job(server: ServerProcess, process: JobProcess) -> str:
         if ended:
             raise CliError(
                 f"the program ended with exit code {process.exit_code()} before it could be debugged: no process of it "
-                "has trained with PyTorch or run ONNX Runtime, or an error is reported above",
+                "has trained with PyTorch or TensorFlow, or run ONNX Runtime, or an error is reported above",
                 UNAVAILABLE,
             )
         time.sleep(_POLL_SECONDS)

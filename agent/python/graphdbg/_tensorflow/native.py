@@ -6,7 +6,7 @@ It is compiled for the installed version of TensorFlow when it is first used.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,8 @@ from typing import Any
 from .. import Terminated, _c_api
 from .._agent import Agent
 from .._build_adapter import Library, build
+from .versions import SUPPORTED, is_supported
 
-# The first and the last version that are supported.
-_FIRST, _LAST = (2, 16), (2, 21)
 # Where an EagerTensor of Python has its TFE_TensorHandle.
 _HANDLE_OFFSET = object.__basicsize__
 
@@ -28,10 +27,8 @@ class Unsupported(Exception):
 def load(tensorflow: Any) -> Native:
     """Builds the adapter if necessary. Raises Unsupported or CannotBuild."""
     version = str(tensorflow.__version__)
-    minor = tuple(int(part) for part in version.split(".")[:2])
-    if not _FIRST <= minor <= _LAST:
-        first, last = (".".join(map(str, each)) for each in (_FIRST, _LAST))
-        raise Unsupported(f"TensorFlow {version} is not supported, only {first} to {last}")
+    if not is_supported(version):
+        raise Unsupported(f"TensorFlow {version} is not supported, only {SUPPORTED}")
     # The adapter finds the agent because it is loaded already.
     _c_api.load()
     return Native(ctypes.CDLL(str(build(_library(tensorflow)))))
@@ -134,6 +131,8 @@ class TensorFlowAgent(Agent):
     def __init__(self, native: Native) -> None:
         super().__init__()
         self.native = native
+        # Called before the end of the program is reported.
+        self.before_end: Callable[[], None] = lambda: None
 
     def open_job(self, version: str, job_name: str, libraries: Sequence[str]) -> bool:
         """False if there is nothing to debug."""
@@ -155,4 +154,6 @@ class TensorFlowAgent(Agent):
         self._library.graphdbg_begin_pass(self._agent, mode, 0)
 
     def close_at_exit(self) -> None:
+        if not self.native.terminating():
+            self.before_end()
         self.close(Terminated.EXIT_CODE if self.native.terminating() else 0, None, None, None)
