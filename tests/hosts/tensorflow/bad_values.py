@@ -36,9 +36,10 @@ def in_layer(hidden: Any) -> Any:
 
 
 def in_loop(hidden: Any) -> Any:
-    for _ in tf.range(2):
-        hidden = tf.math.log(hidden) + 2.0  # loop
-    return hidden
+    def body(i: Any, hidden: Any) -> Any:
+        return i + 1, tf.math.log(hidden) + 2.0  # loop
+
+    return tf.while_loop(lambda i, _: i < 2, body, (0, hidden))[1]
 
 
 @tf.custom_gradient

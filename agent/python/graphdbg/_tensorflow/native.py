@@ -6,9 +6,11 @@ It is compiled for the installed version of TensorFlow when it is first used.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from .. import Terminated, _c_api
@@ -18,6 +20,10 @@ from .versions import SUPPORTED, is_supported
 
 # Where an EagerTensor of Python has its TFE_TensorHandle.
 _HANDLE_OFFSET = object.__basicsize__
+
+
+# Called on a thread that does not hold the interpreter's lock.
+_StackReader = CFUNCTYPE(None, c_void_p)
 
 
 class Unsupported(Exception):
@@ -69,7 +75,8 @@ class Native:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         types: dict[str, tuple[Any, ...]] = {
-            "open": (c_char_p, c_char_p, ctypes.py_object, POINTER(c_char_p), c_size_t),
+            "open": (c_char_p, c_char_p, ctypes.py_object, _StackReader, POINTER(c_char_p), c_size_t),
+            "add_frame": (c_void_p, c_char_p, c_int, c_char_p),
             "trace": (c_int,),
             "count_steps": (c_int,),
             "set_mode": (c_int,),
@@ -84,6 +91,8 @@ class Native:
             getattr(library, f"graphdbg_tf_{name}").argtypes = arguments
         library.graphdbg_tf_open.restype = c_void_p
         self._library = library
+        # Kept as long as the adapter, which calls it.
+        self._stack_reader = _StackReader(self._read_stack)
         self.install = library.graphdbg_tf_install
         self.level = library.graphdbg_tf_level
         self.terminating = library.graphdbg_tf_terminating
@@ -99,9 +108,18 @@ class Native:
         """The address of the agent; None if there is nothing to debug."""
         directories = (c_char_p * len(libraries))(*(each.encode() for each in libraries))
         address: int | None = self._library.graphdbg_tf_open(
-            version.encode(), job_name.encode(), Terminated, directories, len(libraries)
+            version.encode(), job_name.encode(), Terminated, self._stack_reader, directories, len(libraries)
         )
         return address
+
+    def _read_stack(self, stack: int) -> None:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            self._library.graphdbg_tf_add_frame(
+                stack, code.co_filename.encode(errors="replace"), frame.f_lineno, code.co_name.encode()
+            )
+            frame = frame.f_back
 
     def add_op(
         self, function: str, op: str, node: int, flags: int, counts_steps: bool, outputs: Sequence[tuple[int, int]]
