@@ -101,6 +101,7 @@ def check_port(port: int, purpose: str, server_runs: bool) -> Check:
 def check_frameworks(found: dict[str, Any]) -> list[Check]:
     return [
         _check_torch(found["torch"]),
+        _check_tensorflow(found["tensorflow"]),
         _check_installed(
             "ONNX Runtime",
             found["onnxruntime"],
@@ -139,6 +140,23 @@ def _check_jax(version: str | None) -> Check:
         version,
         "JAX programs can only be debugged where JAX is installed",
         "install graphdbg's wheel into the environment that has JAX",
+    )
+
+
+def _check_tensorflow(tensorflow: dict[str, Any] | None) -> Check:
+    if tensorflow is None or tensorflow["supported"]:
+        return _check_installed(
+            "TensorFlow",
+            None if tensorflow is None else f"{tensorflow['version']}, adapter compiled on first use",
+            "programs that use TensorFlow or Keras can only be debugged where TensorFlow is installed",
+            "pip install tensorflow",
+        )
+    return Check(
+        "TensorFlow",
+        "absent",
+        f"{tensorflow['version']} is not supported",
+        "programs that use it run, but are not debugged",
+        f"install TensorFlow {tensorflow['versions']}",
     )
 
 

@@ -30,6 +30,7 @@ def agent() -> dict[str, Any]:
 def frameworks() -> dict[str, Any]:
     return {
         "torch": _torch(),
+        "tensorflow": _tensorflow(),
         "onnxruntime": _version("onnxruntime", "onnxruntime-gpu"),
         "jax": _version("jax"),
         "xgboost": _version("xgboost", "xgboost-cpu"),
@@ -51,6 +52,15 @@ def _torch() -> dict[str, Any] | None:
         "adapter": "shipped" if shipped else "compiled on first use",
         "npu": importlib.util.find_spec("torch_npu") is not None,
     }
+
+
+def _tensorflow() -> dict[str, Any] | None:
+    from graphdbg._tensorflow.versions import SUPPORTED, is_supported
+
+    version = _version("tensorflow", "tensorflow-cpu")
+    if version is None:
+        return None
+    return {"version": version, "supported": is_supported(version), "versions": SUPPORTED}
 
 
 def _version(*distributions: str) -> str | None:

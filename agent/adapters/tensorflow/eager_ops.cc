@@ -1,6 +1,8 @@
 #include "agent/adapters/tensorflow/eager_ops.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "tensorflow/core/util/managed_stack_trace.h"
@@ -44,8 +46,12 @@ uint32_t EagerOps::NodeOf(graphdbg_agent* agent,
                           const std::string& type) {
   MutexLock lock(&mu_);
   const size_t scope = static_cast<size_t>(thread_scope.scope);
+  // The name without that of the library whose kernel replaces TensorFlow's.
+  constexpr std::string_view kReplaced = "_Mkl";
+  const bool replaced = type.compare(0, kReplaced.size(), kReplaced) == 0;
   const bool known = scope < scopes_.size();
-  std::string name = (known ? scopes_[scope].name : "forward") + "/" + type;
+  std::string name = (known ? scopes_[scope].name : "forward") + "/" +
+                     (replaced ? type.substr(kReplaced.size()) : type);
   const graphdbg_category category =
       known ? scopes_[scope].category : GRAPHDBG_ACTIVATION;
   const uint32_t number = counts_[name]++;
@@ -62,14 +68,7 @@ uint32_t EagerOps::Declare(graphdbg_agent* agent,
                            const std::string& name, const std::string& type,
                            graphdbg_category category) {
   const uint32_t forward = thread_scope.forward_node;
-  std::vector<::tensorflow::StackFrame> frames;
-  const auto of_forward = stacks_.find(forward);
-  if (of_forward != stacks_.end()) {
-    frames = of_forward->second;
-  } else if (context.stack_trace().has_value()) {
-    frames = context.stack_trace()->ToStackFrames({}, nullptr, true, -1);
-  }
-  if (frames.size() > kMaxFrames) frames.resize(kMaxFrames);
+  std::vector<::tensorflow::StackFrame> frames = StackOf(context);
   std::vector<graphdbg_source_frame> stack;
   for (const ::tensorflow::StackFrame& frame : frames) {
     stack.push_back({frame.file_name.c_str(),
@@ -90,6 +89,36 @@ uint32_t EagerOps::Declare(graphdbg_agent* agent,
   graphdbg_declare_node(agent, &info, &node);
   if (node != 0) stacks_.emplace(node, std::move(frames));
   return node;
+}
+
+std::vector<::tensorflow::StackFrame> EagerOps::StackOf(
+    const ::tensorflow::OpKernelContext& context) const {
+  const auto forward = stacks_.find(thread_scope.forward_node);
+  if (forward != stacks_.end()) return forward->second;
+  std::vector<::tensorflow::StackFrame> frames;
+  if (context.stack_trace().has_value()) {
+    frames = context.stack_trace()->ToStackFrames({}, nullptr, true, -1);
+  } else if (read_stack_ != nullptr) {
+    // TensorFlow has replaced the op by another one, and lost its stack.
+    read_stack_(&frames);
+  }
+  // The frames inside TensorFlow say less than those of the program.
+  const auto user = std::find_if(
+      frames.begin(), frames.end(),
+      [this](const auto& frame) { return IsUsers(frame.file_name); });
+  const ptrdiff_t inside = user - frames.begin();
+  constexpr ptrdiff_t kMaxInside = kMaxFrames / 2;
+  if (inside > kMaxInside) {
+    frames.erase(frames.begin(), frames.begin() + (inside - kMaxInside));
+  }
+  if (frames.size() > kMaxFrames) frames.resize(kMaxFrames);
+  return frames;
+}
+
+void EagerOps::AddFrame(void* stack, const char* file, int line,
+                        const char* function) {
+  static_cast<std::vector<::tensorflow::StackFrame>*>(stack)->emplace_back(
+      file, line, function);
 }
 
 bool EagerOps::IsUsers(const std::string& file) const {

@@ -17,6 +17,13 @@ namespace graphdbg::tensorflow {
 // scope and step is the same node in each step. Thread-safe.
 class EagerOps {
  public:
+  // Has `read` describe the Python code that the calling thread runs: it calls
+  // AddFrame() for each frame, the innermost first.
+  using StackReader = void (*)(void* stack);
+  void SetStackReader(StackReader read) { read_stack_ = read; }
+  static void AddFrame(void* stack, const char* file, int line,
+                       const char* function);
+
   // Directories whose code is not the user's.
   void SetLibraries(std::vector<std::string> directories);
   // Returns a number for a scope with its full name, such as "forward/net/enc".
@@ -44,8 +51,12 @@ class EagerOps {
                    const ::tensorflow::OpKernelContext& context,
                    const std::string& name, const std::string& type,
                    graphdbg_category category) GRAPHDBG_REQUIRES(mu_);
+  std::vector<::tensorflow::StackFrame> StackOf(
+      const ::tensorflow::OpKernelContext& context) const
+      GRAPHDBG_REQUIRES(mu_);
   bool IsUsers(const std::string& file) const GRAPHDBG_REQUIRES(mu_);
 
+  StackReader read_stack_ = nullptr;
   mutable Mutex mu_;
   std::vector<std::string> libraries_ GRAPHDBG_GUARDED_BY(mu_);
   std::vector<ScopeInfo> scopes_ GRAPHDBG_GUARDED_BY(mu_);

@@ -32,10 +32,20 @@ constexpr std::array<std::string_view, 26> kNotReported = {
     "_Send",
 };
 
+// Whether the op may set the number of an optimizer's steps, which is an
+// integer.
+bool MayCountSteps(const ::tensorflow::NodeProperties& properties) {
+  const std::string& op = properties.node_def.op();
+  if (op != "AssignVariableOp" && op != "AssignAddVariableOp") return false;
+  const auto& attributes = properties.node_def.attr();
+  const auto dtype = attributes.find("dtype");
+  return dtype != attributes.end() &&
+         ::tensorflow::DataTypeIsInteger(dtype->second.type());
+}
+
 bool IsReported(const ::tensorflow::NodeProperties& properties) {
   const std::string& op = properties.node_def.op();
-  // Counts the steps of optimizers.
-  if (op == "AssignAddVariableOp") return true;
+  if (MayCountSteps(properties)) return true;
   if (std::find(kNotReported.begin(), kNotReported.end(), op) !=
       kNotReported.end()) {
     return false;

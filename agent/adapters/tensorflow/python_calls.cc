@@ -20,13 +20,24 @@ GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_install() {
   graphdbg::tensorflow::InstallKernelCreator();
 }
 
-// `termination` is the class that the main thread raises when the user ends the
-// program. `libraries` are `count` directories whose code is not the user's.
+GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_add_frame(void* stack,
+                                                      const char* file,
+                                                      int line,
+                                                      const char* function) {
+  EagerOps::AddFrame(stack, file, line, function);
+}
+
+// `read_stack` calls graphdbg_tf_add_frame for each frame of this thread, the
+// innermost first. `termination` is the class that the main thread raises when
+// the user ends the program. `libraries` are `count` directories whose code is
+// not the user's.
 GRAPHDBG_TENSORFLOW_EXPORT graphdbg_agent* graphdbg_tf_open(
     const char* version, const char* job_name, void* termination,
-    const char* const* libraries, size_t count) {
+    EagerOps::StackReader read_stack, const char* const* libraries,
+    size_t count) {
   Adapter& adapter = Adapter::Get();
   adapter.SetTermination(termination);
+  adapter.eager_ops().SetStackReader(read_stack);
   adapter.eager_ops().SetLibraries({libraries, libraries + count});
   return adapter.Open(version, job_name);
 }

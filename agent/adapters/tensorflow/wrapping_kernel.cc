@@ -6,10 +6,23 @@
 #include "agent/adapters/tensorflow/kernel_execution.h"
 
 namespace graphdbg::tensorflow {
+namespace {
+
+// Whether a kernel executes an op outside of functions, which has no graph: its
+// inputs have no names, and it has the name of its type.
+bool IsEager(const ::tensorflow::NodeDef& node) {
+  if (node.input_size() > 0) return node.input(0) == "dummy_input";
+  return node.name() == node.op() &&
+         node.experimental_debug_info().original_node_names_size() == 0;
+}
+
+}  // namespace
 
 WrappingKernel::WrappingKernel(::tensorflow::OpKernelConstruction* construction,
                                std::unique_ptr<::tensorflow::OpKernel> inner)
-    : OpKernel(construction, inner->is_deferred()), inner_(std::move(inner)) {}
+    : OpKernel(construction, inner->is_deferred()),
+      inner_(std::move(inner)),
+      eager_(IsEager(def())) {}
 
 void WrappingKernel::Compute(::tensorflow::OpKernelContext* context) {
   if (Adapter::Get().traces_ops()) {
@@ -30,10 +43,9 @@ void WrappingKernel::Execute(::tensorflow::OpKernelContext* context) {
 
 void WrappingKernel::ExecuteTraced(::tensorflow::OpKernelContext* context) {
   Adapter& adapter = Adapter::Get();
-  const bool eager = context->call_frame() == nullptr;
   const Place* place = nullptr;
   uint32_t node = 0;
-  if (eager) {
+  if (eager_) {
     node = adapter.eager_ops().NodeOf(adapter.agent(), *context, type_string());
   } else {
     place = &FindPlace();
@@ -52,11 +64,11 @@ void WrappingKernel::ExecuteTraced(::tensorflow::OpKernelContext* context) {
     execution.Report(context);
   }
   if (counts_steps && adapter.counts_steps()) adapter.EndStep();
-  if (adapter.terminating()) End(context, eager);
+  if (adapter.terminating()) End(context);
 }
 
-void WrappingKernel::End(::tensorflow::OpKernelContext* context, bool eager) {
-  if (eager) {
+void WrappingKernel::End(::tensorflow::OpKernelContext* context) const {
+  if (eager_) {
     Adapter::Get().RaiseInMainThread();
   } else {
     // The Python code that has called the function sees that it was cancelled.

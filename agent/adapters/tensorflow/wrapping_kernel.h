@@ -41,11 +41,12 @@ class WrappingKernel : public ::tensorflow::OpKernel {
   void Execute(::tensorflow::OpKernelContext* context);
   void ExecuteTraced(::tensorflow::OpKernelContext* context);
   // Called when the user has ended the program.
-  static void End(::tensorflow::OpKernelContext* context, bool eager);
+  void End(::tensorflow::OpKernelContext* context) const;
   const Place& FindPlace();
   std::unique_ptr<Place> MakePlace() const;
 
   const std::unique_ptr<::tensorflow::OpKernel> inner_;
+  const bool eager_;
   std::atomic<const Place*> place_{nullptr};
   Mutex mu_;
   // All that place_ has ever been: other threads may still read an earlier one.

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import Terminated, _c_api
 from .functions import Declarations, FunctionGraphs
-from .native import TensorFlowAgent
+from .native import Native, TensorFlowAgent
 from .xla import Uncompiled
 
 # Functions of Keras that only set variables.
@@ -20,16 +20,19 @@ _SETUP = re.compile(r"__inference_initialize_variables_\d+$")
 class Steps:
     """Starts the job, and ends its steps."""
 
-    def __init__(self, open_agent: Callable[[], TensorFlowAgent | None]) -> None:
+    def __init__(self, native: Native, open_agent: Callable[[], TensorFlowAgent | None]) -> None:
+        self.native = native
         self._open = open_agent
         self._agent: TensorFlowAgent | None = None
         self._started = False
         self._ended = False
+        self._open_step = False
         # Whether the program has made an optimizer.
         self.optimizer_seen = False
 
     def begin(self) -> TensorFlowAgent | None:
-        """Called before the first op of the training, and later. None if nothing is to be debugged."""
+        """Called before the first op of a step. None if nothing is to be debugged."""
+        self.end_open()
         if not self._started:
             self._started = True
             self._agent = self._open()
@@ -45,6 +48,15 @@ class Steps:
     def end(self) -> None:
         if self._agent is not None:
             self._at_boundary(self._agent.native.step_end())
+
+    def gradients_computed(self) -> None:
+        """Without an optimizer, the step ends before the next one begins."""
+        self._open_step = not self.optimizer_seen
+
+    def end_open(self) -> None:
+        if self._open_step:
+            self._open_step = False
+            self.end()
 
     def refresh(self) -> None:
         """After a call in which steps have ended."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from .. import _exit_report
@@ -40,7 +42,7 @@ class _Follower:
         self._gradients = Gradients()
         self._variables = VariablePaths()
         self._pid = os.getpid()
-        self._steps = Steps(self._open)
+        self._steps = Steps(native, self._open)
         self._calls = Calls(self._steps, self._graphs)
         self._keras = KerasFollower(self._steps, self._calls, self._scopes, self._variables)
 
@@ -53,15 +55,29 @@ class _Follower:
         self._gradients.install()
         self._calls.install()
         self._keras.install()
-        enter = backprop.GradientTape.__enter__
+        self._follow_tapes(backprop.GradientTape, context.executing_eagerly)
 
+    def _follow_tapes(self, tape_class: Any, is_eager: Callable[[], bool]) -> None:
+        """A step of the program's own outside of functions begins with a tape."""
+        enter, gradient = tape_class.__enter__, tape_class.gradient
+
+        @wraps(enter)
         def enter_and_begin(tape: Any) -> Any:
-            # A loop of the program's own outside of functions begins here.
-            if context.executing_eagerly():
+            if is_eager():
                 self._steps.begin()
             return enter(tape)
 
-        backprop.GradientTape.__enter__ = enter_and_begin
+        @wraps(gradient)
+        def gradient_and_report(tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_eager() and self._calls.declarations is not None:
+                self._calls.declarations.declare_parameters(self._tensorflow.nest.flatten(sources))
+                result = gradient(tape, target, sources, *args, **kwargs)
+                self._steps.gradients_computed()
+                return result
+            return gradient(tape, target, sources, *args, **kwargs)
+
+        tape_class.__enter__ = enter_and_begin
+        tape_class.gradient = gradient_and_report
 
     def _open(self) -> TensorFlowAgent | None:
         if os.getpid() != self._pid:
@@ -75,6 +91,7 @@ class _Follower:
         agent = TensorFlowAgent(self._native)
         if not agent.open_job(str(self._tensorflow.__version__), default_job_name(), library_directories()):
             return None
+        agent.before_end = self._steps.end_open
         _exit_report.set_agent(agent)
         self._calls.declarations = Declarations(agent, self._graphs, self._scopes, self._gradients, self._variables)
         self._gradients.around_eager = self._keras.around_gradient

@@ -11,7 +11,7 @@ from .. import _c_api
 from .._agent import NodeDeclaration, TooLarge
 from . import op_types, sources
 from .gradients import Gradients
-from .names import Scopes, UniqueNames
+from .names import Scopes, UniqueNames, without_gradient_scope
 from .native import TensorFlowAgent, handle_of
 from .variables import VariablePaths
 
@@ -55,10 +55,12 @@ def output(value: Value) -> Output:
 
 
 class FunctionGraphs:
-    """The graphs of all functions, by their names."""
+    """The graphs of all functions, by their names, and the variables that they use."""
 
     def __init__(self) -> None:
         self._graphs: dict[str, weakref.ref[Any]] = {}
+        # By the id of the handle that a graph captures.
+        self._variables: dict[int, weakref.ref[Any]] = {}
 
     def install(self) -> None:
         from tensorflow.python.eager.polymorphic_function.atomic_function import AtomicFunction
@@ -67,8 +69,12 @@ class FunctionGraphs:
 
         def initialize(self_: Any, *args: Any, **kwargs: Any) -> None:
             original(self_, *args, **kwargs)
-            if self_._cached_graph is not None:
-                self._graphs[self_.name.decode()] = weakref.ref(self_._cached_graph)
+            graph = self_._cached_graph
+            if graph is not None:
+                self._graphs[self_.name.decode()] = weakref.ref(graph)
+                # Only the innermost of nested functions knows its variables.
+                for variable in graph.variables:
+                    self._variables[id(variable.handle)] = weakref.ref(variable)
 
         AtomicFunction.__init__ = initialize
 
@@ -76,6 +82,12 @@ class FunctionGraphs:
         """Null if the function was not made from Python code."""
         reference = self._graphs.get(name)
         return reference() if reference is not None else None
+
+    def variable(self, handle: Any) -> Any:
+        """The variable of a handle; None if it is none, or no longer exists."""
+        reference = self._variables.get(id(handle))
+        variable = reference() if reference is not None else None
+        return variable if variable is not None and variable.handle is handle else None
 
 
 class Declarations:
@@ -113,6 +125,13 @@ class Declarations:
             self._full = True
             self._agent.notify(f"not all functions are followed: {error}")
 
+    def declare_parameters(self, variables: Sequence[Any]) -> None:
+        """Declares those of the values that are variables, with which a step outside of functions is made."""
+        for variable in variables:
+            value = getattr(variable, "_value", variable)
+            if handle_of(getattr(value, "handle", None)) is not None:
+                self._parameter(value)
+
     def _declare(self, name: str, arguments: Sequence[Value] | None) -> list[Value]:
         """Returns the values of the function's outputs."""
         if name in self._declared:
@@ -133,10 +152,10 @@ class Declarations:
     def _bind_arguments(self, function: _Function, arguments: Sequence[Value] | None) -> None:
         for tensor, value in zip(function.graph.inputs, arguments or (), strict=False):
             function.set_value(tensor, value)
-        handles = {id(variable.handle): variable for variable in function.graph.variables}
         for outer, inner in function.graph.captures:
-            if id(outer) in handles:
-                function.set_value(inner, Variable(handles[id(outer)]))
+            variable = self._graphs.variable(outer)
+            if variable is not None:
+                function.set_value(inner, Variable(variable))
 
     def _op(self, function: _Function, number: int, op: Any) -> None:
         kind = op.type
@@ -148,18 +167,19 @@ class Declarations:
             self._call(function, op, bodies)
         elif any(tensor.dtype.is_floating or tensor.dtype.is_complex for tensor in op.outputs):
             self._computation(function, number, op)
-        elif kind == "AssignAddVariableOp" and self._counts_steps(function, op):
+        elif kind in op_types.ASSIGNMENTS and self._counts_steps(function, op):
             self._agent.native.add_op(function.name, op.name, 0, 0, True, [])
 
     def _passed_on(self, function: _Function, op: Any) -> None:
-        if not op.inputs or not op.outputs:
-            return
-        value = function.value(op.inputs[0])
+        values = [function.value(tensor) for tensor in op.inputs]
         if op.type == "ReadVariableOp":
-            value = (self._parameter(value.variable), 0) if isinstance(value, Variable) else _UNKNOWN
-        function.set_value(op.outputs[0], value)
-        if output(value) != _UNKNOWN:
-            self._agent.native.add_op(function.name, op.name, 0, 0, False, [output(value)])
+            variable = values[0]
+            values = [(self._parameter(variable.variable), 0) if isinstance(variable, Variable) else _UNKNOWN]
+        for tensor, value in zip(op.outputs, values, strict=False):
+            function.set_value(tensor, value)
+        outputs = [output(value) for value in values[: len(op.outputs)]]
+        if any(each != _UNKNOWN for each in outputs):
+            self._agent.native.add_op(function.name, op.name, 0, 0, False, outputs)
 
     # ---- functions that an op calls
 
@@ -186,7 +206,7 @@ class Declarations:
 
     def _computation(self, function: _Function, number: int, op: Any) -> None:
         name = self._scopes.name_of(function.graph, op.name, function.in_backward)
-        forward = self._gradients.forward_op(function.graph, number, op) if name.phase == "backward" else None
+        forward = self._forward_op(function, number, op) if name.phase == "backward" else None
         stack = function.stacks.get(forward or "") or sources.stack_of(op)
         function.stacks[op.name] = stack
         line = next(((file, line) for file, line, _, user in stack if user), None)
@@ -210,6 +230,14 @@ class Declarations:
         for tensor, value in zip(op.outputs, outputs, strict=True):
             function.set_value(tensor, value)
         self._agent.native.add_op(function.name, op.name, node, op_types.flags_of(op.type), False, outputs)
+
+    def _forward_op(self, function: _Function, number: int, op: Any) -> str | None:
+        forward = self._gradients.forward_op(function.graph, number, op)
+        if forward in function.nodes:
+            return forward
+        # TensorFlow puts gradients into scopes that are named after the forward ops.
+        outer = without_gradient_scope(op.name).rpartition("/")[0]
+        return outer if outer in function.nodes else None
 
     # ---- variables
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -14,6 +15,7 @@ from .._log import log
 from .._torch.steps import StepCounter
 from .calls import Calls, Steps
 from .names import Scope, Scopes
+from .native import handle_of
 from .variables import VariablePaths
 
 # Where Keras defines what is followed. The layers are imported after the backend.
@@ -30,6 +32,8 @@ class KerasFollower:
         self._variables = variables
         self._counter = StepCounter(steps.end)
         self._thread = threading.local()
+        # Optimizers whose loss scale is known.
+        self._scaling: weakref.WeakSet[Any] = weakref.WeakSet()
         # The numbers of scopes of eager ops, by their paths.
         self._numbers: dict[tuple[str, bool], int] = {}
 
@@ -99,8 +103,6 @@ class KerasFollower:
         agent = self._steps.agent
         if agent is None:
             return None
-        from .native import handle_of
-
         path = f"backward/{scope}" if scope else "backward"
         number = self._numbers.get((path, False))
         if number is None:
@@ -133,6 +135,7 @@ class KerasFollower:
             finally:
                 self._thread.applies = not outermost
             if outermost:
+                self._follow_loss_scale(optimizer)
                 if context.executing_eagerly():
                     self._counter(optimizer)
                 else:
@@ -141,6 +144,14 @@ class KerasFollower:
 
         base.__init__ = initialize_and_report
         base.apply = apply_and_count
+
+    def _follow_loss_scale(self, optimizer: Any) -> None:
+        """The loss is multiplied by a variable, so the gradients are too large by it."""
+        scale = getattr(optimizer, "dynamic_scale", None)
+        value = getattr(scale, "_value", None)
+        if value is not None and optimizer not in self._scaling:
+            self._scaling.add(optimizer)
+            self._steps.native.set_loss_scale(handle_of(value.handle))
 
 
 def _after_import(name: str, what: str, call: Callable[[], None]) -> None:

@@ -31,6 +31,16 @@ class OpName:
         return f"{self.phase}/{self.rest}"
 
 
+def without_gradient_scope(op: str) -> str:
+    """The name of an op without the scope that TensorFlow gives to gradients."""
+    for prefix in _GRADIENT_SCOPES:
+        # Loops and branches have it after their own scope.
+        at = f"/{op}".find(f"/{prefix}")
+        if at >= 0:
+            op = op[:at] + op[at + len(prefix) :]
+    return op
+
+
 class Scopes:
     """Knows the paths of the scopes in each graph.
 
@@ -62,11 +72,9 @@ class Scopes:
         phase, name = "forward", op
         if in_backward:
             phase = "backward"
-        for prefix in _GRADIENT_SCOPES:
-            # Loops and branches have it after their own scope.
-            at = f"/{name}".find(f"/{prefix}")
-            if at >= 0:
-                phase, name = "backward", name[:at] + name[at + len(prefix) :]
+        name = without_gradient_scope(name)
+        if name != op:
+            phase = "backward"
         found = self.find(graph, name)
         if found is None:
             return OpName(phase, name)

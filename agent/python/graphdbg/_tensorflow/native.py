@@ -6,19 +6,24 @@ It is compiled for the installed version of TensorFlow when it is first used.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
+import sys
+from collections.abc import Callable, Sequence
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from .. import Terminated, _c_api
 from .._agent import Agent
 from .._build_adapter import Library, build
+from .versions import SUPPORTED, is_supported
 
-# The first and the last version that are supported.
-_FIRST, _LAST = (2, 16), (2, 21)
 # Where an EagerTensor of Python has its TFE_TensorHandle.
 _HANDLE_OFFSET = object.__basicsize__
+
+
+# Called on a thread that does not hold the interpreter's lock.
+_StackReader = CFUNCTYPE(None, c_void_p)
 
 
 class Unsupported(Exception):
@@ -28,10 +33,8 @@ class Unsupported(Exception):
 def load(tensorflow: Any) -> Native:
     """Builds the adapter if necessary. Raises Unsupported or CannotBuild."""
     version = str(tensorflow.__version__)
-    minor = tuple(int(part) for part in version.split(".")[:2])
-    if not _FIRST <= minor <= _LAST:
-        first, last = (".".join(map(str, each)) for each in (_FIRST, _LAST))
-        raise Unsupported(f"TensorFlow {version} is not supported, only {first} to {last}")
+    if not is_supported(version):
+        raise Unsupported(f"TensorFlow {version} is not supported, only {SUPPORTED}")
     # The adapter finds the agent because it is loaded already.
     _c_api.load()
     return Native(ctypes.CDLL(str(build(_library(tensorflow)))))
@@ -72,7 +75,8 @@ class Native:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         types: dict[str, tuple[Any, ...]] = {
-            "open": (c_char_p, c_char_p, ctypes.py_object, POINTER(c_char_p), c_size_t),
+            "open": (c_char_p, c_char_p, ctypes.py_object, _StackReader, POINTER(c_char_p), c_size_t),
+            "add_frame": (c_void_p, c_char_p, c_int, c_char_p),
             "trace": (c_int,),
             "count_steps": (c_int,),
             "set_mode": (c_int,),
@@ -87,6 +91,8 @@ class Native:
             getattr(library, f"graphdbg_tf_{name}").argtypes = arguments
         library.graphdbg_tf_open.restype = c_void_p
         self._library = library
+        # Kept as long as the adapter, which calls it.
+        self._stack_reader = _StackReader(self._read_stack)
         self.install = library.graphdbg_tf_install
         self.level = library.graphdbg_tf_level
         self.terminating = library.graphdbg_tf_terminating
@@ -102,9 +108,18 @@ class Native:
         """The address of the agent; None if there is nothing to debug."""
         directories = (c_char_p * len(libraries))(*(each.encode() for each in libraries))
         address: int | None = self._library.graphdbg_tf_open(
-            version.encode(), job_name.encode(), Terminated, directories, len(libraries)
+            version.encode(), job_name.encode(), Terminated, self._stack_reader, directories, len(libraries)
         )
         return address
+
+    def _read_stack(self, stack: int) -> None:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            self._library.graphdbg_tf_add_frame(
+                stack, code.co_filename.encode(errors="replace"), frame.f_lineno, code.co_name.encode()
+            )
+            frame = frame.f_back
 
     def add_op(
         self, function: str, op: str, node: int, flags: int, counts_steps: bool, outputs: Sequence[tuple[int, int]]
@@ -134,6 +149,8 @@ class TensorFlowAgent(Agent):
     def __init__(self, native: Native) -> None:
         super().__init__()
         self.native = native
+        # Called before the end of the program is reported.
+        self.before_end: Callable[[], None] = lambda: None
 
     def open_job(self, version: str, job_name: str, libraries: Sequence[str]) -> bool:
         """False if there is nothing to debug."""
@@ -155,4 +172,6 @@ class TensorFlowAgent(Agent):
         self._library.graphdbg_begin_pass(self._agent, mode, 0)
 
     def close_at_exit(self) -> None:
+        if not self.native.terminating():
+            self.before_end()
         self.close(Terminated.EXIT_CODE if self.native.terminating() else 0, None, None, None)

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from .. import _c_api
 
-# Hand their first input on.
+# Hand their inputs on.
 PASSED_ON = frozenset(
-    ("Identity", "ReadVariableOp", "StopGradient", "PreventGradient", "CheckNumerics", "Enter", "Exit", "Snapshot")
+    (
+        "Identity",
+        "ReadVariableOp",
+        "StopGradient",
+        "PreventGradient",
+        "CheckNumerics",
+        "Enter",
+        "Exit",
+        "Snapshot",
+        "IdentityN",
+    )
 )
 
 # Compute nothing that could be reported.
-NOT_REPORTED = frozenset(
-    ("Const", "Placeholder", "PlaceholderWithDefault", "NoOp", "VarHandleOp", "IdentityN", "Switch", "Merge")
-)
+NOT_REPORTED = frozenset(("Const", "Placeholder", "PlaceholderWithDefault", "NoOp", "VarHandleOp", "Switch", "Merge"))
+
+# Set a variable, such as an optimizer's number of steps.
+ASSIGNMENTS = frozenset(("AssignVariableOp", "AssignAddVariableOp"))
 
 # Inputs and outputs of the function's body are those of the op, after the first
 # `n` inputs.
