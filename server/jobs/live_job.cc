@@ -553,10 +553,9 @@ void LiveJob::OnStateChange(const JobStateMachine::Change& change) {
   states_.OnChange(change);
   // They are those of all nodes: once is enough where many ranks end together.
   JobJournal* const journal = recorder_.journal();
-  const bool few = HasFewRanks(machine_);
-  if (journal != nullptr && (few ? IsEnded(change.rank.run.state) : ended_)) {
-    journal->RecordLastSteps(graph_);
-  }
+  const model::JobState ending =
+      HasFewRanks(machine_) ? change.rank.run.state : job.state;
+  if (journal != nullptr && IsEnded(ending)) journal->RecordLastSteps(graph_);
 }
 
 void LiveJob::LogStateChange(const JobStateMachine::Change& change) const {

@@ -1,10 +1,12 @@
 // Jobs across a restart of the server, from the points of view of agents and
 // clients.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "server/base/error.h"
@@ -228,6 +230,47 @@ TEST_F(RestartTest, AnotherProcessIsAnotherJob) {
   ScriptedAgent third(port());
   stranger.set_incarnation("a third");
   EXPECT_EQ(third.Join(stranger).job(), "digits-3");
+}
+
+// Each rank may return to a job whose other ranks are still away, or run.
+TEST_F(RestartTest, RanksThatComeBackOneByOneStayPaused) {
+  constexpr uint32_t kRanks = 8;
+  Start(Options());
+  std::vector<v1::Hello> hellos;
+  const auto connect = [&](uint32_t rank) {
+    auto agent = std::make_unique<ScriptedAgent>(port());
+    EXPECT_EQ(agent->Join(hellos[rank]).job(), "digits");
+    EXPECT_TRUE(agent->SendPaused(v1::PAUSE_REASON_STEP, 5));
+    return agent;
+  };
+  const auto await_all = [&] {
+    const auto all_paused = [&] {
+      const auto ranks = InfoOf("digits").ranks;
+      return ranks.size() == kRanks &&
+             std::all_of(ranks.begin(), ranks.end(), [](const auto& rank) {
+               return rank.state == JobState::kPaused;
+             });
+    };
+    while (!all_paused()) std::this_thread::yield();
+  };
+  std::vector<std::unique_ptr<ScriptedAgent>> agents;
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    hellos.push_back(ScriptedAgent::MakeHello("digits", rank, kRanks));
+    hellos.back().set_incarnation("process " + std::to_string(rank));
+    agents.push_back(connect(rank));
+  }
+  await_all();
+  Restart();
+  // In another order than before.
+  for (uint32_t rank = kRanks; rank-- > 0;) agents[rank] = connect(rank);
+  await_all();
+  EXPECT_EQ(InfoOf("digits").step, 5u);
+  model::ControlRequest resume;
+  ASSERT_TRUE(Await(Find("digits")->Control(resume)).ok());
+  // Nothing was ordered before that.
+  for (const auto& agent : agents) {
+    EXPECT_TRUE(agent->Receive().command().has_continue_());
+  }
 }
 
 TEST_F(RestartTest, AnEndedJobStaysAsItWas) {
