@@ -95,5 +95,7 @@ def _set_rate(group: dict[str, Any], value: float) -> None:
 
 
 def _existing() -> str:
-    found = [f"{i}: {type(each).__name__}, {len(each.param_groups)} groups" for i, each in enumerate(step_record.optimizers)]
+    found = [
+        f"{i}: {type(each).__name__}, {len(each.param_groups)} groups" for i, each in enumerate(step_record.optimizers)
+    ]
     return "; ".join(found) or "the program has made no optimizer of torch.optim"
