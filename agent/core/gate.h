@@ -63,8 +63,9 @@ class Gate {
     std::function<void()> on_needs;
   };
 
-  // Keeps a paused program from resuming, so that its memory can be read. Held
-  // for milliseconds only.
+  // Keeps a paused program from resuming, so that its memory can be read or
+  // changed, and its ops repeated. Held for milliseconds, and during
+  // experiments.
   class Hold {
    public:
     Hold() = default;

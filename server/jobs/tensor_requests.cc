@@ -35,7 +35,8 @@ absl::Status CheckBundles(const Rank& rank) {
 }
 
 // Whether the rank repeats ops, or can be changed, as the query asks.
-absl::Status CheckOrder(const model::TensorQuery& query, const AgentHello& hello) {
+absl::Status CheckOrder(const model::TensorQuery& query,
+                        const AgentHello& hello) {
   RETURN_IF_ERROR(query.change ? CheckMayChange(hello.allowed)
                                : CheckMayExperiment(hello.allowed));
   if (query.change ? hello.can_change : hello.can_experiment) {

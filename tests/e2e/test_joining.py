@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from conftest import HOSTS, PACKAGE, Json, Server, clean_environment, marked_line, wait_until
 
+# How often a program is joined and left; more by hand.
+TIMES = int(os.environ.get("GRAPHDBG_JOIN_TIMES", "20"))
 JOB = HOSTS / "joined.py"
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -211,15 +213,15 @@ def test_leaves_no_trace_however_often_it_joins(debugger: Debugger, tmp_path: Pa
     name = f"joined-often-{os.getpid()}"
     texts = [debugger.text(verb).replace(debugger.name, name) for verb in ("join", "detach")]
     run = subprocess.run(
-        [sys.executable, str(HOSTS / "joined_often.py"), "20", *texts, name],
+        [sys.executable, str(HOSTS / "joined_often.py"), str(TIMES), *texts, name],
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=300 + 10 * TIMES,
     )
     assert (run.returncode, run.stderr) == (0, "")
     seen = json.loads(run.stdout)
-    assert [answer.partition(";")[0] for answer in seen["answers"]] == ["attached", "detached"] * 20
+    assert [answer.partition(";")[0] for answer in seen["answers"]] == ["attached", "detached"] * TIMES
     assert "thread" not in str(seen["answers"])
     assert seen["attributes"] == {}
     assert seen["threads"][0] == seen["threads"][1]

@@ -54,7 +54,7 @@ def test_experiments_at_a_hit_name_its_cause_and_change_nothing(start: Callable[
     by_id = {each.experiment: each for each in found.outcomes}
     assert by_id["as_it_was"].same_bits and by_id["as_it_was"].bad_count == hit.statistics.neg_inf_count
     # Also of an op without a hit.
-    other = job.what_if("forward/softmax", "float64")
+    other = job.what_if("forward/_softmax", "float64")
     assert [each.fails for each in other.outcomes] == [False]
     job.continue_()
     wait_until("the job ends", lambda: job.refresh().state == "finished")

@@ -87,7 +87,8 @@ def _show(debugger: Interpreter, found: WhatIf) -> None:
     words = {True: "fails", False: "does not fail", None: "cannot run"}
     for each in found.outcomes:
         debugger.out.line(f"{each.title:40} {words[each.fails]:14} {each.text}")
-    debugger.out.line(found.conclusion)
+    if found.conclusion:
+        debugger.out.line(found.conclusion)
     if found.level != "step":
         reason = f": {found.why_not_step}" if found.why_not_step else ""
         debugger.out.line(f"(the op and some before it, not the whole step{reason})", "dim")

@@ -43,6 +43,8 @@ const graphdbg_interpreter kInterpreter = {
     /*environment=*/nullptr,
     /*step_begins=*/nullptr,
     /*training=*/nullptr,
+    /*experiment=*/nullptr,
+    /*change=*/nullptr,
 };
 
 void Check(graphdbg_status status) {
