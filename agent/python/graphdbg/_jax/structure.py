@@ -70,7 +70,7 @@ def is_loop(equation: Any) -> bool:
 
 
 def is_branching(equation: Any) -> bool:
-    return equation.primitive.name == "cond"
+    return bool(equation.primitive.name == "cond")
 
 
 def inner_parameters(equation: Any) -> tuple[str, ...]:

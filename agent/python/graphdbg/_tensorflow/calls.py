@@ -150,7 +150,7 @@ class Calls:
             agent.begin_pass(_c_api.TRAIN)
         elif self._steps.optimizer_seen:
             agent.native.set_mode(_c_api.EVAL)
-            agent.begin_evaluation(_c_api.EVAL)
+            agent.begin_pass(_c_api.EVAL, within_step=True)
         else:
             agent.native.set_mode(_c_api.PREDICT)
             agent.begin_pass(_c_api.PREDICT)

@@ -164,13 +164,6 @@ class TensorFlowAgent(Agent):
     def is_off(self) -> bool:
         return bool(self.native.level() == _c_api.LEVEL_OFF)
 
-    def begin_evaluation(self, mode: int) -> None:
-        """Until the next call or the end of the step, the program evaluates its model within a step."""
-        self._library.graphdbg_begin_pass(self._agent, mode, 1)
-
-    def begin_pass(self, mode: int) -> None:
-        self._library.graphdbg_begin_pass(self._agent, mode, 0)
-
     def close_at_exit(self) -> None:
         if not self.native.terminating():
             self.before_end()
