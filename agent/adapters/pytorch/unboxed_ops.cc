@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 #include <tuple>
+#include <utility>
 
 // One header for each op is a hundredth of all of them.
 #include <ATen/ops/_log_softmax_backward_data_ops.h>
