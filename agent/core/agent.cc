@@ -34,6 +34,12 @@ v1::ExceptionInfo ExceptionOf(const graphdbg_ending& ending) {
   return exception;
 }
 
+StatisticsRecorder::Limits LimitsOf(const Config& config) {
+  StatisticsRecorder::Limits limits;
+  limits.time_share = WithinLimit(limits.time_share, config.overhead);
+  return limits;
+}
+
 }  // namespace
 
 Agent::Agent(Config config, Identity identity, const Host& host,
@@ -49,6 +55,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                }),
       watch_(&nodes_, identity_.reports),
       requested_(&nodes_),
+      statistics_(LimitsOf(config_)),
       recordings_(
           {{&host_, &devices_, &nodes_, &bindings_, &counter_,
             config_.tensor_budget_bytes, &overview_, config_.source_files,
@@ -71,7 +78,8 @@ Agent::Agent(Config config, Identity identity, const Host& host,
              return config_.world_size > 1 ? config_.job : "";
            },
            [this] { UpdateInterest(); },
-           [this] { worker_.Wake(); }}),
+           [this] { worker_.Wake(); },
+           config_.overhead}),
       bundle_writer_({&host_, &devices_, &nodes_}),
       captures_({&config_, &host_, &nodes_, &bundle_writer_,
                  [this](const std::string& line) { Notify(line); }}),
@@ -256,6 +264,7 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   gate_.Open(/*terminate=*/false);
   DecideInfinities();
   nodes_.ReportLastSteps();
+  ReportLeftOut();
   const v1::Goodbye goodbye = MakeGoodbye(ending, terminated);
   recordings_.Close(goodbye, terminated                ? "terminated"
                              : goodbye.has_exception() ? "exception"
@@ -270,6 +279,19 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   values_.Clear();
   level_.Deliver();
   return was_live ? GRAPHDBG_OK : GRAPHDBG_DETACHED;
+}
+
+void Agent::ReportLeftOut() {
+  const uint64_t steps = counter_.steps_ended();
+  if (!config_.overhead || steps == 0) return;
+  const auto recorder = recordings_.recorders().current();
+  const uint64_t records = recorder != nullptr ? recorder->steps_left_out() : 0;
+  Notify(absl::StrCat(
+      "GRAPHDBG_OVERHEAD=", *config_.overhead, " left out, of ", steps,
+      " steps, the statistics of watched tensors in ",
+      statistics_.steps_left_out(), " and the ",
+      recorder != nullptr && recorder->has_files() ? "recording" : "overview",
+      " of ", records, "; watchpoints were checked in all of them"));
 }
 
 void Agent::Detach(const std::string& line) {

@@ -139,6 +139,8 @@ class Agent final {
 
   // Empty for 0.
   std::string NameOf(uint32_t node) const;
+  // Tells the user what GRAPHDBG_OVERHEAD has left out.
+  void ReportLeftOut();
   v1::Goodbye MakeGoodbye(const graphdbg_ending& ending, bool terminated) const;
 
   // Reports what waited for a decision, since no op follows in this step.

@@ -51,8 +51,11 @@ void RecordUnchecked(const Watchpoint& watchpoint, const absl::Status& why,
 
 void RecordStatistics(const Findings& findings, uint32_t node, uint32_t slot,
                       conditions::TensorMeasurements* measurements) {
-  if (findings.recorder != nullptr && findings.recorder->recording()) {
+  if (findings.recorder == nullptr) return;
+  if (findings.recorder->recording()) {
     findings.recorder->Record(node, slot, measurements);
+  } else {
+    findings.recorder->LeaveOut();
   }
 }
 

@@ -46,6 +46,15 @@ std::optional<std::chrono::milliseconds> ParseSeconds(absl::string_view text) {
   return std::chrono::milliseconds(std::llround(seconds * 1000));
 }
 
+// More than 0: what may take no time is switched off by itself.
+std::optional<double> ParseShare(absl::string_view text) {
+  double share;
+  if (!absl::SimpleAtod(text, &share) || !(share > 0) || share > 1) {
+    return std::nullopt;
+  }
+  return share;
+}
+
 std::optional<uint16_t> ParsePort(absl::string_view text) {
   uint32_t port;
   if (!absl::SimpleAtoi(text, &port) || port == 0 || port > 65535) {
@@ -280,6 +289,8 @@ class Reader {
 
   void ReadRecord() {
     config_->record = ReadRecordSettings(environment_, &config_->problems);
+    config_->record.overhead =
+        WithinLimit(config_->record.overhead, config_->overhead);
     if (!config_->record.on()) return;
     config_->serverless = true;
     for (const char* name : {"GRAPHDBG_HOST", "GRAPHDBG_PORT",
@@ -476,6 +487,8 @@ Config ReadConfig(const Environment& environment,
   reader.Read({"GRAPHDBG_TENSOR_BUDGET"}, "a size in bytes, such as 2GiB",
               ParseBytes, &config.tensor_budget_bytes);
   reader.Read({"GRAPHDBG_OVERVIEW"}, "0 or 1", ParseBool, &config.overview);
+  reader.Read({"GRAPHDBG_OVERHEAD"}, "a share above 0 and up to 1", ParseShare,
+              &config.overhead);
   reader.Read({"GRAPHDBG_SOURCE_FILES"}, "0 or 1", ParseBool,
               &config.source_files);
   reader.Read({"GRAPHDBG_CAPTURE_TO"}, "a directory", text,

@@ -53,6 +53,9 @@ struct Config {
   RecordSettings record;
   // The server gets the overview of the job.
   bool overview = true;
+  // The share of the program's time that measurements may take which nobody has
+  // asked the program to stop at; absent: each has a limit of its own.
+  std::optional<double> overhead;
   // Source files are sent and recorded whole, otherwise only the lines of
   // stacks.
   bool source_files = true;

@@ -41,6 +41,31 @@ TEST(ConfigTest, IsOffUnlessEnabled) {
       Read({{"GRAPHDBG_ENABLE", "0"}, {"ENABLE_MS_DEBUGGER", "1"}}).enabled);
 }
 
+TEST(ConfigTest, TheOverheadLimitsWhatIsRecorded) {
+  const std::string on = "1", place = "/tmp";
+  EXPECT_EQ(Read({{"GRAPHDBG_ENABLE", on}}).overhead, std::nullopt);
+  const Config c = Read({{"GRAPHDBG_ENABLE", on},
+                         {"GRAPHDBG_RECORD", place},
+                         {"GRAPHDBG_OVERHEAD", "0.04"}});
+  EXPECT_EQ(c.overhead, 0.04);
+  EXPECT_EQ(c.record.overhead, 0.02);
+  EXPECT_EQ(Read({{"GRAPHDBG_RECORD", place},
+                  {"GRAPHDBG_RECORD_OVERHEAD", "0.01"},
+                  {"GRAPHDBG_OVERHEAD", "0.04"}})
+                .record.overhead,
+            0.01);
+  // A black box has no limit of its own.
+  EXPECT_EQ(Read({{"GRAPHDBG_BLACK_BOX", place}, {"GRAPHDBG_OVERHEAD", "0.04"}})
+                .record.overhead,
+            0.02);
+  for (const char* wrong : {"0", "-1", "2", "nan", "5%"}) {
+    const Config ignored =
+        Read({{"GRAPHDBG_ENABLE", on}, {"GRAPHDBG_OVERHEAD", wrong}});
+    EXPECT_EQ(ignored.overhead, std::nullopt) << wrong;
+    EXPECT_THAT(ignored.problems, ElementsAre(HasSubstr("GRAPHDBG_OVERHEAD")));
+  }
+}
+
 TEST(ConfigTest, HasTheDocumentedDefaults) {
   const Config c = Read({{"GRAPHDBG_ENABLE", "1"}});
   EXPECT_EQ(c.host, "127.0.0.1");

@@ -72,9 +72,14 @@ std::vector<std::string> DefaultCollections(bool black_box) {
   return {"losses", "weights", "biases", "gradients", "layers", "inputs"};
 }
 
-RecordSettings OverviewSettings() {
+double WithinLimit(double share, std::optional<double> overhead) {
+  if (!overhead) return share;
+  return share > 0 ? std::min(share, *overhead / 2) : *overhead / 2;
+}
+
+RecordSettings OverviewSettings(std::optional<double> overhead) {
   RecordSettings settings;
-  settings.overhead = 0.01;
+  settings.overhead = WithinLimit(0.01, overhead);
   settings.samples = true;
   for (const char* name : {"losses", "layers", "gradients", "weights"}) {
     CollectionSettings& collection = settings.collections.emplace_back();

@@ -144,8 +144,12 @@ RecordSettings ReadRecordSettings(
     std::vector<std::string>* problems);
 
 // The settings by which a job that is not recorded is measured for its
-// overview.
-RecordSettings OverviewSettings();
+// overview, within GRAPHDBG_OVERHEAD, if that is set.
+RecordSettings OverviewSettings(std::optional<double> overhead);
+
+// A share of the program's time, 0: all of it, such that two of them are within
+// GRAPHDBG_OVERHEAD: what is recorded, and the statistics of watched tensors.
+double WithinLimit(double share, std::optional<double> overhead);
 
 // The settings as rank.json has them, with defaults filled in: a JSON object.
 std::string EffectiveJson(const RecordSettings& settings);

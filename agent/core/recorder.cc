@@ -424,6 +424,7 @@ void Recorder::EndStep(uint64_t step) {
   ++steps_;
   MutexLock lock(&mu_);
   End(step_phase_);
+  if (step_phase_.reason == runs::EndReason::kOverhead) ++steps_left_out_;
   const Clock::time_point now = Clock::now();
   const nanoseconds cost =
       schedule_.EndStep({step, step_phase_.reason,

@@ -102,6 +102,8 @@ class Recorder {
   // measured.
   void OpenWithoutFiles();
   bool has_files() const { return has_files_; }
+  // The number of steps that were left out to limit the overhead.
+  uint64_t steps_left_out() const { return steps_left_out_.load(); }
   // The program has executed steps already: which nodes collections contain is
   // found out in the first step, in which all nodes are of interest.
   void LearnGraph() { learns_ = true; }
@@ -332,6 +334,7 @@ class Recorder {
   std::atomic<bool> closed_{false};
   std::atomic<bool> learns_{false};
   std::atomic<uint64_t> steps_{0};
+  std::atomic<uint64_t> steps_left_out_{0};
   // Its thread hangs in the file system, and uses it forever.
   bool leaks_ = false;
 

@@ -67,8 +67,8 @@ void RecordingControl::SwitchOverview(uint64_t step) {
   }
   if (current != nullptr || parts_.recorder.overview == nullptr) return;
   std::vector<std::string> problems;
-  auto recorder = std::make_shared<Recorder>(parts_.recorder,
-                                             OverviewSettings(), &problems);
+  auto recorder = std::make_shared<Recorder>(
+      parts_.recorder, OverviewSettings(parts_.overhead), &problems);
   recorder->OpenWithoutFiles();
   AddNodes(recorder.get(), *parts_.recorder.nodes, 0);
   if (step > 1) recorder->LearnGraph();
@@ -194,6 +194,7 @@ absl::Status RecordingControl::Open(const v1::SetRecording& order) {
     given.directory = settings.directory;
     given.ring_directory = settings.ring_directory;
     given.run = settings.run;
+    given.overhead = WithinLimit(given.overhead, parts_.overhead);
     settings = std::move(given);
   }
   if (!order.directory().empty()) settings.directory = order.directory();

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ class RecordingControl {
     std::function<std::string()> default_run;
     std::function<void()> update_interest;
     std::function<void()> wake_worker;
+    // As in Config.
+    std::optional<double> overhead;
   };
 
   explicit RecordingControl(Parts parts);

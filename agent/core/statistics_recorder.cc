@@ -41,12 +41,14 @@ void StatisticsRecorder::Record(uint32_t node, uint32_t slot,
     *tensor->mutable_statistics() = ToProto(statistics);
   } else {
     recording_ = false;
+    LeaveOut();
   }
   spent_ += Clock::now() - begin;
 }
 
 v1::StatisticsReport StatisticsRecorder::EndStep(uint64_t step,
                                                  Clock::time_point now) {
+  if (leaves_out_.exchange(false)) ++steps_left_out_;
   MutexLock lock(&mu_);
   v1::StatisticsReport report = std::exchange(report_, {});
   report.set_step(step);

@@ -38,6 +38,10 @@ class StatisticsRecorder {
   // Computes the statistics if `measurements` has not done so yet.
   void Record(uint32_t node, uint32_t slot,
               conditions::TensorMeasurements* measurements);
+  // Instead of Record: a tensor was checked in a step that is not recorded.
+  void LeaveOut() { leaves_out_.store(true, std::memory_order_relaxed); }
+  // The number of steps of which some tensors were left out.
+  uint64_t steps_left_out() const { return steps_left_out_.load(); }
   // Returns what was recorded in the step that has ended, and decides whether
   // the next one is recorded.
   v1::StatisticsReport EndStep(uint64_t step, Clock::time_point now);
@@ -45,6 +49,8 @@ class StatisticsRecorder {
  private:
   const Limits limits_;
   std::atomic<bool> recording_{true};
+  std::atomic<bool> leaves_out_{false};
+  std::atomic<uint64_t> steps_left_out_{0};
   Mutex mu_;
   v1::StatisticsReport report_ GRAPHDBG_GUARDED_BY(mu_);
   // Time spent on measuring in this step.

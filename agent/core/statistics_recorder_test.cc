@@ -100,6 +100,17 @@ TEST_F(StatisticsRecorderTest, ABurstOfStepsDoesNotSpendWhatAWaitSaved) {
   EXPECT_FALSE(recorder.recording());
 }
 
+TEST_F(StatisticsRecorderTest, CountsTheStepsThatItLeavesOut) {
+  StatisticsRecorder recorder;
+  recorder.EndStep(1, Clock::now());
+  EXPECT_EQ(recorder.steps_left_out(), 0u);
+  recorder.LeaveOut();
+  recorder.LeaveOut();
+  recorder.EndStep(2, Clock::now());
+  recorder.EndStep(3, Clock::now());
+  EXPECT_EQ(recorder.steps_left_out(), 1u);
+}
+
 TEST_F(StatisticsRecorderTest, LeavesOutTheRestOfALargeStep) {
   StatisticsRecorder recorder(kBySize);
   for (uint32_t node = 1; node <= 4; ++node) Record(&recorder, node);
