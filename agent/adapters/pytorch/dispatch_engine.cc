@@ -1,6 +1,5 @@
-#include "agent/adapters/pytorch/dispatch_engine.h"
-
 #include <ATen/Parallel.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
 #include <atomic>
@@ -9,6 +8,8 @@
 #include <unordered_map>
 
 #include "agent/adapters/pytorch/capture_engine.h"
+#include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/op_recorder.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 
 namespace graphdbg::pytorch {
@@ -17,6 +18,11 @@ namespace {
 using c10::DispatchKey;
 using c10::DispatchKeySet;
 
+// This key is above autograd and autocast, so that ops are those that the
+// program called. PyTorch reserves it for an external project that was
+// discontinued.
+constexpr DispatchKey kKey = DispatchKey::DeferredInit;
+
 // Modes and subclasses of tensors that are written in Python.
 constexpr DispatchKeySet kPython({DispatchKey::Python,
                                   DispatchKey::PythonTLSSnapshot});
@@ -24,42 +30,69 @@ constexpr DispatchKeySet kPython({DispatchKey::Python,
 OpTracer* dispatch_tracer = nullptr;
 std::atomic<bool> tracing{false};
 
+bool IsLeaf(const OpInfo& op, DispatchKeySet keys) {
+  return !HasWrapperKeys(keys) && op.IsLeaf(keys) && !at::in_parallel_region();
+}
+
+// Ops called by the kernel of an op are not traced.
 void RunLeaf(const c10::OperatorHandle& op, const OpInfo& info,
              DispatchKeySet after, torch::jit::Stack* stack) {
-  FollowedOp followed(info, torch::jit::last(*stack, info.argument_count));
+  const c10::impl::ExcludeDispatchKeyGuard inside(kKey);
+  const RecordNoOps kernel;
+  ThreadState* thread = nullptr;
+  dispatch_tracer->Guarded([&] {
+    thread = dispatch_tracer->Begin(
+        info, torch::jit::last(*stack, info.argument_count));
+  });
+  if (thread == nullptr) {
+    op.redispatchBoxed(after, stack);
+    return;
+  }
   const size_t depth = stack->size();
-  followed.Call([&] { op.redispatchBoxed(after, stack); },
-                [&] {
-                  // Kernels drop their arguments when they have succeeded.
-                  c10::ArrayRef<c10::IValue> arguments;
-                  if (stack->size() == depth) {
-                    arguments = torch::jit::last(*stack, info.argument_count);
-                  }
-                  return arguments;
-                });
-  followed.End(torch::jit::last(*stack, info.return_count));
+  const auto fail = [&](const char* message) {
+    // Kernels drop their arguments when they have succeeded.
+    c10::ArrayRef<c10::IValue> arguments;
+    if (stack->size() == depth) {
+      arguments = torch::jit::last(*stack, info.argument_count);
+    }
+    dispatch_tracer->Guarded(
+        [&] { dispatch_tracer->Fail(thread, arguments, message); });
+  };
+  try {
+    op.redispatchBoxed(after, stack);
+  } catch (const c10::Error& error) {
+    fail(error.what_without_backtrace());
+    throw;
+  } catch (const std::exception& error) {
+    fail(error.what());
+    throw;
+  } catch (...) {
+    fail("");
+    throw;
+  }
+  dispatch_tracer->Guarded([&] {
+    dispatch_tracer->End(thread, torch::jit::last(*stack, info.return_count));
+  });
 }
 
 void Fallback(const c10::OperatorHandle& op, DispatchKeySet keys,
               torch::jit::Stack* stack) {
-  const DispatchKeySet after = KeysAfterEngine(keys);
-  if (!FollowsThread()) {
+  const DispatchKeySet after =
+      keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, kKey);
+  if (!tracing.load(std::memory_order_relaxed) || dispatch_tracer->disabled()) {
+    c10::impl::tls_set_dispatch_key_included(kKey, false);
     op.redispatchBoxed(after, stack);
     return;
   }
   const OpInfo& info = *FindOp(op);
-  switch (WayOf(info, keys)) {
-    case DispatchedCall::kFollowed:
-      RunLeaf(op, info, after, stack);
-      break;
-    case DispatchedCall::kByPython: {
-      const RecordOpsThatBypass python(kEngineKey, dispatch_tracer);
-      op.redispatchBoxed(after, stack);
-      break;
-    }
-    case DispatchedCall::kUnfollowed:
-      op.redispatchBoxed(after, stack);
-      break;
+  if (IsLeaf(info, keys)) {
+    RunLeaf(op, info, after, stack);
+  } else if (keys.has_any(kPython)) {
+    // PyTorch excludes all keys above Python's while Python handles the op.
+    const RecordOpsThatBypass python(kKey, dispatch_tracer);
+    op.redispatchBoxed(after, stack);
+  } else {
+    op.redispatchBoxed(after, stack);
   }
 }
 
@@ -72,7 +105,7 @@ void RegisterFallthrough(const c10::OperatorName& name) {
   std::unique_ptr<torch::Library>& library = (*libraries)[space];
   if (library == nullptr) {
     library = std::make_unique<torch::Library>(torch::Library::IMPL, space,
-                                               kEngineKey, __FILE__, __LINE__);
+                                               kKey, __FILE__, __LINE__);
   }
   library->impl(c10::toString(name).c_str(),
                 torch::CppFunction::makeFallthrough());
@@ -98,41 +131,21 @@ class DispatchEngine : public CaptureEngine {
 
   void SyncThread() override {
     const bool on = tracing.load(std::memory_order_relaxed);
-    if (on == c10::impl::tls_is_dispatch_key_included(kEngineKey)) return;
-    c10::impl::tls_set_dispatch_key_included(kEngineKey, on);
+    if (on == c10::impl::tls_is_dispatch_key_included(kKey)) return;
+    c10::impl::tls_set_dispatch_key_included(kKey, on);
     if (on) OpTracer::Resume();
   }
 };
 
 }  // namespace
 
-OpTracer* DispatchTracer() { return dispatch_tracer; }
-
-bool FollowsThread() {
-  if (tracing.load(std::memory_order_relaxed) && !dispatch_tracer->disabled()) {
-    return true;
-  }
-  c10::impl::tls_set_dispatch_key_included(kEngineKey, false);
-  return false;
-}
-
-DispatchedCall WayOf(const OpInfo& op, DispatchKeySet keys) {
-  if (!HasWrapperKeys(keys) && op.IsLeaf(keys) && !at::in_parallel_region()) {
-    return DispatchedCall::kFollowed;
-  }
-  // PyTorch excludes all keys above Python's while Python handles the op.
-  return keys.has_any(kPython) ? DispatchedCall::kByPython
-                               : DispatchedCall::kUnfollowed;
-}
-
 CaptureEngine* MakeDispatchEngine(OpTracer* tracer) {
   dispatch_tracer = tracer;
   // Never destroyed: threads may run ops during process exit.
-  static auto* const library = new torch::Library(
-      torch::Library::IMPL, "_", kEngineKey, __FILE__, __LINE__);
+  static auto* const library =
+      new torch::Library(torch::Library::IMPL, "_", kKey, __FILE__, __LINE__);
   library->fallback(torch::CppFunction::makeFromBoxedFunction<&Fallback>());
   RegisterFallthroughs();
-  RegisterUnboxedOps();
   return new DispatchEngine;
 }
 
