@@ -90,7 +90,7 @@ def test_margins_are_those_of_the_model_and_trees_those_of_its_dump(
     server.control("slices", "continue")
     assert process.wait(60) == 0
     facts = json.loads(facts_file.read_text())
-    np.testing.assert_array_equal(np.float32(margins), np.float32(facts["margins"]))
+    np.testing.assert_array_equal(np.array(margins, np.float32), np.array(facts["margins"], np.float32))
     assert trees == [sorted(tree) for tree in facts["trees"]]
 
 

@@ -22,6 +22,10 @@ from .user_code import calling_stack, definition_of
 # An objective without a function: the program computes the gradients itself.
 GIVEN = object()
 
+_GRADIENTS = ("train/gradient", "train/hessian")
+# What is reported after a round.
+_AFTER = ("train/tree", "train/tree_depth", "feature_importance/weight", "feature_importance/gain", "train/margin")
+
 
 class Followed:
     """Reports the rounds of a booster to the agent.
@@ -53,25 +57,30 @@ class Followed:
 
     def before(self, booster: Any, data: Any, own: Any = None) -> None:
         """Called before a round. `own` is an objective of the user's own, or GIVEN."""
-        self._round = self._library.rounds(booster) + 1
         self._trees = self._previous = None
         self._wants_gradients = False
         if not self._agent.follows_ops():
             return
+        if self._graph is not None and (own is not None or not self._graph.look(_GRADIENTS)):
+            return
         with self._guarded("the quantities"):
-            graph = self._declared(booster, own)
-            if own is None:
-                self._wants_gradients = graph.wants("train/gradient", "train/hessian")
-                if self._wants_gradients and self._round > 1 and self._objective.formula is not None:
-                    self._previous = self._margins_before(booster, data)
+            graph = self._graph
+            if graph is None:
+                graph = self._declared(booster, own)
+                if own is not None or not graph.look(_GRADIENTS):
+                    return
+            self._wants_gradients = True
+            done = self._library.rounds(booster)
+            if done and self._objective.formula is not None:
+                self._previous = self._margins_before(booster, data, done)
 
     def given(self, margin: Any, gradient: Any, hessian: Any) -> None:
         """Called with what the user's own objective has returned; margin None: it is not known."""
         graph = self._graph
-        if graph is None or not self._agent.follows_ops() or not graph.wants("train/gradient", "train/hessian"):
+        if graph is None or not self._agent.follows_ops() or not graph.look(_GRADIENTS):
             return
         with self._guarded("the gradients"):
-            graph.begin_round()
+            graph.end_round()
             if margin is not None:
                 graph.give("train/previous_margin", own_copy(margin))
             graph.report("train/gradient", [own_copy(gradient)])
@@ -85,6 +94,9 @@ class Followed:
             if self._wants_gradients:
                 with self._guarded("the gradients"):
                     self._report_gradients(graph, booster, data)
+            if not graph.look(_AFTER):
+                return
+            self._round = self._library.rounds(booster)
             with self._guarded("the trees"):
                 self._report_trees(graph, booster)
             if graph.wants("train/margin"):
@@ -131,16 +143,17 @@ class Followed:
             return
         label, weight = self._library.labels(booster, data)
         gradient, hessian = gradients(formula, previous, label, weight, self._objective.parameters)
-        graph.begin_round()
+        graph.end_round()
         graph.give("train/previous_margin", previous)
         graph.give("data/label", packed(label))
         graph.report("train/gradient", [gradient])
         graph.report("train/hessian", [hessian])
 
-    def _margins_before(self, booster: Any, data: Any) -> Array:
+    def _margins_before(self, booster: Any, data: Any, done: int) -> Array:
+        """The margins after `done` rounds."""
         if self._margins is not None:
             round_, kept, margins = self._margins
-            if round_ == self._round - 1 and kept() is data:
+            if round_ == done and kept() is data:
                 return margins
         return self._library.margins(booster, data)
 

@@ -56,6 +56,7 @@ class Graph:
         self._described: dict[str, list[Any]] = {}
         self._handles: list[int] = []
         self._given: set[str] = set()
+        self._wanted: set[str] = set()
         self._shown: set[int] = set()
         for order, (name, (inputs, kind, category)) in enumerate(_QUANTITIES.items(), 1):
             is_gradient = name in ("train/gradient", "train/hessian")
@@ -78,12 +79,15 @@ class Graph:
 
     # ---- quantities
 
-    def wants(self, *names: str) -> bool:
-        """Whether one of the quantities is to be reported. Asked once for each in a round."""
-        return any([self._agent.interest(self._numbers[name]) for name in names])
+    def look(self, names: Sequence[str]) -> bool:
+        """Looks which of the quantities are to be reported in this round, and returns whether any is."""
+        interest = self._agent.interest
+        self._wanted = {name for name in names if interest(self._numbers[name])}
+        return bool(self._wanted)
 
-    def begin_round(self) -> None:
-        self.end_round()
+    def wants(self, name: str) -> bool:
+        """Whether a quantity that was looked for is to be reported. A user who has waited since may ask for more."""
+        return name in self._wanted or (bool(self._handles) and self._agent.interest(self._numbers[name]))
 
     def give(self, name: str, value: Array) -> None:
         """Sets a quantity that others are computed from. Inputs stay the same, so they are reported once."""

@@ -57,7 +57,7 @@ class Rounds:
         self._last: weakref.ref[Any] | None = None
 
     def name(self, booster: Any, graph: str, group: object) -> None:
-        """Names the graph of a booster, and the group with which it is trained."""
+        """Names the graph of a booster, and the group with which it is trained, which must not refer to it."""
         self._named[booster] = (graph, group)
 
     def begin(self, booster: Any) -> Followed | None:

@@ -76,8 +76,9 @@ class _Follower:
         @functools.wraps(make)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             folds = make(*args, **kwargs)
+            group = object()
             for number, booster in enumerate(folds.boosters):
-                self._rounds.name(booster, f"fold_{number}", folds)
+                self._rounds.name(booster, f"fold_{number}", group)
             return folds
 
         return wrapper
