@@ -169,4 +169,4 @@ def _value_of(path: list[str], frame: FrameType) -> Any:
 def _is_scheduler(value: Any) -> bool:
     from torch.optim import lr_scheduler
 
-    return type(value).__module__ == lr_scheduler.__name__
+    return bool(type(value).__module__ == lr_scheduler.__name__)

@@ -34,7 +34,7 @@ class _Idle:
         # How often a gradient has come after the last one had been reset.
         self.times = 0
         # How many of these times it takes.
-        self.patience = PATIENCE
+        self.patience: float = PATIENCE
         self._last: tuple[Any, int] | None = None
         self._handle = probe.register_post_accumulate_grad_hook(self._receive)
 
