@@ -69,8 +69,9 @@ class HitTools:
     ) -> Answer:
         """The likely cause of a hit with its evidence, the source line with its stack, and what to try."""
         subject = self._workspace.subject(job)
-        entry = _first_hit(subject) if hit is None else _hit(subject, hit)
-        found = subject.get(f"/hits/{entry['id']}/diagnosis")
+        number = _first_hit(subject) if hit is None else hit
+        found = subject.get(f"/hits/{number}/diagnosis")
+        entry = _hit(subject, number)
         answer = Answer()
         describe_hit(answer, entry, found, subject.info().world_size)
         for title, sentences in (("often caused by", found["causes"]), ("try", found["next"])):
@@ -85,11 +86,11 @@ class HitTools:
         return answer
 
 
-def _first_hit(subject: Subject) -> Json:
+def _first_hit(subject: Subject) -> int:
     found = subject.get("/hits", limit=1)["hits"]
     if not found:
         raise GraphdbgError(f"{subject.id} has no hits: conditions() has what watch() can look for")
-    return dict(found[0])
+    return int(found[0]["id"])
 
 
 def _hit(subject: Subject, number: int) -> Json:

@@ -8,7 +8,7 @@ from typing import Any
 from ..._undo import UndoList
 from .check import trained
 
-# How many collectives are remembered until a step.
+# How many tensors are remembered until a step.
 _REMEMBERED = 4096
 
 
@@ -16,24 +16,28 @@ class AveragedGradients:
     """The tensors that the program has reduced over all ranks since the last step."""
 
     def __init__(self) -> None:
-        # By the address of its memory: the group.
-        self._reduced: dict[int, Any] = {}
+        # By weak references to their memory, whose place no other tensor can take meanwhile: the group.
+        self._reduced: dict[Any, Any] = {}
 
     def follow(self, changes: UndoList) -> None:
         """Has calls of `all_reduce` noticed from now on."""
+        import torch
         from torch import distributed
 
-        if not distributed.is_available():
+        # Since PyTorch 2.
+        if not distributed.is_available() or not hasattr(torch.Tensor, "untyped_storage"):
             return
         original = distributed.all_reduce
+        is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
         @functools.wraps(original)
-        def watched(
-            tensor: Any, op: Any = distributed.ReduceOp.SUM, group: Any = None, *args: Any, **kwargs: Any
-        ) -> Any:
-            if changes.active and len(self._reduced) < _REMEMBERED:
-                self._reduced[_address_of(tensor)] = group
-            return original(tensor, op, group, *args, **kwargs)
+        def watched(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            # What is noticed would break a compiled graph.
+            if not is_compiling() and changes.active and len(self._reduced) < _REMEMBERED:
+                memory = _memory_of(tensor)
+                if memory is not None:
+                    self._reduced[memory] = args[1] if len(args) > 1 else kwargs.get("group")
+            return original(tensor, *args, **kwargs)
 
         changes.replace(distributed, "all_reduce", watched)
 
@@ -46,14 +50,16 @@ class AveragedGradients:
 
         reduced, self._reduced = self._reduced, {}
         for parameter in trained(optimizer):
-            if parameter.grad is not None and (address := _address_of(parameter.grad)) in reduced:
-                return reduced[address] or distributed_c10d._get_default_group()
+            if parameter.grad is not None and (memory := _memory_of(parameter.grad)) in reduced:
+                return reduced[memory] or distributed_c10d._get_default_group()
         return None
 
 
-def _address_of(tensor: Any) -> int:
+def _memory_of(tensor: Any) -> Any | None:
+    """A weak reference to a tensor's memory; None if it has none of its own."""
+    from torch.multiprocessing.reductions import StorageWeakRef
+
     try:
-        return int(tensor.data_ptr())
-    except (AttributeError, RuntimeError):
-        # A tensor without memory of its own.
-        return 0
+        return StorageWeakRef(tensor.untyped_storage())
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return None

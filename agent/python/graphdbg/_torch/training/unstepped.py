@@ -120,17 +120,17 @@ class Unstepped(Check):
 
     def _look_at(self, optimizer: Any, idle: _Idle, frame: FrameType) -> None:
         if idle.patience == PATIENCE:
-            idle.patience = self._patience_for(optimizer, frame)
-            if idle.is_suspicious():
-                self._decide(optimizer, idle, frame)
-        else:
+            may_step = may_be_stepped(optimizer, frame)
+            if may_step and self._others_step:
+                # Optimizers take turns.
+                self._forget(optimizer)
+                return
+            idle.patience = self._patience_for(may_step, frame)
+        if idle.is_suspicious():
             self._decide(optimizer, idle, frame)
 
-    def _patience_for(self, optimizer: Any, frame: FrameType) -> float:
-        if may_be_stepped(optimizer, frame):
-            # Optimizers may take turns.
-            if self._others_step:
-                return float("inf")
+    def _patience_for(self, may_step: bool, frame: FrameType) -> int:
+        if may_step:
             return _TIMES_IF_READ if reads_gradients(frame) else _TIMES
         # A program that only computes gradients, as to measure its time, does so with one batch.
         return PATIENCE if len(self._batches) >= PATIENCE and not reads_gradients(frame) else _TIMES
