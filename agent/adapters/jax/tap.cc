@@ -1,6 +1,7 @@
 // Copies values out of XLA programs: the targets of the custom calls that
 // agent/python/graphdbg/_jax/taps.py puts behind the equations of a copy of the
-// user's function. Compiled on the user's machine against the headers of jaxlib.
+// user's function. Compiled on the user's machine against the headers of
+// jaxlib.
 //
 // One program with taps runs at a time. Its handlers run on any thread of XLA.
 #include <cstdint>

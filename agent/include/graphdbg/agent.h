@@ -589,9 +589,9 @@ enum {
 };
 
 /* Returns nonzero if executions are required only in order to find NaN and
- * infinities. An adapter that can repeat a step on the same inputs may then test
- * the results of the step itself, and report executions only if these are not
- * finite. */
+ * infinities. An adapter that can repeat a step on the same inputs may then
+ * test the results of the step itself, and report executions only if these are
+ * not finite. */
 GRAPHDBG_EXPORT int graphdbg_seeks_only_nonfinite(graphdbg_agent* agent);
 
 /* Call before a node executes, and afterwards on the same thread, also if it

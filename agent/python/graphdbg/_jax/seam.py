@@ -27,6 +27,8 @@ class Seam:
         self._pjit = pjit
         self._calls = calls
         self._local = threading.local()
+        # Whether a function has been kept off the fast path since the last `clear`.
+        self._has_slow = False
         self._hook = versions.PostHook(self._after)
         self.original = pjit._pjit_call_impl_python
 
@@ -39,6 +41,12 @@ class Seam:
         def call(*arguments: Any, **parameters: Any) -> Any:
             result, fast = self._calls.call(original, arguments, parameters)
             self._hook.ensure()
+            if not fast:
+                self._has_slow = True
+            elif self._has_slow:
+                # JAX does not try again on its own.
+                self._has_slow = False
+                self.clear()
             self._local.slow = not fast
             return result
 

@@ -116,7 +116,8 @@ def is_tappable(equation: Any, variable: Any) -> bool:
 def is_plain(aval: Any) -> bool:
     """Whether elements are numbers; keys of random generators, tokens and references have none."""
     kind = getattr(aval.dtype, "kind", "")
-    return type(aval).__name__ == "ShapedArray" and bool(kind in "biufc" or aval.dtype.name in SMALL_FLOATS)
+    is_number = kind in "biufc" or aval.dtype.name in SMALL_FLOATS
+    return type(aval).__name__ == "ShapedArray" and bool(is_number)
 
 
 SMALL_FLOATS = frozenset(("bfloat16", "float8_e4m3fn", "float8_e5m2"))
