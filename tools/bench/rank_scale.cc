@@ -113,7 +113,7 @@ class Ranks {
     for (const auto& rank : ranks_) step = std::max(step, rank->steps_ended());
     return step;
   }
-  // When the step was begun.
+  // When the first rank began the step.
   Clock::time_point BeginOf(uint64_t step) {
     absl::MutexLock lock(&mu_);
     const auto found = begins_.find(step);
@@ -129,12 +129,14 @@ class Ranks {
         least = std::min(least, rank->steps_ended());
       }
       steps_ = least;
-      {
-        absl::MutexLock lock(&mu_);
-        begins_.emplace(least + 1, Clock::now());
-      }
       next = std::max(next + kStep, Clock::now());
       std::this_thread::sleep_until(next);
+      {
+        // The ranks that end this step begin the next but one of those that all
+        // have ended.
+        absl::MutexLock lock(&mu_);
+        begins_.emplace(least + 2, Clock::now());
+      }
       for (const auto& rank : ranks_) {
         if (rank->steps_ended() == least) rank->Step();
       }
