@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HOSTS, Json, Server, clean_environment, losses, marked_line, wait_until
+from conftest import HOSTS, PACKAGE, Json, Server, clean_environment, losses, marked_line, wait_until
 from environments import python_with
 
 SCRIPTS = HOSTS / "tensorflow"
@@ -101,9 +101,11 @@ def test_a_bad_value_of_a_custom_gradient_leads_to_its_line(debug_run, python: s
 
 
 def start(server: Server, start_job, python: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    variables = server.job_environment(GRAPHDBG_JOB="paused", **QUIET, **environment)
+    # The environment has the package, but not the file by which Python loads it at the start.
+    paths = os.pathsep.join(filter(None, (str(PACKAGE / "_inject"), os.environ.get("PYTHONPATH"))))
+    variables = server.job_environment(GRAPHDBG_JOB="paused", PYTHONPATH=paths, **QUIET, **environment)
     process: subprocess.Popen[str] = start_job([python, str(SCRIPTS / "paused.py"), *arguments], variables)
-    wait_until("the job waits", lambda: server.job("paused"), SECONDS)
+    wait_until("the job waits", lambda: server.job("paused") or process.poll() is not None, SECONDS)
     server.wait_for_state("paused", "paused", pause_reason="start")
     # The graph is known once the function has been called.
     server.control("paused", "step", steps=1)

@@ -21,11 +21,21 @@ from .native import Native, TensorFlowAgent, Unsupported, load
 from .variables import VariablePaths
 
 
+_OTHER = (
+    "the program uses TensorFlow and another framework, and only the other one is debugged; "
+    "set GRAPHDBG_FRAMEWORK=tensorflow to debug TensorFlow instead"
+)
+
+
 def follow() -> None:
     """Follows all functions, ops and optimizers from now on. Never raises."""
     try:
         import tensorflow
 
+        if _exit_report.has_agent():
+            # Libraries import TensorFlow for other purposes, too; no adapter is compiled for that.
+            log(_OTHER)
+            return
         _Follower(tensorflow, load(tensorflow)).install()
     except (CannotBuild, Unsupported) as error:
         warn_not_debugged(str(error))
@@ -95,10 +105,7 @@ class _Follower:
         if os.getpid() != self._pid:
             return None
         if _exit_report.has_agent():
-            log(
-                "the program uses TensorFlow and another framework, and only the other one is debugged; "
-                "set GRAPHDBG_FRAMEWORK=tensorflow to debug TensorFlow instead"
-            )
+            log(_OTHER)
             return None
         agent = TensorFlowAgent(self._native)
         if not agent.open_job(str(self._tensorflow.__version__), default_job_name(), library_directories()):
