@@ -20,7 +20,6 @@ from .names import Scopes
 from .native import Native, TensorFlowAgent, Unsupported, load
 from .variables import VariablePaths
 
-
 _OTHER = (
     "the program uses TensorFlow and another framework, and only the other one is debugged; "
     "set GRAPHDBG_FRAMEWORK=tensorflow to debug TensorFlow instead"
