@@ -105,8 +105,8 @@ def start(server: Server, start_job, python: str, *arguments: str, **environment
     paths = os.pathsep.join(filter(None, (str(PACKAGE / "_inject"), os.environ.get("PYTHONPATH"))))
     variables = server.job_environment(GRAPHDBG_JOB="paused", PYTHONPATH=paths, **QUIET, **environment)
     process: subprocess.Popen[str] = start_job([python, str(SCRIPTS / "paused.py"), *arguments], variables)
-    wait_until("the job waits", lambda: server.job("paused") or process.poll() is not None, SECONDS)
-    server.wait_for_state("paused", "paused", pause_reason="start")
+    # The adapter may have to be compiled first.
+    wait_until("the job waits", lambda: (server.job("paused") or {}).get("state") == "paused", SECONDS)
     # The graph is known once the function has been called.
     server.control("paused", "step", steps=1)
     server.wait_for_state("paused", "paused", pause_reason="step", step=1)
