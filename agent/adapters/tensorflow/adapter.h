@@ -33,6 +33,11 @@ class Adapter {
   // The level takes effect between steps.
   void TraceOps(bool on) { traces_ops_.store(on); }
 
+  // Called around each call of a function from Python.
+  void BeginCall() { calls_.fetch_add(1); }
+  void EndCall() { calls_.fetch_sub(1); }
+  bool in_call() const { return calls_.load(std::memory_order_relaxed) > 0; }
+
   graphdbg_mode mode() const { return mode_.load(std::memory_order_relaxed); }
   void SetMode(graphdbg_mode mode) { mode_.store(mode); }
   // The variable by which losses are multiplied, or null.
@@ -61,6 +66,7 @@ class Adapter {
   OpTable ops_;
   EagerOps eager_ops_;
   Variables variables_;
+  std::atomic<int> calls_{0};
   std::atomic<int> level_{GRAPHDBG_LEVEL_OFF};
   std::atomic<bool> traces_ops_{false};
   std::atomic<bool> counts_steps_{false};

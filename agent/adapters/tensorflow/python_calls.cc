@@ -70,12 +70,18 @@ GRAPHDBG_TENSORFLOW_EXPORT int graphdbg_tf_step_end() {
   return Adapter::Get().EndStep();
 }
 
-GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_count_steps(int on) {
-  Adapter::Get().CountSteps(on != 0);
+// Before and after a call of a function. `counts_steps`: steps end within the
+// call.
+GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_begin_call(int mode,
+                                                       int counts_steps) {
+  Adapter& adapter = Adapter::Get();
+  adapter.SetMode(static_cast<graphdbg_mode>(mode));
+  adapter.CountSteps(counts_steps != 0);
+  adapter.BeginCall();
 }
 
-GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_set_mode(int mode) {
-  Adapter::Get().SetMode(static_cast<graphdbg_mode>(mode));
+GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_end_call() {
+  Adapter::Get().EndCall();
 }
 
 // `producers` are pairs of a node and a slot, for each of the `outputs`.

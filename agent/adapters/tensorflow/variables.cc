@@ -1,5 +1,6 @@
 #include "agent/adapters/tensorflow/variables.h"
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,15 @@
 #include "tensorflow/core/framework/resource_handle.h"
 
 namespace graphdbg::tensorflow {
+namespace {
+
+std::atomic<::tensorflow::ResourceMgr*> host_resources{nullptr};
+
+}  // namespace
+
+void Variables::SetResources(::tensorflow::ResourceMgr* resources) {
+  host_resources.store(resources);
+}
 
 bool EagerValue(void* tensor_handle, ::tensorflow::Tensor* value) {
   if (tensor_handle == nullptr) return false;
@@ -35,7 +45,14 @@ bool EagerValue(void* tensor_handle, ::tensorflow::Tensor* value) {
     return nullptr;
   }
   const auto& handle = value.flat<::tensorflow::ResourceHandle>()(0);
-  if (!handle.IsRefCounting()) return nullptr;
+  if (!handle.IsRefCounting()) {
+    ::tensorflow::ResourceMgr* const resources = host_resources.load();
+    ::tensorflow::Var* found = nullptr;
+    const bool ok =
+        resources != nullptr &&
+        resources->Lookup(handle.container(), handle.name(), &found).ok();
+    return ok ? found : nullptr;
+  }
   const auto variable = handle.GetResource<::tensorflow::Var>();
   if (!variable.ok()) return nullptr;
   (*variable)->Ref();

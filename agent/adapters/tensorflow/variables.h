@@ -14,6 +14,9 @@ namespace graphdbg::tensorflow {
 // Reads the program's variables without running ops. Thread-safe.
 class Variables {
  public:
+  // Where the host's variables are; called whenever a kernel is made.
+  static void SetResources(::tensorflow::ResourceMgr* resources);
+
   // The variable of a handle that an EagerTensor of Python holds, given as the
   // address of its TFE_TensorHandle. The caller owns a reference. Null if there
   // is none on this machine.

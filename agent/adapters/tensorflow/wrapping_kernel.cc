@@ -8,12 +8,19 @@
 namespace graphdbg::tensorflow {
 namespace {
 
-// Whether a kernel executes an op outside of functions, which has no graph: its
-// inputs have no names, and it has the name of its type.
-bool IsEager(const ::tensorflow::NodeDef& node) {
-  if (node.input_size() > 0) return node.input(0) == "dummy_input";
-  return node.name() == node.op() &&
-         node.experimental_debug_info().original_node_names_size() == 0;
+bool HasOwnName(const ::tensorflow::NodeDef& node) {
+  return node.experimental_debug_info().original_node_names_size() > 0;
+}
+
+// Whether a kernel may execute an op outside of functions. TensorFlow makes a
+// function of the op, in which it has the name of its type.
+bool MayBeEager(const ::tensorflow::NodeDef& node) {
+  return node.name() == node.op() && !HasOwnName(node);
+}
+
+// Whether TensorFlow has replaced an op outside of functions by this one.
+bool IsReplacement(const ::tensorflow::NodeDef& node) {
+  return node.op().compare(0, 4, "_Mkl") == 0;
 }
 
 }  // namespace
@@ -22,7 +29,7 @@ WrappingKernel::WrappingKernel(::tensorflow::OpKernelConstruction* construction,
                                std::unique_ptr<::tensorflow::OpKernel> inner)
     : OpKernel(construction, inner->is_deferred()),
       inner_(std::move(inner)),
-      eager_(IsEager(def())) {}
+      may_be_eager_(MayBeEager(def())) {}
 
 void WrappingKernel::Compute(::tensorflow::OpKernelContext* context) {
   if (Adapter::Get().traces_ops()) {
@@ -43,11 +50,13 @@ void WrappingKernel::Execute(::tensorflow::OpKernelContext* context) {
 
 void WrappingKernel::ExecuteTraced(::tensorflow::OpKernelContext* context) {
   Adapter& adapter = Adapter::Get();
+  const bool eager = IsEager(*context);
   const Place* place = nullptr;
   uint32_t node = 0;
-  if (eager_) {
+  if (eager) {
     node = adapter.eager_ops().NodeOf(adapter.agent(), *context, type_string());
-  } else {
+  } else if (HasOwnName(def()) || context->stack_trace().has_value()) {
+    // Functions of tf.data have no caller in Python.
     place = &FindPlace();
     if (place->op != nullptr) node = place->op->node;
   }
@@ -64,11 +73,17 @@ void WrappingKernel::ExecuteTraced(::tensorflow::OpKernelContext* context) {
     execution.Report(context);
   }
   if (counts_steps && adapter.counts_steps()) adapter.EndStep();
-  if (adapter.terminating()) End(context);
+  if (adapter.terminating()) End(context, eager);
 }
 
-void WrappingKernel::End(::tensorflow::OpKernelContext* context) const {
-  if (eager_) {
+bool WrappingKernel::IsEager(
+    const ::tensorflow::OpKernelContext& context) const {
+  return may_be_eager_ && !Adapter::Get().in_call() &&
+         (context.stack_trace().has_value() || IsReplacement(def()));
+}
+
+void WrappingKernel::End(::tensorflow::OpKernelContext* context, bool eager) {
+  if (eager) {
     Adapter::Get().RaiseInMainThread();
   } else {
     // The Python code that has called the function sees that it was cancelled.

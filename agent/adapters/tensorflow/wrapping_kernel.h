@@ -40,13 +40,15 @@ class WrappingKernel : public ::tensorflow::OpKernel {
 
   void Execute(::tensorflow::OpKernelContext* context);
   void ExecuteTraced(::tensorflow::OpKernelContext* context);
+  // Whether the op is executed outside of functions.
+  bool IsEager(const ::tensorflow::OpKernelContext& context) const;
   // Called when the user has ended the program.
-  void End(::tensorflow::OpKernelContext* context) const;
+  static void End(::tensorflow::OpKernelContext* context, bool eager);
   const Place& FindPlace();
   std::unique_ptr<Place> MakePlace() const;
 
   const std::unique_ptr<::tensorflow::OpKernel> inner_;
-  const bool eager_;
+  const bool may_be_eager_;
   std::atomic<const Place*> place_{nullptr};
   Mutex mu_;
   // All that place_ has ever been: other threads may still read an earlier one.

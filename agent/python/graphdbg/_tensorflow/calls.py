@@ -121,14 +121,15 @@ class Calls:
             return original(context, name, inputs, output_count)
         if agent.follows_ops():
             name = self._prepare(agent, context, function)
-        self._set_mode(agent, updates)
-        agent.native.count_steps(int(in_loop))
+        agent.native.begin_call(self._begin_pass(agent, updates), int(in_loop))
         try:
             result = original(context, name, inputs, output_count)
         except Exception:
             if agent.native.terminating():
                 self._steps.terminate()
             raise
+        finally:
+            agent.native.end_call()
         if in_loop:
             self._steps.refresh()
         elif is_step:
@@ -144,16 +145,16 @@ class Calls:
             self._uncompiled = Uncompiled(agent)
         return self._uncompiled.name_of(context, function).encode()
 
-    def _set_mode(self, agent: TensorFlowAgent, updates: bool) -> None:
+    def _begin_pass(self, agent: TensorFlowAgent, updates: bool) -> int:
+        """Tells the agent the purpose of the call, and returns it."""
         if updates:
-            agent.native.set_mode(_c_api.TRAIN)
             agent.begin_pass(_c_api.TRAIN)
-        elif self._steps.optimizer_seen:
-            agent.native.set_mode(_c_api.EVAL)
+            return _c_api.TRAIN
+        if self._steps.optimizer_seen:
             agent.begin_pass(_c_api.EVAL, within_step=True)
-        else:
-            agent.native.set_mode(_c_api.PREDICT)
-            agent.begin_pass(_c_api.PREDICT)
+            return _c_api.EVAL
+        agent.begin_pass(_c_api.PREDICT)
+        return _c_api.PREDICT
 
     def _find_updates(self, function: str) -> tuple[bool, bool]:
         known = self._updates.get(function)

@@ -20,12 +20,21 @@ from .names import Scopes
 from .native import Native, TensorFlowAgent, Unsupported, load
 from .variables import VariablePaths
 
+_OTHER = (
+    "the program uses TensorFlow and another framework, and only the other one is debugged; "
+    "set GRAPHDBG_FRAMEWORK=tensorflow to debug TensorFlow instead"
+)
+
 
 def follow() -> None:
     """Follows all functions, ops and optimizers from now on. Never raises."""
     try:
         import tensorflow
 
+        if _exit_report.has_agent():
+            # Libraries import TensorFlow for other purposes, too; no adapter is compiled for that.
+            log(_OTHER)
+            return
         _Follower(tensorflow, load(tensorflow)).install()
     except (CannotBuild, Unsupported) as error:
         warn_not_debugged(str(error))
@@ -59,6 +68,8 @@ class _Follower:
 
     def _follow_tapes(self, tape_class: Any, is_eager: Callable[[], bool]) -> None:
         """A step of the program's own outside of functions begins with a tape."""
+        from tensorflow.python.framework.ops import get_default_graph as default_graph
+
         enter, gradient = tape_class.__enter__, tape_class.gradient
 
         @wraps(enter)
@@ -69,12 +80,22 @@ class _Follower:
 
         @wraps(gradient)
         def gradient_and_report(tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_eager() and self._calls.declarations is not None:
-                self._calls.declarations.declare_parameters(self._tensorflow.nest.flatten(sources))
+            if not is_eager():
+                graph = default_graph()
+                start = graph.version
                 result = gradient(tape, target, sources, *args, **kwargs)
-                self._steps.gradients_computed()
+                self._gradients.add_range(graph, start, graph.version)
                 return result
-            return gradient(tape, target, sources, *args, **kwargs)
+            if self._calls.declarations is not None:
+                self._calls.declarations.declare_parameters(self._tensorflow.nest.flatten(sources))
+            leave = self._keras.around_gradient("", None)
+            try:
+                result = gradient(tape, target, sources, *args, **kwargs)
+            finally:
+                if leave is not None:
+                    leave()
+            self._steps.gradients_computed()
+            return result
 
         tape_class.__enter__ = enter_and_begin
         tape_class.gradient = gradient_and_report
@@ -83,10 +104,7 @@ class _Follower:
         if os.getpid() != self._pid:
             return None
         if _exit_report.has_agent():
-            log(
-                "the program uses TensorFlow and another framework, and only the other one is debugged; "
-                "set GRAPHDBG_FRAMEWORK=tensorflow to debug TensorFlow instead"
-            )
+            log(_OTHER)
             return None
         agent = TensorFlowAgent(self._native)
         if not agent.open_job(str(self._tensorflow.__version__), default_job_name(), library_directories()):

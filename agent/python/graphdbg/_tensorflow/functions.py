@@ -205,7 +205,8 @@ class Declarations:
     # ---- ops
 
     def _computation(self, function: _Function, number: int, op: Any) -> None:
-        name = self._scopes.name_of(function.graph, op.name, function.in_backward)
+        in_backward = function.in_backward or self._gradients.in_backward(function.graph, number)
+        name = self._scopes.name_of(function.graph, op.name, in_backward)
         forward = self._forward_op(function, number, op) if name.phase == "backward" else None
         stack = function.stacks.get(forward or "") or sources.stack_of(op)
         function.stacks[op.name] = stack

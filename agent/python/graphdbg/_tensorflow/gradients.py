@@ -21,6 +21,17 @@ class Gradients:
         # For each graph, the ranges of op numbers with the op that they are the gradient of.
         self._ranges: weakref.WeakKeyDictionary[Any, list[tuple[int, int, str]]] = weakref.WeakKeyDictionary()
 
+        # For each graph, the ranges of op numbers that compute gradients.
+        self._backward: weakref.WeakKeyDictionary[Any, list[tuple[int, int]]] = weakref.WeakKeyDictionary()
+
+    def add_range(self, graph: Any, start: int, end: int) -> None:
+        """The ops of a graph with these numbers, from 0, compute gradients."""
+        self._backward.setdefault(graph, []).append((start, end))
+
+    def in_backward(self, graph: Any, number: int) -> bool:
+        """Whether the graph's `number`-th op computes gradients."""
+        return any(start <= number < end for start, end in self._backward.get(graph, ()))
+
     def install(self) -> None:
         from tensorflow.python import pywrap_tfe
         from tensorflow.python.eager import backprop, context

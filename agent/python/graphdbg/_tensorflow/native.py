@@ -78,8 +78,7 @@ class Native:
             "open": (c_char_p, c_char_p, ctypes.py_object, _StackReader, POINTER(c_char_p), c_size_t),
             "add_frame": (c_void_p, c_char_p, c_int, c_char_p),
             "trace": (c_int,),
-            "count_steps": (c_int,),
-            "set_mode": (c_int,),
+            "begin_call": (c_int, c_int),
             "add_op": (c_char_p, c_char_p, c_uint32, c_uint32, c_int, POINTER(c_uint32), c_size_t),
             "add_copy": (c_char_p, c_char_p),
             "bind": (c_uint32, c_void_p),
@@ -100,8 +99,8 @@ class Native:
         self.start = library.graphdbg_tf_start
         self.step_end = library.graphdbg_tf_step_end
         self.trace = library.graphdbg_tf_trace
-        self.count_steps = library.graphdbg_tf_count_steps
-        self.set_mode = library.graphdbg_tf_set_mode
+        self.begin_call = library.graphdbg_tf_begin_call
+        self.end_call = library.graphdbg_tf_end_call
         self.enter = library.graphdbg_tf_enter
 
     def open(self, version: str, job_name: str, libraries: Sequence[str]) -> int | None:
