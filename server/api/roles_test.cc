@@ -107,6 +107,7 @@ const std::map<std::string, std::string>& RequiredRoles() {
       {"GET /runs/{run}/tensor", "view"},
       {"GET /runs/{run}/tensor/statistics", "view"},
       {"GET /runs/{run}/tensor/histogram", "view"},
+      {"GET /runs/{run}/ranks", "view"},
       {"GET /runs/{run}/overview", "view"},
       {"GET /runs/{run}/overview/values", "view"},
       {"GET /runs/{run}/overview/module", "view"},

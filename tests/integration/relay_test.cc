@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -194,10 +195,12 @@ TEST_F(RelayTest, ThirtyTwoHostsOfThirtyTwoRanks) {
       ranks.back()->SendRunning(1);
     }
   }
-  WaitFor([](const model::Event& event) {
+  const std::map<model::JobState, uint32_t> all_running = {
+      {model::JobState::kRunning, kRanks}};
+  WaitFor([&](const model::Event& event) {
     return event.type == model::Event::Type::kState && event.job_info &&
-           event.job_info->ranks.size() == kRanks &&
-           event.job_info->state == model::JobState::kRunning;
+           event.job_info->state == model::JobState::kRunning &&
+           event.job_info->rank_states == all_running;
   });
   const auto job = directory().Find("digits");
   ASSERT_NE(job, nullptr);
