@@ -15,6 +15,11 @@ bool IsProgress(const JobStateMachine::Change& change) {
                                          state == model::JobState::kPausing);
 }
 
+bool OnlyStepDiffers(RunState a, const RunState& b) {
+  a.step = b.step;
+  return a == b;
+}
+
 }  // namespace
 
 StatePublisher::StatePublisher(const JobStateMachine& machine,
@@ -30,22 +35,23 @@ StatePublisher::StatePublisher(const JobStateMachine& machine,
 void StatePublisher::OnChange(const JobStateMachine::Change& change) {
   const uint32_t rank = change.rank.hello.rank;
   const bool progress = IsProgress(change);
-  if (progress) {
+  const bool few = HasFewRanks(machine_);
+  if (progress && !few) {
     RecordLater(rank);
   } else {
     Record(change.rank);
   }
   unpublished_.insert(rank);
-  const bool few = HasFewRanks(machine_);
-  if (change.job_before != machine_.job().state || (few && !progress)) {
-    return Publish();
+  if (OnlyStepDiffers(published_, machine_.job()) && !(few && !progress)) {
+    if (publish_timer_ != nullptr) return;
+    if (few) Publish();
+    return PublishLater();
   }
-  if (publish_timer_ != nullptr) return;
-  if (few) Publish();
-  PublishLater();
+  Publish();
 }
 
 void StatePublisher::Publish() {
+  published_ = machine_.job();
   const std::set<uint32_t> changed = std::exchange(unpublished_, {});
   events_.PublishStates({changed.begin(), changed.end()});
 }

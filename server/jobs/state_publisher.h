@@ -17,10 +17,10 @@ namespace graphdbg::jobs {
 
 // A rank that runs reports every step, and a job can have thousands of ranks.
 // What they report together becomes one event per interval. Published at once
-// are changes of the job's state and, in a job of few ranks, those of a rank.
-// The journal gets the steps of running ranks less often still: after a restart
-// of the server they matter only for ranks that do not come back. On the job's
-// strand only.
+// are changes of the job's state, except its step, and, in a job of few ranks,
+// those of a rank. The journal gets the steps of many running ranks less often
+// still: after a restart of the server they matter only for ranks that do not
+// come back. On the job's strand only.
 class StatePublisher {
  public:
   static constexpr std::chrono::milliseconds kInterval{100};
@@ -45,6 +45,8 @@ class StatePublisher {
   JobEvents& events_;
   TaskRunner& tasks_;
   const std::function<int64_t()> now_unix_nano_;
+  // The job as the last event shows it.
+  RunState published_;
   // Ranks whose changes are not published, or not recorded, yet.
   std::set<uint32_t> unpublished_;
   std::set<uint32_t> unrecorded_;

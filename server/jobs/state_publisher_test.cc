@@ -66,8 +66,8 @@ TEST_F(StatePublisherTest, StepsOfARunningRankAreOneEventAnInterval) {
   EXPECT_EQ(StateEvents(), 2u);
 }
 
-TEST_F(StatePublisherTest, StepsOfARunningRankAreRecordedSeldom) {
-  ConnectAndRun(1);
+TEST_F(StatePublisherTest, StepsOfManyRunningRanksAreRecordedSeldom) {
+  ConnectAndRun(kFewRanks + 1);
   for (uint64_t step = 2; step <= 100; ++step) Report(0, step);
   EXPECT_EQ(Records(), 0u);
   tasks_.FireTimers();

@@ -86,15 +86,17 @@ void ShowStop(const std::vector<const ShownRank*>& live, Shown& job) {
   job.stopped_by.assign(stopped_by.begin(), stopped_by.end());
 }
 
+bool RunsOn(JobState state) {
+  return state == JobState::kRunning || state == JobState::kPausing;
+}
+
 // Steps of running ranks are shown in time, and not one by one.
 bool OnlyStepsDiffer(Shown a, Shown b) {
   for (Shown* shown : {&a, &b}) {
-    if (shown->state != JobState::kRunning) return false;
-    shown->step = 0;
     for (auto& [id, rank] : shown->ranks) {
-      if (std::get<0>(rank) == JobState::kRunning) {
-        rank = {JobState::kRunning, 0, ""};
-      }
+      if (!RunsOn(std::get<0>(rank))) continue;
+      rank = {std::get<0>(rank), 0, ""};
+      shown->step = 0;
     }
   }
   return a == b;
@@ -241,7 +243,7 @@ void ReferenceJob::OnRunReport(uint32_t number, const jobs::RunReport& report) {
       next.step = report.step;
     }
     rank.own_stop.reset();
-    if (!HasSeveralRanks()) rank.resuming = 0;
+    if (!HasSeveralRanks() || rank.resume_confirmed) rank.resuming = 0;
   } else {
     next.state = rank.shown.state == JobState::kPausing ? JobState::kPausing
                                                         : JobState::kRunning;
@@ -255,7 +257,12 @@ void ReferenceJob::OnOutcome(uint32_t number,
   RankModel& rank = ranks_.at(number);
   if (rank.exited) return;
   const uint64_t id = outcome.command_id;
-  if (rank.resuming == id) rank.resuming = 0;
+  if (rank.resuming == id) {
+    // One of several ranks counts as resumed once it says that it runs.
+    rank.resume_confirmed =
+        outcome.error.ok() && HasSeveralRanks() && rank.paused();
+    if (!rank.resume_confirmed) rank.resuming = 0;
+  }
   Answered(id, number, !outcome.error.ok());
   // Only the refusal of the pause itself means that the rank runs on.
   if (outcome.error.ok() || rank.shown.state != JobState::kPausing ||
@@ -450,6 +457,7 @@ void ReferenceJob::SawOrder(uint32_t number, uint64_t stream,
   ShownRank next = rank.shown;
   if (Resumes(order.verb)) {
     rank.resuming = order.id;
+    rank.resume_confirmed = false;
     if (order.past_hits && !rank.own_stop) rank.own_stop = rank.shown;
     if (next.state == JobState::kPausing) next.state = JobState::kRunning;
   } else if (order.verb == ControlVerb::kPause) {
@@ -484,14 +492,20 @@ void ReferenceJob::CheckOrder(uint32_t number, const RankModel& rank,
     if (order.id > last_id_) Violate(name + " terminates without a request");
     return;
   }
-  if (order.id <= last_id_) return Violate(name + " has an old number");
-  last_id_ = order.id;
-  pending_[order.id].waits_for = {number};
+  // Ranks that get the same order get it as one command.
+  if (order.id < last_id_ || (order.id == last_id_ && order.id != together_)) {
+    return Violate(name + " has an old number");
+  }
+  last_id_ = together_ = order.id;
+  pending_[order.id].waits_for.insert(number);
   if (!HasSeveralRanks()) return Violate(name + " was not requested");
   if (order.verb == ControlVerb::kPause) {
     const bool runs = rank.shown.state == JobState::kRunning ||
                       (rank.paused() && rank.resuming != 0);
-    if (!runs) Violate(name + " pauses a rank that does not run");
+    if (!runs) {
+      Violate(absl::StrCat(name, " pauses a rank that does not run, but is ",
+                           std::string(model::ToString(rank.shown.state))));
+    }
   } else if (Resumes(order.verb)) {
     if (!stopped) Violate(name + " resumes a rank that has not stopped");
     if (order.verb == ControlVerb::kStep && order.steps == 0) {

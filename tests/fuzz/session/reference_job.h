@@ -118,6 +118,8 @@ class ReferenceJob {
     // The order that resumes the stopped rank and has not taken effect; 0:
     // none.
     uint64_t resuming = 0;
+    // The rank has accepted it, and may not run yet.
+    bool resume_confirmed = false;
     // The order that asked the rank to pause; 0: none.
     uint64_t pause = 0;
     // The stream that was ordered to terminate; 0: none.
@@ -163,6 +165,8 @@ class ReferenceJob {
   std::map<uint64_t, Command> pending_;
   std::map<uint64_t, bool> due_results_;
   uint64_t last_id_ = 0;
+  // The last order that keeps the ranks together.
+  uint64_t together_ = 0;
   uint64_t last_seq_ = 0;
   std::set<std::pair<uint64_t, uint32_t>> sent_;
   uint64_t deferred_terminate_ = 0;
