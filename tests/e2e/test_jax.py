@@ -209,7 +209,8 @@ def test_pauses_while_nobody_looks(server: Server, paused: subprocess.Popen[str]
 def test_names_are_the_same_in_two_runs(debug_run, python: str) -> None:
     runs = [watched_run(debug_run, python, EVERY_VALUE, "flax_nnx", "--steps=1") for _ in range(2)]
     first, second = ([hit["node"] for hit in run.result["hits"]] for run in runs)
-    assert first == second and len(set(first)) > 50
+    assert first == second, runs[1].stderr
+    assert len(set(first)) > 50, runs[0].stderr
 
 
 @pytest.mark.frameworks
