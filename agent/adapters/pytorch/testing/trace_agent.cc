@@ -276,6 +276,8 @@ graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
   return GRAPHDBG_OK;
 }
 
+int graphdbg_seeks_only_nonfinite(graphdbg_agent*) { return 0; }
+
 int graphdbg_watches(graphdbg_agent*, const char*) {
   return *Variable("GRAPHDBG_TRACE_WATCHES") == '1';
 }
