@@ -39,7 +39,7 @@ def undebugged(tmp_path: Path) -> str:
 
 def test_experiments_at_a_hit_name_its_cause_and_change_nothing(start: Callable[..., Job], tmp_path: Path) -> None:
     job = start()
-    job.watch("inf", nodes=[LOG])
+    job.watch("inf", patterns=[LOG])
     job.continue_()
     assert job.wait_for_stop().state == "paused"
     (hit,) = job.hits()
@@ -65,7 +65,7 @@ def test_the_step_is_repeated_from_its_tape(start: Callable[..., Job], tmp_path:
     settings = tmp_path / "job.yaml"
     settings.write_text("capture: {tape: whole_step}\n")
     job = start(GRAPHDBG_CONFIG=str(settings))
-    job.watch("inf", nodes=[LOG])
+    job.watch("inf", patterns=[LOG])
     job.continue_()
     job.wait_for_stop()
     (hit,) = job.hits()

@@ -6,6 +6,7 @@ It is compiled for the installed version of TensorFlow when it is first used.
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
@@ -18,8 +19,9 @@ from .._agent import Agent
 from .._build_adapter import Library, build
 from .versions import SUPPORTED, is_supported
 
-# Where an EagerTensor of Python has its TFE_TensorHandle.
-_HANDLE_OFFSET = object.__basicsize__
+# A C++ function of TensorFlow, and the libraries that have it, the one of newer versions first.
+_EAGER_TENSOR_HANDLE = "_Z18EagerTensor_HandlePK7_object"
+_LIBRARIES = ("python/lib_pywrap_tensorflow_common.so", "python/_pywrap_tensorflow_internal.so")
 
 
 # Called on a thread that does not hold the interpreter's lock.
@@ -67,7 +69,25 @@ def handle_of(tensor: Any) -> int | None:
     """The address of an EagerTensor's handle; None for anything else."""
     if type(tensor).__name__ != "EagerTensor":
         return None
-    return c_void_p.from_address(id(tensor) + _HANDLE_OFFSET).value
+    find = _eager_tensor_handle()
+    address: int | None = find(tensor) if find is not None else None
+    return address
+
+
+@functools.cache
+def _eager_tensor_handle() -> Any:
+    """Returns the address of an EagerTensor's TFE_TensorHandle; None in versions that do not export it."""
+    import tensorflow
+
+    for name in _LIBRARIES:
+        file = Path(tensorflow.__file__).resolve().parent / name
+        if not file.exists():
+            continue
+        find = getattr(ctypes.PyDLL(str(file)), _EAGER_TENSOR_HANDLE, None)
+        if find is not None:
+            find.argtypes, find.restype = (ctypes.py_object,), c_void_p
+            return find
+    return None
 
 
 class Native:
