@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 _GROUP = "Job and debugger"
-_CAPTURE_STEPS = "a capture needs a hit: set a breakpoint, and capture at its stop"
+_NO_HIT = "this needs a hit: set a breakpoint, and ask again at its stop"
 _TYPES = ("float16", "bfloat16", "float32")
 # NAME, or NAME[SLICE], and VALUES.
 _ASSIGNMENT = re.compile(r"(?P<name>[^\s\[]+)(?P<slice>\[[^\]]*\])?\s*=?\s*(?P<values>.+)")
@@ -156,7 +156,7 @@ def _hit(debugger: Interpreter) -> Hit:
         raise DebuggerError("only hits of a live job can be captured")
     stop = debugger.session.stop
     if stop is None or not stop.hits:
-        raise DebuggerError(_CAPTURE_STEPS)
+        raise DebuggerError(_NO_HIT)
     return stop.hits[0]
 
 
