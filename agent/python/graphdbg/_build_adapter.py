@@ -134,16 +134,13 @@ def _build(library: Library, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         output = Path(scratch) / "output"
         output.mkdir()
-        with compiler_log.open("wb") as stream:
-            try:
-                succeeded = _run(_command(compiler, library, output), stream.fileno())
-            except BaseException:
-                # Interrupted, which does not mean that the next attempt fails.
-                compiler_log.unlink()
-                raise
+        # Moved only if the compiler has failed: a process that is killed leaves no sign of failure.
+        own_log = output / "compiler.log"
+        with own_log.open("wb") as stream:
+            succeeded = _run(_command(compiler, library, output), stream.fileno())
         if not succeeded:
+            own_log.rename(compiler_log)
             raise CannotBuild(f"compiling an adapter failed, see {compiler_log}")
-        compiler_log.rename(output / "compiler.log")
         # Atomic: processes that read the cache without the lock never see a partial
         # directory.
         output.rename(target)
