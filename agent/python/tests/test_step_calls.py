@@ -53,11 +53,14 @@ def seen(tmp_path: Path) -> Callable[[str], tuple[bool, bool]]:
 def _alone(optimizer: object, frame: object) -> bool:
     from graphdbg._torch.training import step_calls
 
-    original = step_calls._frames
+    original, modules = step_calls._frames, step_calls._other_modules
     step_calls._frames = lambda _: iter([frame])  # type: ignore[assignment,list-item]
+    # The modules of other tests are no part of the program.
+    step_calls._other_modules = lambda _: iter(())  # type: ignore[assignment]
     try:
         return may_be_stepped(optimizer, None)
     finally:
+        step_calls._other_modules = modules
         step_calls._frames = original
 
 
