@@ -175,7 +175,8 @@ print([finder._name for finder in sys.meta_path if "graphdbg" in type(finder).__
     # If PyTorch has not tried to import other frameworks, the hooks still wait for them.
     waiting = ["keras.src.optimizers.base_optimizer", "keras.src.layers.layer"]
     others = [each for each in ast.literal_eval(waited_for) if each not in waiting]
-    assert set(waiting) <= set(ast.literal_eval(waited_for)) and set(others) <= {"onnxruntime", "jax"}
+    assert set(waiting) <= set(ast.literal_eval(waited_for)) and "torch" not in others
+    assert set(others) <= {"onnxruntime", "tensorflow", "jax", "xgboost", "lightgbm"}
 
 
 def test_a_torch_that_cannot_be_followed_is_left_alone_in_one_line(script: Script) -> None:
