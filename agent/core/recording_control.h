@@ -46,7 +46,7 @@ class RecordingControl {
     std::function<std::string()> default_run;
     std::function<void()> update_interest;
     std::function<void()> wake_worker;
-    // As in Config.
+    // The limit of GRAPHDBG_OVERHEAD, if it is set.
     std::optional<double> overhead;
   };
 

@@ -46,7 +46,7 @@ class StepCost {
     size_t count_ = 0;
   };
 
-  // What others take, as far as it is known.
+  // The typical duration of steps that recording does not slow down.
   std::optional<Nanoseconds> Base() const;
 
   Durations recorded_;

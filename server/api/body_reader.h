@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/wire/status_macros.h"
 #include "server/api/json_reading.h"
 #include "server/model/enum_names.h"
 
@@ -92,6 +93,19 @@ struct BodyReader::WordOrObject {
   std::string word;
   std::optional<BodyReader> object;
 };
+
+// Parses `text` and has `read` read the fields of the body into a Result. The
+// error is the first of them; fields that nobody read are errors, too.
+template <class Result, class Read>
+absl::StatusOr<Result> DecodeBody(std::string_view text, const Read& read) {
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
+  absl::Status status;
+  BodyReader body(object, "", status);
+  Result result = read(body);
+  body.RefuseOthers();
+  RETURN_IF_ERROR(status);
+  return result;
+}
 
 }  // namespace graphdbg::api
 

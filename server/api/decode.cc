@@ -203,19 +203,6 @@ model::WatchpointSpec ReadWatchpoint(BodyReader& body) {
   return spec;
 }
 
-// Parses `text` and has `read` read the fields of the body into a Result. The
-// error is the first of them; fields that nobody read are errors, too.
-template <class Result, class Read>
-absl::StatusOr<Result> DecodeBody(std::string_view text, const Read& read) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  Result result = read(body);
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return result;
-}
-
 }  // namespace
 
 absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {

@@ -18,17 +18,6 @@ constexpr size_t kMaxChangedValues = 10'000;
 constexpr uint64_t kMaxAnswerBytes = uint64_t{256} << 10;
 constexpr uint64_t kMaxInteger32 = std::numeric_limits<uint32_t>::max();
 
-template <class Result, class Read>
-absl::StatusOr<Result> DecodeOrder(std::string_view text, const Read& read) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  Result result = read(body);
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return result;
-}
-
 std::optional<uint32_t> Integer32(BodyReader& body, const char* name) {
   const auto number = body.Integer(name, 0, kMaxInteger32);
   if (!number) return std::nullopt;
@@ -80,7 +69,7 @@ std::optional<model::JobChange> ReadChange(BodyReader& body,
 }  // namespace
 
 absl::StatusOr<WhatIfRequest> DecodeWhatIf(std::string_view text) {
-  return DecodeOrder<WhatIfRequest>(text, [](BodyReader& body) {
+  return DecodeBody<WhatIfRequest>(text, [](BodyReader& body) {
     WhatIfRequest request;
     request.hit = body.Integer("hit", 1, std::numeric_limits<uint64_t>::max());
     if (!request.hit) {
@@ -101,7 +90,7 @@ absl::StatusOr<WhatIfRequest> DecodeWhatIf(std::string_view text) {
 }
 
 absl::StatusOr<ChangeRequest> DecodeChange(std::string_view text) {
-  return DecodeOrder<ChangeRequest>(text, [](BodyReader& body) {
+  return DecodeBody<ChangeRequest>(text, [](BodyReader& body) {
     ChangeRequest request;
     request.query.change = ReadChange(body, request);
     request.rank = Integer32(body, "rank");

@@ -42,12 +42,13 @@ void StatePublisher::OnChange(const JobStateMachine::Change& change) {
     Record(change.rank);
   }
   unpublished_.insert(rank);
-  if (OnlyStepDiffers(published_, machine_.job()) && !(few && !progress)) {
-    if (publish_timer_ != nullptr) return;
-    if (few) Publish();
-    return PublishLater();
-  }
-  Publish();
+  const bool at_once =
+      !OnlyStepDiffers(published_, machine_.job()) || (few && !progress);
+  if (at_once) return Publish();
+  if (publish_timer_ != nullptr) return;
+  // The first step of an interval.
+  if (few) Publish();
+  PublishLater();
 }
 
 void StatePublisher::Publish() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -45,16 +46,30 @@ def test_the_batch_script_is_valid_shell() -> None:
     assert subprocess.run(["bash", "-n", str(HOSTS / "train.sbatch")]).returncode == 0
 
 
-@pytest.mark.parametrize("command", ["relay", "start"])
-def test_options_in_the_documents_exist(command: str) -> None:
-    """Of the `graphdbg relay` and `graphdbg start` in every page, script and manifest."""
+def options_of(command: str) -> list[str]:
+    """The options with which the documents, scripts and manifests call a command of graphdbg."""
+    found = []
+    for file in HOSTS.iterdir():
+        text = file.read_text()
+        lines = text.replace("\\\n", " ").splitlines()
+        found += [line.split(f"graphdbg {command} ", 1)[1] for line in lines if f"graphdbg {command} " in line]
+        # In a manifest: the list of arguments after the command.
+        found += re.findall(rf"command: \[graphdbg, {command}\]\s+args:((?:\s+- \S+)+)", text)
+    return [word.partition("=")[0] for part in found for word in part.split() if word.startswith("--")]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("relay", {"--upstream", "--upstream-tls-ca"}),
+        ("start", {"--host", "--data-dir", "--tls-cert", "--tls-key"}),
+        ("url", {"--data-dir"}),
+    ],
+)
+def test_options_in_the_documents_exist(command: str, expected: set[str]) -> None:
+    options = set(options_of(command))
+    assert options == expected
     known = subprocess.run(
         [GRAPHDBG, command, "--help"], capture_output=True, text=True, env=clean_environment()
     ).stdout
-    for file in HOSTS.iterdir():
-        text = file.read_text().replace("\\\n", " ")
-        for line in text.splitlines():
-            if f"graphdbg {command} " in line:
-                for word in line.split(f"graphdbg {command} ", 1)[1].split():
-                    if word.startswith("--"):
-                        assert word.partition("=")[0] in known, (file.name, word)
+    assert [option for option in options if option not in known] == []

@@ -42,7 +42,7 @@ DEMO_LIST = "agent/adapters/pytorch/demo_package.txt"
 # paths, by which they include each other.
 SOURCES = (
     "agent/include/graphdbg/agent.h",
-    "agent/base/mutex.h",
+    "agent/base/*.h",
     "agent/adapters/jax/*.cc",
     "agent/adapters/pytorch/*.cc",
     "agent/adapters/pytorch/*.h",

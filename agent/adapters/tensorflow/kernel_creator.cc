@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "agent/adapters/tensorflow/tensor_view.h"
-#include "agent/adapters/tensorflow/variables.h"
 #include "agent/adapters/tensorflow/wrapping_kernel.h"
 #include "tensorflow/compiler/jit/xla_kernel_creator.h"
 #include "tensorflow/core/common_runtime/executor.h"
@@ -72,9 +71,6 @@ class KernelCreator : public ::tensorflow::CustomKernelCreator {
       std::unique_ptr<::tensorflow::OpKernel>* kernel) const override {
     if (xla_.CanCreateKernel(*runtime, properties)) {
       return xla_.CreateKernel(runtime, properties, kernel);
-    }
-    if (runtime->device()->device_type() == ::tensorflow::DEVICE_CPU) {
-      Variables::SetResources(runtime->device()->resource_manager());
     }
     ::tensorflow::OpKernel* made = nullptr;
     const absl::Status status = ::tensorflow::CreateNonCachedKernel(

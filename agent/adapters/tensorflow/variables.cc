@@ -1,6 +1,5 @@
 #include "agent/adapters/tensorflow/variables.h"
 
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -10,16 +9,6 @@
 #include "tensorflow/core/framework/resource_handle.h"
 
 namespace graphdbg::tensorflow {
-namespace {
-
-std::atomic<::tensorflow::ResourceMgr*> host_resources{nullptr};
-
-}  // namespace
-
-void Variables::SetResources(::tensorflow::ResourceMgr* resources) {
-  host_resources.store(resources);
-}
-
 bool EagerValue(void* tensor_handle, ::tensorflow::Tensor* value) {
   if (tensor_handle == nullptr) return false;
   auto* const handle =
@@ -45,14 +34,7 @@ bool EagerValue(void* tensor_handle, ::tensorflow::Tensor* value) {
     return nullptr;
   }
   const auto& handle = value.flat<::tensorflow::ResourceHandle>()(0);
-  if (!handle.IsRefCounting()) {
-    ::tensorflow::ResourceMgr* const resources = host_resources.load();
-    ::tensorflow::Var* found = nullptr;
-    const bool ok =
-        resources != nullptr &&
-        resources->Lookup(handle.container(), handle.name(), &found).ok();
-    return ok ? found : nullptr;
-  }
+  if (!handle.IsRefCounting()) return nullptr;
   const auto variable = handle.GetResource<::tensorflow::Var>();
   if (!variable.ok()) return nullptr;
   (*variable)->Ref();

@@ -14,12 +14,9 @@ namespace graphdbg::tensorflow {
 // Reads the program's variables without running ops. Thread-safe.
 class Variables {
  public:
-  // Where the host's variables are; called whenever a kernel is made.
-  static void SetResources(::tensorflow::ResourceMgr* resources);
-
   // The variable of a handle that an EagerTensor of Python holds, given as the
-  // address of its TFE_TensorHandle. The caller owns a reference. Null if there
-  // is none on this machine.
+  // address of its TFE_TensorHandle. The caller owns a reference. Null for
+  // other tensors, and for variables on other devices.
   static ::tensorflow::Var* Find(void* tensor_handle);
   // The first element of a variable of type float32; 0 if it is another one.
   static double ScalarOf(::tensorflow::Var* variable);

@@ -37,6 +37,27 @@ OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
 UNINITIALIZED, MOVES_VALUES, EXPLICIT_NONFINITE, IN_PLACE, GIVEN = 1, 2, 4, 8, 16
 NODE_RECOMPUTED = 1
 INTEREST_REQUIRED = 2
+# Numbers of graphdbg_dtype by NumPy's names, which PyTorch and JAX share.
+DTYPES = {
+    "bool": 1,
+    "int8": 2,
+    "int16": 3,
+    "int32": 4,
+    "int64": 5,
+    "uint8": 6,
+    "uint16": 7,
+    "uint32": 8,
+    "uint64": 9,
+    "float16": 10,
+    "bfloat16": 11,
+    "float32": 12,
+    "float64": 13,
+    "complex64": 14,
+    "complex128": 15,
+    "float8_e4m3fn": 17,
+    "float8_e5m2": 18,
+}
+DTYPE_OTHER = 16
 MODE_UNKNOWN, TRAIN, EVAL, PREDICT = 0, 1, 2, 3
 
 

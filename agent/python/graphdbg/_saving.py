@@ -12,26 +12,6 @@ from . import Terminated, _c_api
 from ._log import log
 
 _MODES = {None: _c_api.MODE_UNKNOWN, "train": _c_api.TRAIN, "eval": _c_api.EVAL, "predict": _c_api.PREDICT}
-# Numbers of graphdbg_dtype.
-_DTYPES = {
-    "bool": 1,
-    "int8": 2,
-    "int16": 3,
-    "int32": 4,
-    "int64": 5,
-    "uint8": 6,
-    "uint16": 7,
-    "uint32": 8,
-    "uint64": 9,
-    "float16": 10,
-    "bfloat16": 11,
-    "float32": 12,
-    "float64": 13,
-    "complex64": 14,
-    "complex128": 15,
-    "float8_e4m3fn": 17,
-    "float8_e5m2": 18,
-}
 _DEVICES = {"cpu": 0, "cuda": 1, "npu": 2}
 _MAX_DIMENSIONS = 64
 
@@ -56,7 +36,9 @@ def save_scalar(name: str, value: float) -> None:
     """
     number = ctypes.c_double(_number_of(value))
     shape = (ctypes.c_int64 * 1)()
-    tensor = _c_api.sized(_c_api.Tensor, dtype=_DTYPES["float64"], data=ctypes.addressof(number), ndim=0, shape=shape)
+    tensor = _c_api.sized(
+        _c_api.Tensor, dtype=_c_api.DTYPES["float64"], data=ctypes.addressof(number), ndim=0, shape=shape
+    )
     _save(name, "metrics", tensor)
 
 
@@ -166,7 +148,7 @@ def _tensor_of(value: Any) -> tuple[Any, Any]:
     import numpy
 
     array = numpy.asarray(value)
-    if array.dtype.name not in _DTYPES or array.ndim > _MAX_DIMENSIONS:
+    if array.dtype.name not in _c_api.DTYPES or array.ndim > _MAX_DIMENSIONS:
         raise TypeError(f"values of type {array.dtype} with {array.ndim} dimensions cannot be saved")
     strides = [stride // max(array.itemsize, 1) for stride in array.strides]
     return array, _structure(array.ctypes.data, array.dtype.name, array.shape, strides)
@@ -180,7 +162,7 @@ def _of_torch(value: Any) -> tuple[Any, Any]:
         raise TypeError(f"a tensor of layout {tensor.layout} on {tensor.device} has no elements that can be saved")
     tensor = tensor.resolve_conj().resolve_neg()
     dtype = str(tensor.dtype).removeprefix("torch.")
-    if dtype not in _DTYPES:
+    if dtype not in _c_api.DTYPES:
         raise TypeError(f"values of type {dtype} cannot be saved")
     structure = _structure(tensor.data_ptr(), dtype, tensor.shape, tensor.stride())
     structure.device = _DEVICES[tensor.device.type]
@@ -191,4 +173,6 @@ def _of_torch(value: Any) -> tuple[Any, Any]:
 def _structure(address: int, dtype: str, shape: Any, strides: Any) -> Any:
     sizes = (ctypes.c_int64 * max(len(shape), 1))(*shape)
     steps = (ctypes.c_int64 * max(len(shape), 1))(*strides)
-    return _c_api.sized(_c_api.Tensor, dtype=_DTYPES[dtype], data=address, ndim=len(shape), shape=sizes, strides=steps)
+    return _c_api.sized(
+        _c_api.Tensor, dtype=_c_api.DTYPES[dtype], data=address, ndim=len(shape), shape=sizes, strides=steps
+    )

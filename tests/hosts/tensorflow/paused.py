@@ -40,6 +40,7 @@ if os.environ.get("COUNT"):
 try:
     for step in range(int(sys.argv[1])):
         print("step", step + 1, "loss", float(train()).hex(), flush=True)
+        print("kernel", *(float(value).hex() for value in model.weights[0].numpy()[0]), flush=True)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     print("after", float(train()).hex(), flush=True)

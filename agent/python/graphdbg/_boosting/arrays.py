@@ -11,23 +11,6 @@ from .. import _c_api
 
 Array = Any
 
-# Numbers of graphdbg_dtype.
-_DTYPES = {
-    "bool": 1,
-    "int8": 2,
-    "int16": 3,
-    "int32": 4,
-    "int64": 5,
-    "uint8": 6,
-    "uint16": 7,
-    "uint32": 8,
-    "uint64": 9,
-    "float16": 10,
-    "float32": 12,
-    "float64": 13,
-}
-_OTHER = 16
-
 
 def packed(values: Any) -> Array:
     """The values as an array without gaps, which is a copy unless it is one already."""
@@ -42,13 +25,13 @@ def own_copy(values: Any) -> Array:
 
 def describe(array: Array, owner: int = 0) -> Any:
     """A graphdbg_tensor of a packed array. `owner` is the handle by which the agent retains it; 0: it cannot."""
-    dtype = _DTYPES.get(array.dtype.name, _OTHER)
+    dtype = _c_api.DTYPES.get(array.dtype.name, _c_api.DTYPE_OTHER)
     shape = array.shape
     return _c_api.sized(
         _c_api.Tensor,
         dtype=dtype,
         # Much faster than array.ctypes.data.
-        data=None if dtype == _OTHER else array.__array_interface__["data"][0],
+        data=None if dtype == _c_api.DTYPE_OTHER else array.__array_interface__["data"][0],
         ndim=len(shape),
         shape=(ctypes.c_int64 * max(len(shape), 1))(*shape),
         storage_id=owner,

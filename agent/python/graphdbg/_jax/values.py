@@ -9,26 +9,6 @@ from typing import Any
 from .. import _c_api
 from . import structure
 
-_OTHER = 16
-_DTYPES = {
-    "bool": 1,
-    "int8": 2,
-    "int16": 3,
-    "int32": 4,
-    "int64": 5,
-    "uint8": 6,
-    "uint16": 7,
-    "uint32": 8,
-    "uint64": 9,
-    "float16": 10,
-    "bfloat16": 11,
-    "float32": 12,
-    "float64": 13,
-    "complex64": 14,
-    "complex128": 15,
-    "float8_e4m3fn": 17,
-    "float8_e5m2": 18,
-}
 _CPU = 0
 
 
@@ -37,7 +17,7 @@ def describe(dtype: Any, shape: Sequence[int], address: int = 0, owner: int = 0)
     name = str(dtype)
     return _c_api.sized(
         _c_api.Tensor,
-        dtype=_DTYPES.get(name, _OTHER),
+        dtype=_c_api.DTYPES.get(name, _c_api.DTYPE_OTHER),
         device=_CPU,
         data=address or None,
         ndim=len(shape),
