@@ -5785,6 +5785,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only ranks in this state. */
                 state?: components["schemas"]["JobState"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
             };
             header?: never;
             path: {
