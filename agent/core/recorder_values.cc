@@ -186,7 +186,7 @@ bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
   if (light) key->flags |= runs::kFlagLight;
   if (grad_scale != 1) to->statistics.DivideBy(grad_scale);
   to->grad_scale = grad_scale;
-  if (parts_.overview != nullptr && RoleOf(selected) != 0) {
+  if (shows_overview() && RoleOf(selected) != 0) {
     to->quantiles = QuantilesOf(tensor);
   }
   Reduce(tensor, access.backend(), selected, to);
@@ -212,7 +212,7 @@ void Recorder::Append(const RecordKey& key, const Measured& measured,
     if ((each.collections & collections) == 0) continue;
     if (recording_->AppendUnits(key, each.recorded)) ++records_;
   }
-  if (parts_.overview != nullptr) AddToOverview(key, measured);
+  if (shows_overview()) AddToOverview(key, measured);
 }
 
 v1::OverviewRole Recorder::RoleOf(CollectionMask collections) const {
