@@ -24,6 +24,9 @@
 //                 checksums and writes the copies directly, on one thread:
 //                 what keeping copies takes at least. Answers with a checksum
 //
+//   write N C B   writes as many bytes directly, without copying them: what the
+//                 disk takes
+//
 // At the end of stdin, the recording is closed; it stays in the directory.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -33,7 +36,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <random>
@@ -86,34 +91,68 @@ std::unique_ptr<Recording> Open(const std::string& runs,
   return nullptr;
 }
 
+constexpr int64_t kWritten = int64_t{8} << 20;
+constexpr int64_t kCopies = int64_t{64} << 20;
+
+// A new file, which is written directly from 64 MiB of memory.
+class DirectFile {
+ public:
+  explicit DirectFile(const std::string& path)
+      : memory_(mmap(nullptr, kCopies, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_DIRECT, 0666)) {
+    if (memory_ != MAP_FAILED) madvise(memory_, kCopies, MADV_HUGEPAGE);
+  }
+  bool ok() const { return memory_ != MAP_FAILED && fd_ >= 0; }
+  char* memory() const { return static_cast<char*>(memory_); }
+  bool Write(const char* from, int64_t bytes) const {
+    return write(fd_, from, static_cast<size_t>(bytes)) == bytes;
+  }
+  bool Close() const { return fdatasync(fd_) == 0 && close(fd_) == 0; }
+
+ private:
+  void* const memory_;
+  const int fd_;
+};
+
+std::vector<uint32_t> RandomNumbers(int64_t bytes) {
+  std::vector<uint32_t> numbers(static_cast<size_t>(bytes) / sizeof(uint32_t));
+  std::generate(numbers.begin(), numbers.end(), std::mt19937());
+  return numbers;
+}
+
 // False if a write fails.
 bool CopyToDisk(const std::string& path, int64_t total, int64_t bytes) {
-  constexpr int64_t kWritten = int64_t{8} << 20;
-  constexpr int64_t kCopies = int64_t{64} << 20;
-  std::vector<uint32_t> values(static_cast<size_t>(bytes) / sizeof(uint32_t));
-  std::generate(values.begin(), values.end(), std::mt19937());
-  void* const memory = mmap(nullptr, kCopies, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_DIRECT, 0666);
-  if (memory == MAP_FAILED || fd < 0) return false;
-  madvise(memory, kCopies, MADV_HUGEPAGE);
+  const std::vector<uint32_t> values = RandomNumbers(bytes);
+  const DirectFile file(path);
+  if (!file.ok()) return false;
   uint32_t crc = 0;
   int64_t unwritten = 0;
   for (int64_t at = 0; at < total; at += bytes) {
     // Both sizes are powers of two.
-    char* const to = static_cast<char*>(memory) + at % kCopies;
+    char* const to = file.memory() + at % kCopies;
     crc ^= graphdbg::runs::CopyAndExtendCrc32c(0, to, values.data(),
                                                static_cast<size_t>(bytes));
     unwritten += bytes;
     if (unwritten < kWritten && at + bytes < total) continue;
-    const char* const from = to + bytes - unwritten;
-    if (write(fd, from, static_cast<size_t>(unwritten)) != unwritten) {
-      return false;
-    }
+    if (!file.Write(to + bytes - unwritten, unwritten)) return false;
     unwritten = 0;
   }
   std::printf("%u\n", crc);
-  return fdatasync(fd) == 0 && close(fd) == 0;
+  return file.Close();
+}
+
+// False if a write fails.
+bool WriteToDisk(const std::string& path, int64_t total) {
+  const std::vector<uint32_t> values = RandomNumbers(kWritten);
+  const DirectFile file(path);
+  if (!file.ok()) return false;
+  std::memcpy(file.memory(), values.data(), kWritten);
+  for (int64_t left = total; left > 0; left -= kWritten) {
+    if (!file.Write(file.memory(), std::min(left, kWritten))) return false;
+  }
+  std::printf("\n");
+  return file.Close();
 }
 
 double CpuMicroseconds(clockid_t clock) {
@@ -195,7 +234,10 @@ class Bench {
     graphdbg::agent::TensorToSave tensor;
     tensor.view = {graphdbg::DType::kFloat32, values.data(), 1, &elements,
                    nullptr};
-    tensor.node_name = "layer";
+    while (names_.size() < static_cast<size_t>(count)) {
+      names_.push_back("forward/layers/" + std::to_string(names_.size()) +
+                       "/linear");
+    }
     key_.dtype = static_cast<uint8_t>(tensor.view.dtype);
     const uint64_t dropped = recording_.tensors_dropped();
     for (int i = 0; i < steps; ++i) {
@@ -206,6 +248,7 @@ class Bench {
                  !recording_.HasRoomForTensor(static_cast<uint64_t>(bytes))) {
             std::this_thread::sleep_for(kLookForRoom);
           }
+          tensor.node_name = names_[key_.node - 1];
           recording_.SaveTensor(key_, tensor);
         }
       });
@@ -249,6 +292,8 @@ class Bench {
   Recording& recording_;
   std::mt19937 random_;
   std::vector<Statistics> statistics_;
+  // The recording refers to them until it is closed.
+  std::deque<std::string> names_;
   RecordKey key_;
 };
 
@@ -286,6 +331,13 @@ int main(int argc, char** argv) {
       if (!CopyToDisk(directory + "/copies", int64_t{steps} * count * bytes,
                       bytes)) {
         std::perror("copy");
+        return 1;
+      }
+    } else if (std::sscanf(line, "write %d %d %lld", &steps, &count, &bytes) ==
+               3) {
+      if (!WriteToDisk(directory + "/written",
+                       int64_t{steps} * count * bytes)) {
+        std::perror("write");
         return 1;
       }
     }
