@@ -193,6 +193,7 @@ def export(runs, kind, output, name="first", **selection):
 def test_fetched_copies_that_were_used_least_recently_make_room(runs, tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     from graphdbg.cli import fetched_run
+    from graphdbg.runs.pack_run import pack_run
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     bucket = tmp_path / "bucket"
