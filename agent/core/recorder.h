@@ -140,11 +140,6 @@ class Recorder {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Whether somebody receives what is measured, beside the recording. A script
-  // that is recorded without a server has nobody.
-  bool shows_overview() const {
-    return parts_.overview != nullptr && parts_.overview->op_timer().wanted();
-  }
   // Whether ops are timed for the overview now.
   bool times_ops() const {
     return parts_.overview != nullptr && parts_.overview->op_timer().on() &&
