@@ -74,11 +74,4 @@ absl::StatusOr<std::vector<LastOp>> ReadLastOps(absl::string_view file) {
   return ops;
 }
 
-Incarnation IncarnationOfLastOps(absl::string_view file) {
-  LastOpsHeader header;
-  if (file.size() < sizeof(header)) return {};
-  std::memcpy(&header, file.data(), sizeof(header));
-  return header.incarnation;
-}
-
 }  // namespace graphdbg::runs

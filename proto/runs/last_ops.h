@@ -82,9 +82,6 @@ struct LastOp {
 // newest first. DATA_LOSS as in headers.h.
 absl::StatusOr<std::vector<LastOp>> ReadLastOps(absl::string_view file);
 
-// Of the process that wrote the file. All zeros if it is too short.
-Incarnation IncarnationOfLastOps(absl::string_view file);
-
 }  // namespace graphdbg::runs
 
 #endif  // PROTO_RUNS_LAST_OPS_H_

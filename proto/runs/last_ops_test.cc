@@ -71,13 +71,6 @@ TEST_F(LastOpsTest, TheNameOfAnotherNodeIsPassedOver) {
   EXPECT_EQ((*ops)[2].name, "");
 }
 
-TEST_F(LastOpsTest, TheProcessIsThatOfTheHeader) {
-  EXPECT_EQ(IncarnationOfLastOps(file_), Incarnation{});
-  file_[24] = 7;
-  EXPECT_EQ(IncarnationOfLastOps(file_), Incarnation{7});
-  EXPECT_EQ(IncarnationOfLastOps("GDBGOPS\1"), Incarnation{});
-}
-
 TEST_F(LastOpsTest, OtherFilesAreRefused) {
   EXPECT_FALSE(ReadLastOps("").ok());
   EXPECT_FALSE(ReadLastOps(file_.substr(0, 511)).ok());

@@ -1,11 +1,13 @@
 #include "server/runs/rank_data.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
+#include "proto/runs/last_ops.h"
 #include "proto/runs/layout.h"
 #include "proto/wire/status_macros.h"
 #include "proto/wire/validate.h"
@@ -33,6 +35,14 @@ std::shared_ptr<const model::Condition> UnknownCondition() {
       new std::shared_ptr<const model::Condition>(
           std::make_shared<const model::Condition>());
   return *kCondition;
+}
+
+// All zeros if the file is too short.
+runs::Incarnation IncarnationOfLastOps(absl::string_view file) {
+  runs::LastOpsHeader header;
+  if (file.size() < sizeof header) return {};
+  std::memcpy(&header, file.data(), sizeof header);
+  return header.incarnation;
 }
 
 }  // namespace
@@ -124,7 +134,7 @@ std::vector<runs::LastOp> RankData::LastOps() {
     ASSIGN_OR_RETURN(const size_t count, file->ReadAt(0, content));
     content.resize(count);
     if (anothers_possible &&
-        runs::IncarnationOfLastOps(content) != info_.incarnation) {
+        IncarnationOfLastOps(content) != info_.incarnation) {
       return absl::DataLossError("the file is that of another process");
     }
     return runs::ReadLastOps(content);
