@@ -76,7 +76,9 @@ def rates(program: Path, place: Path, size: int, count: int, steps: int, rounds:
 def offered(program: Path, place: Path) -> tuple[list[float], int]:
     """Microseconds of steps that save 64 MiB each, 10 ms apart, and how many tensors were dropped for it."""
     target = place / "offered"
-    with subprocess.Popen([program, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [program, target, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         output, _ = process.communicate("offer 40 64 1048576\n")
     shutil.rmtree(target)
     *times, dropped = map(float, output.split())
@@ -88,7 +90,7 @@ def _cpu_seconds() -> float:
 
 
 def _record(program: Path, target: Path, command: str) -> None:
-    subprocess.run([program, target], input=f"{command}\n", stdout=subprocess.PIPE, text=True, check=True)
+    subprocess.run([program, target, target], input=f"{command}\n", stdout=subprocess.PIPE, text=True, check=True)
 
 
 def _torch_save(target: Path, values: dict[str, torch.Tensor], steps: int) -> None:
