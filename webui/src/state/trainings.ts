@@ -33,7 +33,7 @@ export function useTrainings() {
 
 // Whether the agent of a rank has connected from the server's machine.
 export function isHere({ peer }: Pick<Rank, 'peer'>): boolean {
-  return /^(?:127\.|\[?::1\b|\[?::ffff:127\.|unix:)/.test(peer);
+  return /^(?:127\.|(?:\[|%5B)?(?:::1(?:\]|%5D)|::ffff:127\.)|unix\b)/i.test(peer);
 }
 
 // The training that a job was, if its process still runs and nothing debugs it.

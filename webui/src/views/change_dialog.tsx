@@ -23,7 +23,7 @@ type Outcome = { kind: 'changed'; texts: string[] } | { kind: 'failed'; text: st
 // What the page shows: its tensor and slice.
 function useFirstForm(): ChangeForm {
   const route = useRouter((state) => (state.route.view === 'job' ? state.route.route : null));
-  const tensor = route?.node == null ? '' : `${route.node}:${route.slot ?? 0}`;
+  const tensor = route === null || route.node === null ? '' : `${route.node}:${route.slot ?? 0}`;
   return {
     kind: 'values',
     tensor,
