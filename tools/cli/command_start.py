@@ -124,7 +124,9 @@ def _recorded_to(configured: JobConfiguration) -> list[str]:
 def _own_program() -> Path | None:
     """The program that this process runs, which the server runs to attach to trainings."""
     candidates = [Path(sys.argv[0]).absolute(), Path(sys.executable).with_name("graphdbg")]
-    return next((each for each in candidates if each.name == "graphdbg" and each.is_file() and os.access(each, os.X_OK)), None)
+    return next(
+        (each for each in candidates if each.name == "graphdbg" and each.is_file() and os.access(each, os.X_OK)), None
+    )
 
 
 def _command(arguments: argparse.Namespace, runs: Sequence[str]) -> list[str]:
