@@ -136,18 +136,16 @@ Answer AttachToTraining(const Services& services,
   CO_ASSIGN_OR_RETURN(const uint32_t pid, ReadPid(request));
   CO_ASSIGN_OR_RETURN(const AttachRequest wanted, DecodeAttach(request.body));
   Note(request, absl::StrCat("process ", pid));
-  std::vector<std::string> command = {"attach",
-                                      absl::StrCat("--pid=", pid),
-                                      "--json",
-                                      "--server",
+  std::vector<std::string> command = {"attach", absl::StrCat("--pid=", pid),
+                                      "--json", "--server",
                                       services.identity.http_address};
   if (wanted.all_ranks) command.push_back("--all");
   CO_ASSIGN_OR_RETURN(
       const ReceivedJson answer,
       co_await RunCommand(services, std::move(command), "cannot_attach"));
-  co_return JsonResponse({{"job", Field(answer, "job")},
-                          {"message", Field(answer, "message")}},
-                         201);
+  co_return JsonResponse(
+      {{"job", Field(answer, "job")}, {"message", Field(answer, "message")}},
+      201);
 }
 
 Answer DetachFromTraining(const Services& services,

@@ -16,8 +16,8 @@ using testing::BodyOf;
 class TrainingHandlersTest : public testing::ApiTest {
  protected:
   TrainingHandlersTest() {
-    fixture_.services.run_command = [this](std::vector<std::string> arguments)
-        -> jobs::Task<CommandEnd> {
+    fixture_.services.run_command =
+        [this](std::vector<std::string> arguments) -> jobs::Task<CommandEnd> {
       asked_.push_back(absl::StrJoin(arguments, " "));
       co_return end_;
     };

@@ -282,7 +282,8 @@ std::vector<model::WatchpointSpec> JobWatchpoints::RecommendedSet() const {
         return absl::StrContains(device, "ascend") ||
                absl::StrContains(device, "npu");
       });
-  return watch::RecommendedSet(ascend);
+  return watch::RecommendedSet(
+      {ascend, machine_.job().framework != "mindspore"});
 }
 
 void JobWatchpoints::Welcome(const std::string& job, AgentLink& link,

@@ -18,9 +18,9 @@ namespace graphdbg {
 class CommandLine {
  public:
   // `program` is the path of `graphdbg`.
-  explicit CommandLine(std::string program,
-                       std::chrono::milliseconds deadline =
-                           std::chrono::milliseconds(60'000));
+  explicit CommandLine(
+      std::string program,
+      std::chrono::milliseconds deadline = std::chrono::milliseconds(60'000));
 
   // Runs the command with the server's environment. RESOURCE_EXHAUSTED
   // "too_many_commands" if several run already, or an error of RunChild.

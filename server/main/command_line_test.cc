@@ -62,8 +62,7 @@ TEST_F(CommandLineTest, OnlySomeRunAtOnce) {
 
 TEST_F(CommandLineTest, IsEndedAtItsDeadline) {
   CommandLine shell("/bin/sh", std::chrono::milliseconds(50));
-  EXPECT_TRUE(
-      absl::IsDeadlineExceeded(Run(shell, "exec sleep 600").status()));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Run(shell, "exec sleep 600").status()));
 }
 
 }  // namespace

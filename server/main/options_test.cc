@@ -78,11 +78,10 @@ TEST(OptionsTest, MachinesWhoseMindSporeJobsMayCome) {
 }
 
 TEST(OptionsTest, ReadsAllFlags) {
-  auto options =
-      Parse({"--port=0", "--debugger-port", "0", "--host=localhost",
-             "--data-dir=/d", "--no-auth", "--json", "--parent-pid=12",
-             "--enable-debugger", "True", "--debugger-socket=/d/agent.sock",
-             "--attach-program=/bin/graphdbg"});
+  auto options = Parse(
+      {"--port=0", "--debugger-port", "0", "--host=localhost", "--data-dir=/d",
+       "--no-auth", "--json", "--parent-pid=12", "--enable-debugger", "True",
+       "--debugger-socket=/d/agent.sock", "--attach-program=/bin/graphdbg"});
   ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
   EXPECT_EQ((*options)->host, "127.0.0.1");
   EXPECT_EQ((*options)->port, 0);
