@@ -43,7 +43,7 @@ describe('the paused job', () => {
     await page.goto(`${fixture.address}#/jobs/digits-1?node=forward/stem/weight`);
     await button('Copy or download').click();
     await page.getByRole('menuitem', { name: 'Change values…' }).click();
-    expect(await form().getByLabel('Tensor').inputValue()).toBe('forward/stem/weight:0');
+    expect(await form().getByLabel('Tensor', { exact: true }).inputValue()).toBe('forward/stem/weight:0');
     await form().getByLabel('Slice').fill('[0,:]');
     await form().getByLabel('New values').fill('1, nan');
     await page.keyboard.press('Enter');

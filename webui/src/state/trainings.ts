@@ -19,7 +19,7 @@ export const trainingsOptions = queryOptions({
   queryFn: ({ signal }) => api.trainings(signal),
   refetchInterval: REFRESH_MS,
   refetchOnWindowFocus: true,
-  staleTime: 2000,
+  staleTime: 0,
 });
 
 // Whether the server attaches to trainings, and the user may have it do so.

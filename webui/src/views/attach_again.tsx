@@ -9,13 +9,15 @@ import * as words from '../words/trainings';
 
 // Nothing if the job's process has ended, or is debugged by another job.
 export function AttachAgain({ job }: { job: Job }) {
-  const { data } = useTrainings();
+  const { data, refetch } = useTrainings();
   const [pending, setPending] = useState(false);
   const training = data === undefined ? null : leftTraining(job, data.trainings, data.host);
   if (training === null) return null;
   const run = async () => {
     setPending(true);
     await attachTo(training);
+    // It may have ended, or somebody else may have been faster.
+    await refetch();
     setPending(false);
   };
   return (
