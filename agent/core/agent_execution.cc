@@ -131,9 +131,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   }
   const Execution execution = ExecutionOf(raw);
   if (execution.error != nullptr) {
-    if (facts->has(kNeverExecuted)) {
-      nodes_.Learn(execution, counter_.NextOrder(), counter_.current_step());
-    }
+    nodes_.Learn(execution, counter_.NextOrder(), counter_.current_step());
     values_.KeepInputs(execution, counter_.current_step());
     failed_op_.Set(execution.node, execution.error, counter_.current_step());
     return GRAPHDBG_OK;

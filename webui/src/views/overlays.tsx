@@ -11,6 +11,7 @@ import { showOverlay, useUi } from '../state/ui';
 const fetchPalette = () => import('./palette');
 const Palette = lazy(async () => ({ default: (await fetchPalette()).Palette }));
 const KeysDialog = lazy(async () => ({ default: (await import('./keys_dialog')).KeysDialog }));
+const ChangeDialog = lazy(async () => ({ default: (await import('./change_dialog')).ChangeDialog }));
 
 // Late enough not to compete with the first view.
 const PREFETCH_MS = 3000;
@@ -71,6 +72,7 @@ export function Overlays() {
     <Suspense fallback={null}>
       {overlay === 'palette' && <Palette />}
       {overlay === 'keys' && <KeysDialog />}
+      {overlay === 'change' && inJob && <ChangeDialog />}
     </Suspense>
   );
 }

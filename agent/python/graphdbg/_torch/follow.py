@@ -56,6 +56,11 @@ def _follow() -> None:
 _observers: Observers | None = None
 
 
+def current_observers() -> Observers | None:
+    """Those of the job in progress; None if there is none."""
+    return _observers
+
+
 def open_job(job_name: str) -> Any | None:
     """Opens the agent, as the environment requests, and follows PyTorch.
 
