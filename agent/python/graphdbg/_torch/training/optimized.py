@@ -33,8 +33,9 @@ class Optimized(Check):
         # Parameters for which an optimizer has others, which no model uses.
         self._replaced = Counts()
         self.symptoms = [self._unchanged, self._replaced]
-        # By the name of a parameter: the one that had it last, and how many others had it before, one in each step.
-        self._renewed: dict[str, tuple[weakref.ref[Any], int]] = {}
+        # By the layer's id and the parameter's name: the parameter that was there last, and how many others were there
+        # before it, one in each step.
+        self._renewed: dict[tuple[int, str], tuple[weakref.ref[Any], int]] = {}
         # Samples of the values at the last look, by the parameter's id.
         self._values: dict[int, Any] = {}
         # Tensors that are given to models, of which a program may want the gradients, as for differential equations.
@@ -120,17 +121,21 @@ class Optimized(Check):
 
     def _look_at_renewed(self, parameter: Any) -> None:
         """Looks for a parameter of a module that each call of the model replaces by a new one."""
-        name = self._models.name_of(parameter)
-        last, count = self._renewed.get(name, (weakref.ref(parameter), 0))
+        home = self._models.home_of(parameter)
+        layer = home.layer() if home is not None else None
+        if home is None or layer is None:
+            return
+        # Models may have parameters of the same name.
+        last, count = self._renewed.get((id(layer), home.name), (weakref.ref(parameter), 0))
         count = 0 if last() is parameter else count + 1
-        self._renewed[name] = weakref.ref(parameter), count
-        if count == PATIENCE - 1 and self._models.home_of(parameter) is not None:
+        self._renewed[id(layer), home.name] = weakref.ref(parameter), count
+        if count == PATIENCE - 1:
             message = (
-                f"{name} is a new parameter in each of {PATIENCE} successive steps, so that it is never trained: an "
-                "assignment in forward() replaces it"
+                f"{home.name} is a new parameter in each of {PATIENCE} successive steps, so that it is never trained: "
+                "an assignment in forward() replaces it"
             )
-            line = self._models.forward_of(parameter)
-            self.report("parameter_not_optimized", message, [parameter, *self._models.parameters()], line=line, key=name)
+            tensors = [parameter, *self._models.parameters()]
+            self.report("parameter_not_optimized", message, tensors, line=home.forward, key=home.name)
 
     def _trains_inputs(self) -> bool:
         """Whether optimizers change what is given to models rather than the models, as for an image's style."""
