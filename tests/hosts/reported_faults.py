@@ -208,13 +208,6 @@ def step_before_backward():
         loss.backward()
 
 
-def all_zeros():
-    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
-    for parameter in model.parameters():
-        nn.init.zeros_(parameter)
-    fit(model)
-
-
 class Scored(nn.Module):
     """Normalizes each score by itself."""
 

@@ -33,7 +33,10 @@ def label_mistake_in(node: Any) -> tuple[str | None, str]:
 def _is_zero(factor: Any) -> bool:
     import torch
 
-    return isinstance(factor, torch.Tensor) and factor.dim() == 0 and factor.device.type == "cpu" and not factor.item()
+    if isinstance(factor, torch.Tensor):
+        return factor.dim() == 0 and factor.device.type == "cpu" and not factor.item()
+    # Factors that are numbers of Python are kept as such.
+    return isinstance(factor, (int, float)) and factor == 0
 
 
 def _likelihood_in(product: Any) -> Any | None:
