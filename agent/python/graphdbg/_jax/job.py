@@ -333,7 +333,7 @@ class Job:
     def _open(self) -> Agent | None:
         if self._agent is not None or self._refused:
             return self._agent
-        if _exit_report.has_agent():
+        if not _exit_report.make_free():
             self._refused = True
             log(
                 "the program uses JAX beside another framework, which is debugged; "
