@@ -66,8 +66,8 @@ def test_stops_inside_a_function_and_reads_values_and_weights(server: Server, st
     hidden = row(server, RELU)
     assert len(hidden) == 8
     assert all(value >= 0 for value in hidden)
-    inputs = server.client.get(f"/jobs/paused/tensors?node={RELU}")["inputs"]
-    assert inputs and all(each["dtype"] == "float32" for each in inputs), inputs
+    # The compiled adapter sees this op and the next ones as one.
+    assert len(row(server, RELU.replace("Relu", "MatMul"))) == 8
     server.control("paused", "step")
     server.wait_for_state("paused", "paused", pause_reason="step", step=2)
     assert row(server, KERNEL) != before

@@ -19,6 +19,7 @@ from .look import Look
 from .memory import reuse_freed_memory
 from .names import cleaned
 from .program import program_of
+from .reported_agent import ReportedAgent
 from .seam import Seam
 from .steps import Role, role_of
 from .tap_library import TapLibrary, number_of
@@ -197,7 +198,7 @@ class Job:
         return False
 
     def _reuse_memory(self, reuses: bool) -> None:
-        """Results do not take the memory of arguments that are kept: it must not be fetched from the system each time."""
+        """Results do not take the memory of arguments that are kept, so it would be fetched from the system each time."""
         if self._reuses_memory != reuses:
             self._reuses_memory = reuses
             reuse_freed_memory(reuses)
@@ -383,7 +384,7 @@ class Job:
             return None
         agent.on_level = self._level_changed
         self._agent = agent
-        _exit_report.set_agent(agent)
+        _exit_report.set_agent(ReportedAgent(agent, self._functions))
         return agent
 
 

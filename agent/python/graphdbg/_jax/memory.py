@@ -16,8 +16,8 @@ _REUSING = ((_TRIM_THRESHOLD, _KEPT), (_TOP_PAD, _MORE), (_MMAP_THRESHOLD, _LARG
 def reuse_freed_memory(reuses: bool) -> None:
     """Has freed memory kept for what is allocated next, which saves a quarter of a short step.
 
-    Otherwise it goes back to the system, which clears each page before it is used again. Settings that the user has made
-    are left alone, and so are other allocators.
+    Otherwise it goes back to the system, which clears each page before it is used again. Settings that the user has
+    made are left alone, and so are other allocators.
     """
     if any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
         return
