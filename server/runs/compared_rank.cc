@@ -1,7 +1,6 @@
 #include "server/runs/compared_rank.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -24,8 +23,7 @@ const model::SourceLine* LineOf(const graph::GraphStore& graph,
 
 bool IsInPlace(const std::string& op_type) {
   // Behind a dot there is the overload.
-  return absl::EndsWith(std::string_view(op_type).substr(0, op_type.find('.')),
-                        "_");
+  return absl::EndsWith(op_type.substr(0, op_type.find('.')), "_");
 }
 
 ComparedNodes CopyNodes(const graph::GraphStore& graph,

@@ -31,7 +31,9 @@ for width in (8, 8, 7):
 """
 
 # The op that fails reads what another op has made in this step.
-CRASHES_ELSEWHERE = CRASHES.replace("    model(batch)", "    batch = batch if width == 8 else batch.neg()\n    model(batch)")
+CRASHES_ELSEWHERE = CRASHES.replace(
+    "    model(batch)", "    batch = batch if width == 8 else batch.neg()\n    model(batch)"
+)
 
 CRASHES_AT_ONCE = CRASHES.replace("(8, 8, 7)", "(7, 8, 8)")
 
