@@ -198,7 +198,7 @@ class Job:
         return False
 
     def _reuse_memory(self, reuses: bool) -> None:
-        """Results do not take the memory of arguments that are kept; without reuse, the system would provide it anew."""
+        """A result does not take the memory of arguments that are kept, which would be fetched anew without reuse."""
         if self._reuses_memory != reuses:
             self._reuses_memory = reuses
             reuse_freed_memory(reuses)
