@@ -50,6 +50,15 @@ describe('the paused job', () => {
     await form().getByText('forward/stem/weight:0 [0,:]: 2 elements set').waitFor();
   });
 
+  it('is left with its form', async () => {
+    await start();
+    await openJob();
+    await button('Change').click();
+    await form().waitFor();
+    await page.goto(`${fixture.address}#/jobs/warmup-7`);
+    await form().waitFor({ state: 'detached' });
+  });
+
   it('is changed by administrators only', async () => {
     await start(['--role', 'control']);
     await openJob();
