@@ -32,7 +32,7 @@ describe('the paused job', () => {
     await browser.shot('changed');
     await what.selectOption('restore_step');
     await form().getByRole('button', { name: 'Change' }).click();
-    await form().getByRole('alert').getByText(/there are no copies of the step/).waitFor();
+    await form().getByRole('alert').getByText(/There are no copies of the step/).waitFor();
     expect(await browser.axe()).toEqual([]);
     await page.keyboard.press('Escape');
     await form().waitFor({ state: 'detached' });
