@@ -28,7 +28,7 @@ test("a training is attached to, changed and left", async ({ page, server }) => 
 
   await page.keyboard.press("F6");
   await expect(state(page)).toHaveText(/paused/i, WAIT);
-  await page.goto(page.url().replace(/\?.*/, "?node=forward/2/weight"));
+  await page.goto(`${page.url().split("?")[0]}?node=forward/2/weight`);
   await expect(values(page).getByRole("grid")).toBeVisible(WAIT);
   await button(page, "Change").press("Enter");
   const form = page.getByRole("form", { name: "Change the paused job" });
