@@ -2127,6 +2127,19 @@ export interface components {
             /** @description Empty for a caller without a valid token. */
             who: string;
         };
+        CallDifference: {
+            /** @description The attribute's value, the tensor, or the ops that change it with the user's line; null if there is none. */
+            here: string | null;
+            /** @description The attribute's name, the argument's number from 0, or the tensor that is changed, by its name in this run. */
+            subject: string;
+            /** @description The same in the other run. */
+            there: string | null;
+            /**
+             * @description `attribute`, such as another epsilon; `input`: an argument is another tensor; `in_place`: only one run changes an argument in place before, as clipping does with gradients. What was recorded of such a tensor is what its own op has made of it, so that it counts as equal.
+             * @enum {unknown}
+             */
+            what: "attribute" | "input" | "in_place";
+        };
         /** @enum {unknown} */
         Category: "weight" | "gradient" | "activation" | "optimizer" | "other";
         ChangeRequest: {
@@ -2348,6 +2361,8 @@ export interface components {
             title: string | null;
         };
         Difference: {
+            /** @description How the two runs call the op differently. */
+            calls: components["schemas"]["CallDifference"][];
             /** @description Its place in the step here. */
             exec_order: number;
             here: components["schemas"]["DifferenceValue"];

@@ -148,6 +148,7 @@ export type CheckHit = CheckReport['hits'][number];
 export type Divergence = Schemas['Divergence'];
 export type Difference = Schemas['Difference'];
 export type ComparedInput = Difference['inputs'][number];
+export type CallDifference = Difference['calls'][number];
 export type Renaming = Divergence['renamings'][number];
 
 export interface CheckRequest {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import weakref
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -50,11 +51,15 @@ class Followed:
         self._resolved: dict[int, HostArray] = {}
         for argument in program.role.state:
             agent.bind(self.arguments[argument], lambda argument=argument: self._describe_state(argument))
+        # The thread that has found all of the state finite, while the agent asks for it to know that.
+        self.tested_by: int | None = None
         # Why its values are not looked into; None if they are.
         self.why_opaque: str | None = None
         # The name that the program gives the function, and the types of its outputs.
         self.called = program.name
         self.output_types: list[Any] = []
+        # For each output that may be NaN, its size in bytes and the number of its dtype.
+        self.tested: list[tuple[int, int] | None] = []
         # Whether the copy's outputs have been compared, and whether the user knows of values that were not kept.
         self.compared = False
         self.told_omitted = False
@@ -101,6 +106,8 @@ class Followed:
         self._resolved = {}
 
     def _describe_state(self, argument: int) -> Any:
+        if self.tested_by == threading.get_ident():
+            return None
         array = self._arrays.get(argument)
         if array is None and argument in self._references:
             array = self._references[argument]()

@@ -230,7 +230,7 @@ class Declarations:
         outputs = [(node, slot) for slot in range(len(op.outputs))]
         for tensor, value in zip(op.outputs, outputs, strict=True):
             function.set_value(tensor, value)
-        self._agent.native.add_op(function.name, op.name, node, op_types.flags_of(op.type), False, outputs)
+        self._agent.native.add_op(function.name, op.name, node, op_types.flags_of(op.type), False, outputs, values)
 
     def _forward_op(self, function: _Function, number: int, op: Any) -> str | None:
         forward = self._gradients.forward_op(function.graph, number, op)
@@ -261,6 +261,6 @@ class Declarations:
                     op_type="VarHandleOp",
                 )
             )
-            self._agent.native.bind(node, handle_of(variable.handle))
+            self._agent.native.bind_variable(node, variable)
             self._parameters[path] = node
         return self._parameters[path]

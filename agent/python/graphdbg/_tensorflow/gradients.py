@@ -32,6 +32,10 @@ class Gradients:
         """Whether the graph's `number`-th op computes gradients."""
         return any(start <= number < end for start, end in self._backward.get(graph, ()))
 
+    def are_in(self, graph: Any) -> bool:
+        """Whether the graph computes gradients."""
+        return graph in self._backward or graph in self._ranges
+
     def install(self) -> None:
         from tensorflow.python import pywrap_tfe
         from tensorflow.python.eager import backprop, context

@@ -6,7 +6,7 @@ import importlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -19,7 +19,7 @@ from .native import handle_of
 from .variables import VariablePaths
 
 # Where Keras defines what is followed. The layers are imported after the backend.
-_OPTIMIZERS = "keras.src.optimizers.base_optimizer"
+OPTIMIZERS = "keras.src.optimizers.base_optimizer"
 _LAYERS = "keras.src.layers.layer"
 _BACKEND = "keras.src.backend.tensorflow.core"
 
@@ -39,7 +39,18 @@ class KerasFollower:
 
     def install(self) -> None:
         _after_import(_LAYERS, "layers", self._follow_backend)
-        _after_import(_OPTIMIZERS, "optimizers", self._follow_optimizers)
+        _after_import(OPTIMIZERS, "optimizers", self._follow_optimizers)
+
+    def adopt(self, candidates: Iterable[object]) -> None:
+        """Follows the variables and optimizers among objects that were made before."""
+        core, optimizers = sys.modules.get(_BACKEND), sys.modules.get(OPTIMIZERS)
+        for candidate in candidates:
+            # The classes of some proxies run code when they are asked for their class.
+            if core is not None and issubclass(type(candidate), core.Variable):
+                self._variables.add(candidate)
+            elif optimizers is not None and issubclass(type(candidate), optimizers.BaseOptimizer):
+                self._steps.optimizer_seen = True
+                self._variables.add_optimizer(candidate)
 
     # ---- scopes and variables
 
@@ -69,7 +80,7 @@ class KerasFollower:
             result = enter(scope)
             if not scope._pop_on_exit:
                 return result
-            module = sys.modules.get(_OPTIMIZERS)
+            module = sys.modules.get(OPTIMIZERS)
             is_optimizer = module is not None and isinstance(scope.caller, module.BaseOptimizer)
             if not context.executing_eagerly():
                 graph = ops.get_default_graph()
@@ -116,7 +127,7 @@ class KerasFollower:
         from tensorflow.python.eager import context
         from tensorflow.python.framework import ops
 
-        base = importlib.import_module(_OPTIMIZERS).BaseOptimizer
+        base = importlib.import_module(OPTIMIZERS).BaseOptimizer
         initialize, apply = base.__init__, base.apply
 
         @wraps(initialize)
@@ -139,7 +150,7 @@ class KerasFollower:
                 if context.executing_eagerly():
                     self._counter(optimizer)
                 else:
-                    self._calls.updates_variables(ops.get_default_graph())
+                    self._calls.updates.add(ops.get_default_graph())
             return result
 
         base.__init__ = initialize_and_report
@@ -151,7 +162,7 @@ class KerasFollower:
         value = getattr(scale, "_value", None)
         if value is not None and optimizer not in self._scaling:
             self._scaling.add(optimizer)
-            self._steps.native.set_loss_scale(handle_of(value.handle))
+            self._steps.native.follow_loss_scale(value)
 
 
 def _after_import(name: str, what: str, call: Callable[[], None]) -> None:
