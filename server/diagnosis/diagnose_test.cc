@@ -441,7 +441,7 @@ TEST(DiagnoseTest, Training) {
   lost.Is(NodeKind::kParameter).Makes({1});
   lost.facts().hit.actual["change_ratio"] = 2e-8;
   Expect(lost, "lost_update", "A weight that hardly changes",
-         "by 2e-08 of its size on average");
+         "by 2e-8 of its size on average");
   lost.With("requires_grad", "False");
   lost.facts().hit.actual["change_ratio"] = 0;
   Expect(lost, "frozen", "Frozen parameter", "requires_grad is False");

@@ -32,7 +32,7 @@ describe('the paused job', () => {
     await browser.shot('changed');
     await what.selectOption('restore_step');
     await form().getByRole('button', { name: 'Change' }).click();
-    await form().getByRole('alert').getByText(/there are no copies of the step/).waitFor();
+    await form().getByRole('alert').getByText(/There are no copies of the step/).waitFor();
     expect(await browser.axe()).toEqual([]);
     await page.keyboard.press('Escape');
     await form().waitFor({ state: 'detached' });
@@ -48,6 +48,15 @@ describe('the paused job', () => {
     await form().getByLabel('New values').fill('1, nan');
     await page.keyboard.press('Enter');
     await form().getByText('forward/stem/weight:0 [0,:]: 2 elements set').waitFor();
+  });
+
+  it('is left with its form', async () => {
+    await start();
+    await openJob();
+    await button('Change').click();
+    await form().waitFor();
+    await page.goto(`${fixture.address}#/jobs/warmup-7`);
+    await form().waitFor({ state: 'detached' });
   });
 
   it('is changed by administrators only', async () => {

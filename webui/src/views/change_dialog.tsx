@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useId, useState, type ReactNode } from 'react';
 import { api } from '../api/client';
+import { sentence } from '../base/format';
 import { readForm, type ChangeForm, type FormField } from '../state/change';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
@@ -171,7 +172,7 @@ export function ChangeDialog() {
       // Values that the page shows may be others now.
       void queries.invalidateQueries();
     } catch (error) {
-      setOutcome({ kind: 'failed', text: describe(error), field: null });
+      setOutcome({ kind: 'failed', text: sentence(describe(error)), field: null });
     }
     setPending(false);
   };

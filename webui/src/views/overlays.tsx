@@ -55,7 +55,12 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
 
 export function Overlays() {
   const overlay = useUi((state) => state.overlay);
-  const inJob = useRouter((state) => state.route.view === 'job');
+  const job = useRouter(({ route }) => (route.view === 'job' ? route.route.job : null));
+  const inJob = job !== null;
+  // The form is about the job on which it was opened.
+  useEffect(() => {
+    if (useUi.getState().overlay === 'change') showOverlay(null);
+  }, [job]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (globalKey(event, inJob)) event.preventDefault();
