@@ -37,6 +37,7 @@ class Role:
         return not self.trains and bool(self.state)
 
 
+_NUMBER = ((), "float32")
 _NONE = Role(False, {}, False)
 
 
@@ -64,6 +65,8 @@ def _matching(jaxpr: Any) -> dict[int, int]:
     given = [_type_of(variable.aval) for variable in jaxpr.invars]
     made = [_type_of(atom.aval) for atom in jaxpr.outvars]
     blocks = SequenceMatcher(None, given, made, autojunk=False).get_matching_blocks()
+    # A single number for itself is a loss rather than the next value of an argument.
+    blocks = [each for each in blocks if any(type_ != _NUMBER for type_ in given[each.a : each.a + each.size])]
     pairs = {a + i: b + i for a, b, size in blocks for i in range(size)}
     # An output that is the argument itself is no result of the training.
     pairs = {a: b for a, b in pairs.items() if jaxpr.invars[a] is not jaxpr.outvars[b]}
