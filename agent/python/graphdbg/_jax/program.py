@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _c_api
-from . import names, structure
+from . import names, structure, versions
 from .sources import Sources
 from .steps import Role
 
@@ -300,7 +300,7 @@ class _Place:
 
 
 def _joined(outer: str, equation: Any) -> str:
-    own = str(equation.source_info.name_stack)
+    own = versions.stack_text(equation.source_info.name_stack)
     return f"{outer}/{own}" if outer and own else outer or own
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from . import names, structure
+from . import names, structure, versions
 
 # Functions with fewer equations are eager ops.
 _FEW_EQUATIONS = 3
@@ -57,7 +57,7 @@ def role_of(closed: Any) -> Role:
 
 
 def _is_backward(equation: Any) -> bool:
-    return names.is_transposed(str(equation.source_info.name_stack))
+    return names.is_transposed(versions.stack_text(equation.source_info.name_stack))
 
 
 def _matching(jaxpr: Any) -> dict[int, int]:
