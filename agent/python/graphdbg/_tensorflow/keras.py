@@ -121,7 +121,11 @@ class KerasFollower:
         if number is None:
             number = self._numbers[path, False] = agent.native.scope(path, _c_api.GRADIENT)
         before = agent.native.enter(number, handle_of(output))
-        return lambda: agent.native.enter(before, None)
+
+        def leave() -> None:
+            agent.native.enter(before, None)
+
+        return leave
 
     # ---- optimizers
 
