@@ -21,6 +21,7 @@
 #include "proto/runs/last_ops.h"
 #include "proto/runs/message_file.h"
 #include "proto/runs/record.h"
+#include "server/runs/background_check.h"
 #include "server/runs/recording.h"
 #include "tests/fuzz/script.h"
 
