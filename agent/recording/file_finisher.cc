@@ -10,8 +10,9 @@
 namespace graphdbg::recording {
 namespace {
 
-// Each keeps a file open.
-constexpr size_t kMaxWaiting = 32;
+constexpr std::chrono::seconds kPeriod(1);
+// Each keeps a file open. With half as many, the period has passed.
+constexpr size_t kMaxWaiting = 64;
 
 }  // namespace
 
@@ -35,12 +36,27 @@ void FileFinisher::Add(File file, std::string path) {
 
 void FileFinisher::Wait() {
   MutexLock lock(&mu_);
+  hurries_ = true;
+  changed_.NotifyAll();
   while (busy_ || !waiting_.empty()) changed_.Wait(&mu_);
+  hurries_ = false;
 }
 
 absl::Status FileFinisher::TakeError() {
   MutexLock lock(&mu_);
   return std::exchange(error_, absl::OkStatus());
+}
+
+bool FileFinisher::WaitForFiles() {
+  while (waiting_.size() < kMaxWaiting / 2 && !stopping_ &&
+         (waiting_.empty() || !hurries_)) {
+    if (waiting_.empty()) {
+      changed_.Wait(&mu_);
+    } else if (!changed_.WaitUntil(&mu_, next_)) {
+      break;
+    }
+  }
+  return !waiting_.empty();
 }
 
 void FileFinisher::Run() {
@@ -49,8 +65,7 @@ void FileFinisher::Run() {
     std::vector<Complete> files;
     {
       MutexLock lock(&mu_);
-      while (waiting_.empty() && !stopping_) changed_.Wait(&mu_);
-      if (waiting_.empty()) return;
+      if (!WaitForFiles()) return;
       files.swap(waiting_);
       busy_ = true;
       // There is room again.
@@ -59,6 +74,7 @@ void FileFinisher::Run() {
     absl::Status status = Finish(std::move(files));
     MutexLock lock(&mu_);
     busy_ = false;
+    next_ = Clock::now() + kPeriod;
     error_.Update(std::move(status));
     changed_.NotifyAll();
   }
