@@ -10,6 +10,25 @@ namespace {
 // them what it saved while it did nothing.
 constexpr std::chrono::milliseconds kTimeSaved(100);
 
+// What noting an op in the file of last ops takes, in any step, by measurements
+// of small PyTorch ops.
+constexpr double kNanosecondsOfNote = 100;
+
+// The share of the time that recorded steps may take: the ops of all steps are
+// noted, which is within the limit, too. A part is left in any case, so that
+// something is recorded.
+double ShareOfRecorded(const RecordSettings& settings,
+                       const RecordSchedule::EndedStep& step,
+                       std::chrono::nanoseconds cost) {
+  const auto rest = static_cast<double>((step.duration - cost).count());
+  // The overview has no files.
+  if (settings.directory.empty() || rest <= 0) return settings.overhead;
+  const double noting =
+      kNanosecondsOfNote * static_cast<double>(step.ops) / rest;
+  constexpr double kLeast = 0.25;
+  return std::max(settings.overhead - noting, kLeast * settings.overhead);
+}
+
 }  // namespace
 
 RecordSchedule::RecordSchedule(const RecordSettings* settings)
@@ -60,9 +79,9 @@ std::chrono::nanoseconds RecordSchedule::EndStep(const EndedStep& step,
   if (IsUsual(step.number)) cost_.AddStep(recorded, step.duration);
   const std::chrono::nanoseconds cost =
       recorded ? cost_.Of(step.measuring, step.ops) : step.measuring;
-  next_to_measure_ =
-      std::max(next_to_measure_, now - kTimeSaved) +
-      std::chrono::duration_cast<Clock::duration>(cost / settings_->overhead);
+  next_to_measure_ = std::max(next_to_measure_, now - kTimeSaved) +
+                     std::chrono::duration_cast<Clock::duration>(
+                         cost / ShareOfRecorded(*settings_, step, cost));
   over_limit_ = now < next_to_measure_;
   return cost;
 }

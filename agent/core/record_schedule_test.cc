@@ -94,8 +94,10 @@ TEST(RecordSchedule, BoostsAreDueWhateverTheyCost) {
 
 // The share of the time that a program spends on being recorded, if a step
 // takes 50 ms and recording it `cost`, of which `measuring` is measured.
-double ShareOf(milliseconds cost, milliseconds measuring) {
+double ShareOf(milliseconds cost, milliseconds measuring, uint64_t ops = 1000,
+               const char* directory = "") {
   RecordSettings settings = SettingsOf(R"({"record": {"overhead": 0.05}})");
+  settings.directory = directory;
   RecordSchedule schedule(&settings);
   RecordSchedule::Clock::time_point now{std::chrono::hours(1)};
   milliseconds spent(0);
@@ -108,7 +110,7 @@ double ShareOf(milliseconds cost, milliseconds measuring) {
     now += duration;
     if (due) spent += cost;
     schedule.EndStep({step, plan.reason, due ? measuring : milliseconds(0),
-                      due ? uint64_t{1000} : 0, duration},
+                      due ? ops : 0, duration},
                      now);
   }
   return static_cast<double>(spent.count()) / (kSteps * 50.0);
@@ -124,6 +126,18 @@ TEST(RecordSchedule, CountsWhatRecordingCostsBesidesMeasuring) {
   const double share = ShareOf(milliseconds(20), milliseconds(8));
   EXPECT_LT(share, 0.055);
   EXPECT_GT(share, 0.03);
+}
+
+TEST(RecordSchedule, LeavesTimeForNotingTheOpsOfAllSteps) {
+  // 1 ms of 50 ms.
+  const double share = ShareOf(milliseconds(10), milliseconds(10), 10'000, "d");
+  EXPECT_LT(share, 0.035);
+  EXPECT_GT(share, 0.02);
+  // More than the limit: something is recorded nevertheless.
+  const double least =
+      ShareOf(milliseconds(10), milliseconds(10), 100'000, "d");
+  EXPECT_LT(least, 0.015);
+  EXPECT_GT(least, 0.005);
 }
 
 TEST(RecordSchedule, WithoutALimitLeavesNothingOut) {

@@ -2,6 +2,7 @@
 #ifndef AGENT_RECORDING_FILE_FINISHER_H_
 #define AGENT_RECORDING_FILE_FINISHER_H_
 
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,8 +13,10 @@
 
 namespace graphdbg::recording {
 
-// A file gets its name once it is on the disk, for which a disk takes as long
-// as for some megabytes. Meanwhile, another thread writes the next files.
+// A file gets its name once it is on the disk. Syncing takes as long as some
+// megabytes of data, and slows down what is written meanwhile: that is done for
+// many files together, on a thread of its own, at most once a second unless
+// there are very many.
 //
 // One thread at a time calls it.
 class FileFinisher {
@@ -28,7 +31,7 @@ class FileFinisher {
   // directory. The first call starts the thread. Waits if there are too many
   // files already.
   void Add(File file, std::string path) GRAPHDBG_EXCLUDES(mu_);
-  // Waits for everything that was added.
+  // Finishes everything that was added.
   void Wait() GRAPHDBG_EXCLUDES(mu_);
   // The first failure since the last call. The files keep their names.
   absl::Status TakeError() GRAPHDBG_EXCLUDES(mu_);
@@ -39,14 +42,21 @@ class FileFinisher {
     std::string path;
   };
 
+  using Clock = std::chrono::steady_clock;
+
   void Run() GRAPHDBG_EXCLUDES(mu_);
+  // Returns false when the thread shall end.
+  bool WaitForFiles() GRAPHDBG_REQUIRES(mu_);
   static absl::Status Finish(std::vector<Complete> files);
 
   Mutex mu_;
   CondVar changed_;
   std::vector<Complete> waiting_ GRAPHDBG_GUARDED_BY(mu_);
   bool busy_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  // Somebody waits.
+  bool hurries_ GRAPHDBG_GUARDED_BY(mu_) = false;
   bool stopping_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  Clock::time_point next_ GRAPHDBG_GUARDED_BY(mu_);
   absl::Status error_ GRAPHDBG_GUARDED_BY(mu_);
   std::thread thread_;
 };
