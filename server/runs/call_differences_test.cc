@@ -22,15 +22,17 @@ ComparedNodes Update(bool clips) {
   nodes[kGradient].name = "gradient";
   nodes[kWeight].name = "weight";
   if (clips) {
-    nodes[kClip] = {.name = "clip",
-                    .op_type = "aten::mul_.Tensor",
-                    .inputs = {{kGradient, 0}},
-                    .place = "train.py:7"};
+    ComparedNode& clip = nodes[kClip];
+    clip.name = "clip";
+    clip.op_type = "aten::mul_.Tensor";
+    clip.inputs = {{kGradient, 0}};
+    clip.place = "train.py:7";
   }
-  nodes[kStep] = {.name = "step",
-                  .op_type = "aten::add",
-                  .inputs = {{kWeight, 0}, {clips ? kClip : kGradient, 0}},
-                  .attributes = {{"alpha", "1"}, {"mode", "train"}}};
+  ComparedNode& step = nodes[kStep];
+  step.name = "step";
+  step.op_type = "aten::add";
+  step.inputs = {{kWeight, 0}, {clips ? kClip : kGradient, 0}};
+  step.attributes = {{"alpha", "1"}, {"mode", "train"}};
   return nodes;
 }
 

@@ -1,8 +1,8 @@
 #include "server/runs/compared_rank.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace graphdbg::recorded {
@@ -23,7 +23,9 @@ const model::SourceLine* LineOf(const graph::GraphStore& graph,
 
 bool IsInPlace(const std::string& op_type) {
   // Behind a dot there is the overload.
-  return absl::EndsWith(op_type.substr(0, op_type.find('.')), "_");
+  const std::string_view name(op_type.data(),
+                              std::min(op_type.find('.'), op_type.size()));
+  return name.ends_with('_');
 }
 
 ComparedNodes CopyNodes(const graph::GraphStore& graph,

@@ -21,7 +21,10 @@
 #include "proto/runs/last_ops.h"
 #include "proto/runs/message_file.h"
 #include "proto/runs/record.h"
+#include "server/runs/background_check.h"
+#include "server/runs/check.h"
 #include "server/runs/recording.h"
+#include "server/runs/rule_check.h"
 #include "tests/fuzz/script.h"
 
 namespace graphdbg::recorded {

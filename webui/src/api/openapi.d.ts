@@ -2316,7 +2316,7 @@ export interface components {
             /** @description For `continue_to`. */
             node?: string;
             /**
-             * @description For `next_node`: passes over nodes with the source line of the node at which the rank stands, which for a backward op is that of its forward op. With `within`, the job also stops at a node of a scope inside it whose line is another one of a function that the rank is in: such a line calls a layer of a library.
+             * @description For `next_node`: passes over nodes with the source line of the node at which the rank stands, which for a backward op is that of its forward op. With `within`, the line is the one at which the function of that module stands: the job passes over what the line executes, in whatever module, and stops at the first node that another line of the function or of its callers executes, which may be inside of the modules that this line calls. Each round of a loop over a list of modules counts as another line.
              * @default false
              */
             other_line?: boolean;

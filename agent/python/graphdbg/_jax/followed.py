@@ -11,7 +11,7 @@ from typing import Any
 from .. import _c_api
 from .._agent import Agent, NodeDeclaration
 from . import structure, taps
-from .program import Argument, Made, Producer, Program
+from .program import Argument, Made, Op, Producer, Program
 from .values import HostArray, describe
 
 
@@ -36,7 +36,7 @@ class Followed:
                         stack=op.stack,
                         inputs=[self.edge(each) for each in op.inputs],
                         outputs=_outputs(op.avals),
-                        forward_node=self.ops[op.forward] if op.forward is not None else 0,
+                        forward_node=self._forward_of(op),
                         order=order,
                     )
                 )
@@ -64,6 +64,12 @@ class Followed:
         self.compared = False
         self.told_omitted = False
 
+    def _forward_of(self, op: Op) -> int:
+        """The node that the op's gradient belongs to; 0 if it makes none."""
+        if op.parameter is not None:
+            return self.arguments[op.parameter]
+        return self.ops[op.forward] if op.forward is not None else 0
+
     def _declare_argument(self, argument: Argument) -> int:
         return self._agent.declare(
             NodeDeclaration(
@@ -88,6 +94,17 @@ class Followed:
         if key not in copies:
             copies[key] = taps.with_taps(closed, key[0], passes)
         return copies[key]
+
+    def record_loss(self, outputs: Sequence[Any]) -> None:
+        """Records the first number that a function which trains returns beside its state."""
+        role = self.program.role
+        state = set(role.state.values())
+        for number, output in enumerate(outputs) if role.trains else ():
+            if number not in state and getattr(output, "shape", None) == () and output.dtype.kind == "f":
+                value = HostArray(output)
+                description = describe(value.dtype, value.shape, value.address)
+                self._agent.save(f"forward/{self.program.name}/loss", "losses", description)
+                return
 
     # ---- state
 

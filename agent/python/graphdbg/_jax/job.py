@@ -61,6 +61,7 @@ class Job:
         self._agent: Agent | None = None
         self._refused = False
         self._library: TapLibrary | None = None
+        self._records = bool(os.environ.get("GRAPHDBG_RECORD"))
         self._reuses_memory = False
         self._addresses = Addresses()
         self._functions: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
@@ -125,6 +126,8 @@ class Job:
             result = call.as_it_is()
         if look is not None and look.result is not None:
             self._compare(followed, look.result[0], result[0])
+            if self._records:
+                followed.record_loss(result[0])
         self._end(followed, result[0], tested=tests and not is_bad)
         return result, not self._looks_at_all(followed) and tests == self._tests_results(followed)
 
@@ -198,7 +201,7 @@ class Job:
         return False
 
     def _reuse_memory(self, reuses: bool) -> None:
-        """A result does not take the memory of arguments that are kept, which would be fetched anew without reuse."""
+        """Results do not take the memory of arguments that are kept: it would come from the system each time."""
         if self._reuses_memory != reuses:
             self._reuses_memory = reuses
             reuse_freed_memory(reuses)

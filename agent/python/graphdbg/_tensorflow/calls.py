@@ -148,10 +148,16 @@ class Calls:
         """Declares the function's ops. Returns the name of the function to call."""
         if self.declarations is None:
             return function.encode()
-        self.declarations.declare(function)
-        if self._copies is None:
-            self._copies = agent.native.copies_of(self._graphs, agent)
-        return self._copies.name_of(context, function).encode()
+        try:
+            self.declarations.declare(function)
+            if self._copies is None:
+                self._copies = agent.native.copies_of(self._graphs, agent)
+            return self._copies.name_of(context, function).encode()
+        except Exception as error:
+            # An error of graphdbg must not affect the program.
+            self.declarations = None
+            agent.notify(f"functions are no longer followed: {type(error).__name__}: {error}")
+            return function.encode()
 
     def _begin_pass(self, agent: TensorFlowAgent, updates: bool) -> int:
         """Tells the agent the purpose of the call, and returns it."""

@@ -123,6 +123,8 @@ class _Follower:
                 start = graph.version
                 result = gradient(tape, target, sources, *args, **kwargs)
                 self._gradients.add_range(graph, start, graph.version)
+                flatten = self._tensorflow.nest.flatten
+                self._gradients.add_results(graph, flatten(sources), flatten(result))
                 return result
             if self._calls.declarations is not None:
                 self._calls.declarations.declare_parameters(self._tensorflow.nest.flatten(sources))

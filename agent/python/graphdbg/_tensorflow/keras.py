@@ -84,7 +84,9 @@ class KerasFollower:
             is_optimizer = module is not None and isinstance(scope.caller, module.BaseOptimizer)
             if not context.executing_eagerly():
                 graph = ops.get_default_graph()
-                self._scopes.add(graph, graph.get_name_scope(), Scope(current_path(), is_optimizer))
+                path = current_path()
+                class_name = _class_of(scope.caller, path)
+                self._scopes.add(graph, graph.get_name_scope(), Scope(path, is_optimizer, class_name))
             elif self._steps.agent is not None:
                 scope._graphdbg_before = self._enter(current_path(), is_optimizer)
             return result
@@ -119,7 +121,11 @@ class KerasFollower:
         if number is None:
             number = self._numbers[path, False] = agent.native.scope(path, _c_api.GRADIENT)
         before = agent.native.enter(number, handle_of(output))
-        return lambda: agent.native.enter(before, None)
+
+        def leave() -> None:
+            agent.native.enter(before, None)
+
+        return leave
 
     # ---- optimizers
 
@@ -163,6 +169,15 @@ class KerasFollower:
         if value is not None and optimizer not in self._scaling:
             self._scaling.add(optimizer)
             self._steps.native.follow_loss_scale(value)
+
+
+def _class_of(caller: Any, path: str) -> str:
+    """The name of the class of a layer, or of the loss with which a model was compiled; "" for other scopes."""
+    layers = sys.modules.get(_LAYERS)
+    if layers is not None and isinstance(caller, layers.Layer):
+        return type(caller).__name__
+    # Losses open scopes in which they are not mentioned.
+    return "Loss" if caller is None and path.split("/")[0] == "compile_loss" else ""
 
 
 def _after_import(name: str, what: str, call: Callable[[], None]) -> None:

@@ -191,7 +191,7 @@ class Native:
         """The copies of functions that run while ops are followed."""
         from .xla import Uncompiled
 
-        return Uncompiled(agent)
+        return Uncompiled(agent, self)
 
     def scope(self, name: str, category: int) -> int:
         number: int = self._library.graphdbg_tf_scope(name.encode(), category)

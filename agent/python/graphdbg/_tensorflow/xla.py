@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .native import TensorFlowAgent
+from .native import Native, TensorFlowAgent
 
 _MARK = "_XlaMustCompile"
 _SUFFIX = "_graphdbg"
@@ -18,10 +18,11 @@ _NOTICE = (
 class Uncompiled:
     """Makes copies of functions without the mark by which TensorFlow gives them to XLA."""
 
-    def __init__(self, agent: TensorFlowAgent) -> None:
+    def __init__(self, agent: TensorFlowAgent, native: Native) -> None:
         import os
 
         self._agent = agent
+        self._native = native
         self._keeps = os.environ.get("GRAPHDBG_COMPILED") == "keep"
         self._names: dict[str, str] = {}
         self._told = False
@@ -48,7 +49,7 @@ class Uncompiled:
             refer_to_copies(copy, definitions, _SUFFIX)
             if not context.has_function(copy.signature.name):
                 context.add_function_def(copy)
-            self._agent.native.add_copy(name, copy.signature.name)
+            self._native.add_copy(name, copy.signature.name)
         return function + _SUFFIX
 
 

@@ -104,7 +104,7 @@ def _elements_in(value: Any) -> int:
     import torch
 
     if isinstance(value, torch.Tensor):
-        return value.numel()
+        return int(value.numel())
     return sum(map(_elements_in, value)) if isinstance(value, (list, tuple)) else 0
 
 
