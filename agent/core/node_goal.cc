@@ -1,7 +1,5 @@
 #include "agent/core/node_goal.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
 
 namespace graphdbg::agent {
@@ -20,6 +18,11 @@ bool IsInside(absl::string_view scope, absl::string_view other) {
          absl::StartsWith(scope, other);
 }
 
+// Backward ops have their forward op's line, or that of the backward pass.
+bool IsForward(absl::string_view name) {
+  return absl::StartsWith(name, "forward/");
+}
+
 }  // namespace
 
 NodeGoal::NodeGoal(const v1::Command::NextNode& command, uint32_t from,
@@ -34,25 +37,23 @@ NodeGoal::NodeGoal(const v1::Command::NextNode& command, uint32_t from,
   const NodeTable::Info info = nodes.InfoOf(from);
   file_ = info.file;
   line_ = info.line;
-  functions_ = nodes.UserFunctionsOf(from);
+  if (within_ && IsForward(info.name)) site_.emplace(nodes, from, *within_);
 }
 
 bool NodeGoal::Includes(uint32_t node) const {
   if (!passes_over()) return true;
   const NodeTable::Info info = nodes_->InfoOf(node);
-  if (line_ != 0 && info.line == line_ && info.file == file_) return false;
-  if (!IsPassedScope(ScopeOf(info.name))) return true;
-  return within_ && IsInCallers(info);
+  if (site_ && IsForward(info.name)) {
+    const CallSite::Relation relation = site_->RelationOf(node);
+    if (relation != CallSite::Relation::kUnrelated) {
+      return relation == CallSite::Relation::kOtherLine;
+    }
+  }
+  return !HasLineToLeave(info) && !IsPassedScope(ScopeOf(info.name));
 }
 
-bool NodeGoal::IsInCallers(const NodeTable::Info& info) const {
-  // Backward ops have their forward op's line, or that of the backward pass.
-  return info.line != 0 && absl::StartsWith(info.name, "forward/") &&
-         std::any_of(functions_.begin(), functions_.end(),
-                     [&](const NodeTable::UserFunction& function) {
-                       return function.name == info.function &&
-                              function.file == info.file;
-                     });
+bool NodeGoal::HasLineToLeave(const NodeTable::Info& info) const {
+  return line_ != 0 && info.line == line_ && info.file == file_;
 }
 
 bool NodeGoal::IsPassedScope(absl::string_view scope) const {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "agent/core/call_site.h"
 #include "agent/core/node_table.h"
 #include "proto/graphdbg/v1/control.pb.h"
 
@@ -31,8 +31,7 @@ class NodeGoal {
 
  private:
   bool IsPassedScope(absl::string_view scope) const;
-  // Whether the user's line of a node is in one of `functions_`.
-  bool IsInCallers(const NodeTable::Info& info) const;
+  bool HasLineToLeave(const NodeTable::Info& info) const;
 
   // Null if every node is the goal.
   const NodeTable* nodes_ = nullptr;
@@ -41,10 +40,10 @@ class NodeGoal {
   // The source line to leave; line 0: none. The table owns the file's name.
   absl::string_view file_;
   uint32_t line_ = 0;
-  // The functions that the program was in there, innermost first. A line of
-  // theirs that calls a library's module is a line to stop at, although the
-  // module's nodes are in a scope inside `within_`.
-  std::vector<NodeTable::UserFunction> functions_;
+  // With `within_`: the line of that module's function, if forward ops are
+  // executed there. Ops of the forward pass are then the goal if another line
+  // executes them, whichever modules it calls.
+  std::optional<CallSite> site_;
 };
 
 }  // namespace graphdbg::agent

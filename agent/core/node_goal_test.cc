@@ -118,7 +118,7 @@ TEST_F(NodeGoalTest, ALineThatCallsALibrarysModuleIsALineOfItsOwn) {
                    .Includes(Declare("forward/fc/addmm", 8)));
   const NodeGoal goal = OtherLineThan(from);
   EXPECT_TRUE(goal.Includes(Declare("forward/fc/mm", 8)));
-  // A module of the user's has lines of its own, which the call passes over.
+  // Without the frame that has called it, nothing is known of a module.
   EXPECT_FALSE(
       goal.Includes(Declare("forward/block/mm", 30, 0, "Block.forward")));
   EXPECT_TRUE(goal.Includes(Declare("backward/mm", 8)));

@@ -263,7 +263,8 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
     }
     record.flags = execution.flags;
     SetInputs(execution.inputs, &record);
-    SetOutputs(execution.outputs, &record);
+    // One that failed has none, and those of before are still described.
+    if (execution.error == nullptr) SetOutputs(execution.outputs, &record);
     MarkChanged(execution.node);
   }
   if (on_change_) on_change_();
@@ -462,16 +463,16 @@ NodeTable::Info NodeTable::InfoOf(uint32_t id) const {
   return info;
 }
 
-std::vector<NodeTable::UserFunction> NodeTable::UserFunctionsOf(
-    uint32_t id) const {
+std::vector<NodeTable::StackFrame> NodeTable::StackOf(uint32_t id) const {
   MutexLock lock(&mu_);
-  std::vector<UserFunction> functions;
+  std::vector<StackFrame> frames;
   if (const std::vector<Frame>* const stack = UserStackOf(id)) {
+    frames.reserve(stack->size());
     for (const Frame& frame : *stack) {
-      if (frame.user) functions.push_back({*frame.file, *frame.function});
+      frames.push_back({*frame.file, *frame.function, frame.line, frame.user});
     }
   }
-  return functions;
+  return frames;
 }
 
 const std::vector<NodeTable::Frame>* NodeTable::UserStackOf(uint32_t id) const {
@@ -535,6 +536,21 @@ NodeTable::Scope NodeTable::ScopeOf(uint32_t id) const {
                next->first.first != *record.graph ||
                !absl::StartsWith(next->first.second, below.second);
   return scope;
+}
+
+std::vector<NodeTable::Scope> NodeTable::ScopesOf(uint32_t id) const {
+  MutexLock lock(&mu_);
+  const Record& record = At(id);
+  std::vector<Scope> scopes;
+  for (size_t slash = record.name->find('/'); slash != std::string::npos;
+       slash = record.name->find('/', slash + 1)) {
+    Scope scope;
+    scope.name = record.name->substr(0, slash);
+    const auto type = scope_types_.find({*record.graph, scope.name});
+    if (type != scope_types_.end()) scope.type = type->second;
+    scopes.push_back(std::move(scope));
+  }
+  return scopes;
 }
 
 bool NodeTable::IsOptimizerNode(uint32_t id) const {

@@ -118,10 +118,13 @@ class NodeTable {
     }
   };
 
-  // A function of the user's; exists as long as the table.
-  struct UserFunction {
+  // A frame of a source stack; its strings exist as long as the table.
+  struct StackFrame {
     absl::string_view file;
-    absl::string_view name;
+    absl::string_view function;
+    uint32_t line = 0;
+    // Of the user's own code.
+    bool user = false;
   };
 
   // The scope that contains a node directly.
@@ -166,12 +169,15 @@ class NodeTable {
   v1::Node NodeOf(uint32_t id) const;
   // The node must exist.
   Scope ScopeOf(uint32_t id) const;
+  // All scopes that contain it, outermost first, without `leaf`.
+  std::vector<Scope> ScopesOf(uint32_t id) const;
   // The innermost frame in the user's code from which the node was declared, or
   // for a backward op its forward op. Without a file if there is none.
   v1::SourceFrame UserFrameOf(uint32_t id) const;
-  // All frames in the user's code, innermost first, with the same exception.
-  // The node must exist.
-  std::vector<UserFunction> UserFunctionsOf(uint32_t id) const;
+  // The stack from which the node was declared, innermost frame first, with the
+  // same exception. Empty if no frame is in the user's code. The node must
+  // exist.
+  std::vector<StackFrame> StackOf(uint32_t id) const;
   bool executes(uint32_t id) const;
   // The node must exist. Inputs with unknown producers are endpoints of node 0.
   LastExecution LastExecutionOf(uint32_t id) const;

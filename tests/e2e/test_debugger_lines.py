@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from graphdbg.cli.debugger.callers import Callers
 from graphdbg.cli.debugger.errors import DebuggerError
-from graphdbg.cli.debugger.frames import Frame, users_frame
+from graphdbg.cli.debugger.frames import Frame, frame_after, users_frame
 from graphdbg.cli.debugger.log_points import LineLogs, check_fields
 
 FRAMES = [
@@ -16,16 +15,6 @@ FRAMES = [
     Frame(2, "forward", "scope", "forward", "net.py", 5),
     Frame(3, "<module>", "python", "", "net.py", 9),
 ]
-TEXT = """class Net:
-    def forward(self, x):
-        x = self.a(x)
-
-        return self.head(x)
-
-
-def other():
-    pass
-"""
 
 
 def test_next_stays_in_the_module_that_calls_a_layer_of_a_library() -> None:
@@ -38,12 +27,23 @@ def test_next_stays_in_the_module_that_calls_a_layer_of_a_library() -> None:
     assert users_frame(label, 0).kind == "label"
 
 
-def test_the_lines_of_the_functions_that_the_program_is_in() -> None:
-    callers = Callers(FRAMES[:3], lambda file: TEXT if file == "net.py" else None)
-    assert callers.have("net.py", 3)
-    assert not callers.have("net.py", 9)
-    assert not callers.have("linear.py", 130)
-    assert not callers.have("net.py", 0)
+def test_after_a_move_the_user_stands_at_the_line_that_calls_modules() -> None:
+    frames = [
+        Frame(0, "forward/blocks/1/fc/t", "node", "forward/blocks/1/fc", "net.py", 30),
+        Frame(1, "forward/blocks/1/fc", "scope", "forward/blocks/1/fc", "linear.py", 130, subtle=True),
+        Frame(2, "forward/blocks/1", "scope", "forward/blocks/1", "net.py", 30),
+        Frame(3, "forward/blocks", "scope", "forward/blocks", subtle=True),
+        Frame(4, "forward", "scope", "forward", "net.py", 11),
+        Frame(5, "<module>", "python", "", "net.py", 50),
+    ]
+    # The line has called the block, another one has returned, or the block itself has moved on.
+    assert frame_after(frames, "forward") == frame_after(frames, "forward/blocks/0") == 4
+    assert frame_after(frames, "forward/blocks/1") == frame_after(frames, "forward/blocks/1/fc") == 0
+    # Layers of libraries have no lines to stand at, nor do ops of the backward pass.
+    assert frame_after(FRAMES, "forward") == frame_after(FRAMES, "forward/head") == 0
+    backward = [dataclasses.replace(frames[0], name="backward/blocks/1/fc/mm"), *frames[1:]]
+    assert frame_after(backward, "forward") == 0
+    assert frame_after([Frame(0, "end of step 3", "label", "")], "forward") == 0
 
 
 @dataclasses.dataclass

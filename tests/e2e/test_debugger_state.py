@@ -100,14 +100,48 @@ def test_a_refused_command_is_told_and_settles() -> None:
     assert state.has_settled
 
 
-def test_hits_belong_to_the_stop_that_they_caused() -> None:
+def hit_event(rank: int, node: str = "forward/log", watchpoint: int = 2) -> Json:
     hit = {
-        **{"id": 1, "watchpoint": 2, "rank": 1, "step": 5, "node": "forward/log", "slot": 0, "op_type": "aten::log"},
+        **{"id": 1, "watchpoint": watchpoint, "rank": rank, "step": 5, "node": node, "slot": 0, "op_type": "aten::log"},
         **{"dtype": "float32", "shape": [2], "order": 1, "condition": "nan", "params": {}, "actual": {"nan_count": 1}},
         **{"statistics": None, "origin": "origin", "source": None, "error": None, "time": ""},
     }
+    return {"type": "hit", "hit": hit}
+
+
+def test_a_rank_that_is_moved_alone_causes_the_stop_that_follows() -> None:
     state = LiveState(JobInfo.from_json(job("running", ranks=2)))
-    (told,) = state.apply({"type": "hit", "hit": hit})
+    # The second rank is the first to arrive at the breakpoint.
+    state.apply(hit_event(1))
+    state.apply(hit_event(0))
+    both = job("paused", 5, "forward/log", "watchpoint", ranks=2, stopped_by=[2])
+    (told,) = state.apply(state_event(both))
+    assert told.stop is not None and told.stop.rank == 1
+
+    def moved(rank: int, node: str, **fields: Any) -> Json:
+        ranks = [{**each, "node": node} if each["rank"] == rank else each for each in both["ranks"]]
+        return state_event({**both, "ranks": ranks, **fields})
+
+    # It may stop before a state was sent in which it runs.
+    state.apply({"type": "command", "command_id": "9", "command": {"command": "next_node", "client": "", "rank": 0}})
+    (told,) = state.apply(moved(0, "forward/neg"))
+    assert told.stop is not None
+    assert (told.stop.rank, told.stop.reason, told.stop.node, told.stop.hits) == (0, "node", "forward/neg", ())
+    other = state.stop_of(1)
+    assert other is not None and other.reason == "watchpoint"
+    assert [each.rank for each in other.hits] == [1]
+
+    # The first rank stands at a node, the second one hits something else.
+    state.apply({"type": "command", "command_id": "10", "command": {"command": "continue", "client": "", "rank": 1}})
+    state.apply(hit_event(1, "forward/sqrt", watchpoint=3))
+    (told,) = state.apply(moved(1, "forward/sqrt", stopped_by=[2, 3]))
+    assert told.stop is not None
+    assert (told.stop.rank, told.stop.reason, told.stop.watchpoint_ids) == (1, "watchpoint", (3,))
+
+
+def test_hits_belong_to_the_stop_that_they_caused() -> None:
+    state = LiveState(JobInfo.from_json(job("running", ranks=2)))
+    (told,) = state.apply(hit_event(1))
     assert told.kind == "hit"
     paused = job("paused", 5, "forward/log", "watchpoint", ranks=2, stopped_by=[2])
     (told,) = state.apply(state_event(paused))

@@ -65,8 +65,9 @@ def test_the_way_through_the_step_may_change(job: Job) -> None:
         run_to(job, "forward/block/relu")
         after.append(next_node(job, within="forward/block", other_line=True).node.rpartition("/")[0])
     assert sorted(after) == ["forward/block", "forward/block/second"]
-    # Modules of the user's own are passed over, whichever lines they have.
+    # So is that of a module of the user's, which then is passed over, whichever lines it has.
     run_to(job, "forward/add")
+    assert next_node(job, within="forward", other_line=True).node.startswith("forward/block/first/")
     assert next_node(job, within="forward", other_line=True).node == "forward/exp"
     stop = next_node(job, within="forward", other_line=True)
     assert stop.node.startswith("forward/head/")
@@ -105,7 +106,7 @@ def test_what_cannot_be_passed_over_is_refused(job: Job) -> None:
 
 
 def test_the_command_line_passes_over_nodes(server: Server, job: Job) -> None:
-    run_to(job, "forward/add")
+    run_to(job, "forward/block/relu")
     ctl = [GRAPHDBG, "ctl", "nested", "next", "--within=forward", "--other-line", f"--data-dir={server.data_dir}"]
     subprocess.run(ctl, check=True, env=clean_environment())
     server.wait_for_state("nested", "paused", node="forward/exp")

@@ -91,6 +91,9 @@ test("F10 runs past the rest of the line and the layers that it calls", async ({
   await stopInFirstStep(editor);
   await editor.keyboard.press("F10");
   // The last line of the model only calls a layer.
+  await expect(status(editor)).toContainText("after forward/fc2/t, step 1", STOP);
+  await expect(line(editor, "self.fc2(x)")).toContainText(/t:\smin/);
+  await editor.keyboard.press("F10");
   await expect(status(editor)).toContainText("after forward/index, step 1", STOP);
   await expect(line(editor, "loss = cross_entropy(")).toContainText(/index:\smin/);
   await expect(editor.getByText("NaN or infinity", { exact: true })).toHaveCount(1);

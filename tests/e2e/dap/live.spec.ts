@@ -99,6 +99,34 @@ describe("a live job", () => {
     assert.equal(await client.node(), "forward/blocks/1/relu");
   });
 
+  it("steps over the lines that call modules, and into these", async () => {
+    await secondStepAt("forward/blocks/0/relu");
+    // What a client selects: the first frame that is not subtle.
+    const selected = async () => {
+      const { name, line: number } = (await client.frames()).find((each) => each.presentationHint !== "subtle")!;
+      return [name, number];
+    };
+    await client.move("next");
+    assert.equal(await client.node(), "forward/blocks/1/fc/t");
+    assert.deepEqual(await selected(), ["forward", line("line: block")]);
+    assert.equal((await client.frames())[0]!.source.presentationHint, "deemphasize");
+    await client.move("stepIn");
+    assert.equal(await client.node(), "forward/blocks/1/fc/t");
+    assert.deepEqual(await selected(), ["forward/blocks/1/fc/t", line("line: fc")]);
+    await client.move("next");
+    assert.deepEqual(await selected(), ["forward/blocks/1/relu", line("line: relu")]);
+    await client.move("next");
+    assert.deepEqual(await selected(), ["forward/head/t", line("line: head")]);
+    // The rest of a module is passed over with its line.
+    await client.ask("setFunctionBreakpoints", { breakpoints: [{ name: "forward/blocks/0/relu" }] });
+    await client.move("continue");
+    await client.ask("setFunctionBreakpoints", { breakpoints: [] });
+    await client.move("next");
+    assert.deepEqual(await selected(), ["forward", line("line: block")]);
+    await client.move("next");
+    assert.deepEqual(await selected(), ["forward/head/t", line("line: head")]);
+  });
+
   it("keeps what is unchanged, and honours conditions, counts and messages", async () => {
     const [first] = await startAt(["relu"]);
     const changed = await client.ask("setBreakpoints", {
@@ -128,6 +156,17 @@ describe("a live job", () => {
     assert.deepEqual([moved.verified, moved.line], [true, line("line: relu")]);
     const found = await client.ask("breakpointLocations", { source, line: 1, endLine: line("line: relu") });
     assert.deepEqual(found.breakpoints, [{ line: line("line: fc") }, { line: line("line: relu") }]);
+    // A line that only calls modules stops at what they execute first, in its own frame, for each round of the loop.
+    await client.ask("setFunctionBreakpoints", { breakpoints: [] });
+    const calls = line("line: block");
+    const set = (await client.ask("setBreakpoints", { source, breakpoints: [{ line: calls }] })).breakpoints[0];
+    assert.deepEqual([set.verified, set.line], [true, calls]);
+    for (const block of [0, 1]) {
+      assert.deepEqual((await client.move("continue")).hitBreakpointIds, [set.id]);
+      assert.match(await client.node(), new RegExp(`^forward/blocks/${block}/fc/`));
+      const selected = (await client.frames()).find((each) => each.presentationHint !== "subtle")!;
+      assert.deepEqual([selected.name, selected.line], ["forward", calls]);
+    }
   });
 
   it("stops at functions: a node, a pattern and the class of a module", async () => {

@@ -89,6 +89,18 @@ describe("sessions", () => {
     assert.doesNotMatch(outside, /^forward\/head\//);
     await client.move("next");
     assert.notEqual(await client.node(), outside);
+    // The line that calls a block, as a client selects it, and the one behind the loop; then back again.
+    const selected = async () => (await client.frames()).find((each) => each.presentationHint !== "subtle")!;
+    await client.ask("setBreakpoints", { source, breakpoints: [] });
+    await client.ask("setFunctionBreakpoints", { breakpoints: [{ name: "forward/blocks/0/fc/addmm" }] });
+    await client.move("continue");
+    for (const move of ["next", "stepBack"]) {
+      await client.move(move);
+      assert.match(await client.node(), /^forward\/blocks\/1\//);
+      assert.deepEqual([(await selected()).name, (await selected()).line], ["forward", line("line: block")]);
+      if (move === "next") await client.move("next");
+      if (move === "next") assert.equal((await selected()).line, line("line: head"));
+    }
     assert.match((await client.ask("graphdbg/pageAddress")).url, /#\/runs\//);
     assert.match(await client.refused("pause", { threadId: 1 }), /does not run/);
     assert.match(await client.refused("restart"), /only a program that was launched/);

@@ -47,13 +47,14 @@ class Moves:
         arguments = request.get("arguments", {})
         session, rank = self._context.need_session(), self._context.rank(arguments)
         line = _granularity(arguments) != "instruction"
-        return self._move(request, rank, lambda: session.next(rank, line=line))
+        return self._move(request, rank, lambda: session.next(rank, line=line, frame=None if line else 0))
 
     def _step_in(self, request: Json) -> Json | None:
         arguments = request.get("arguments", {})
         session, rank = self._context.need_session(), self._context.rank(arguments)
         if "targetId" not in arguments:
-            return self._move(request, rank, lambda: session.step_node(rank))
+            line = _granularity(arguments) != "instruction"
+            return self._move(request, rank, lambda: _into(session, rank, line))
         node = node_of(self._context, arguments["targetId"])
         return self._move(request, rank, lambda: session.until(node, rank))
 
@@ -82,6 +83,12 @@ class Moves:
     def _move(self, request: Json, rank: int | None, move: Callable[[], None], body: Json | None = None) -> Json | None:
         answer_move(self._context, self._events, request, rank, move, body)
         return None
+
+
+def _into(session: Session, rank: int, line: bool) -> None:
+    """Into the module that the line calls at which the user stands, or to the next node."""
+    if not line or not session.enter(rank):
+        session.step_node(rank)
 
 
 def _granularity(arguments: Json) -> str:

@@ -39,21 +39,26 @@ class Stack:
         arguments = request.get("arguments", {})
         rank = self._context.rank(arguments)
         stop = self._context.need_stop(rank)
-        frames = self._context.need_session().frames(rank)
+        session = self._context.need_session()
+        frames = session.frames(rank)
+        own = session.stop_frame(rank)
         first = read.number(arguments, "startFrame", 0)
         count = read.number(arguments, "levels", 0) or len(frames)
-        shown = [self._frame(rank, stop, each) for each in frames[first : first + count]]
+        # Clients select the first frame that is not subtle.
+        shown = [
+            self._frame(rank, stop, each, each.subtle or each.number < own) for each in frames[first : first + count]
+        ]
         return {"stackFrames": shown, "totalFrames": len(frames)}
 
-    def _frame(self, rank: int, stop: Stop, frame: Frame) -> Json:
+    def _frame(self, rank: int, stop: Stop, frame: Frame, subtle: bool) -> Json:
         body: Json = {
             "id": self._context.references.add(rank, FrameReference(rank, stop, frame)),
             "name": visible(frame.name),
             "line": self._context.client.line_to(frame.line) if frame.line else 0,
             "column": self._context.client.column_to(1) if frame.line else 0,
-            "presentationHint": "subtle" if frame.subtle else _HINTS[frame.kind],
+            "presentationHint": "subtle" if subtle else _HINTS[frame.kind],
         }
         if frame.file:
-            body["source"] = self._sources.to_client(frame.file, subtle=frame.subtle)
+            body["source"] = self._sources.to_client(frame.file, subtle=subtle)
         address = address_of(self._context.need_session(), frame)
         return body | ({"instructionPointerReference": address} if address else {})

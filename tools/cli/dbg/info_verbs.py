@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..debugger import DebuggerError
+from ..debugger.called_lines import find_place
 from ..debugger.places import is_line, line_of
-from ..debugger.source_lines import find_line
 from ..debugger.variables import variables_of
 from .frame_verbs import frame_text, short, show_line
 from .verb import Verb
@@ -158,11 +158,13 @@ def _line(debugger: Interpreter, text: str) -> None:
         raise DebuggerError("what is missing: info line FILE:LINE")
     file, line = line_of(text.strip())
     index = debugger.session.graph_index()
-    found = find_line(index, debugger.session.source_text(file), file, line)
+    found = find_place(debugger.session, file, line)
     if found is None:
         raise DebuggerError(f"no op is known at {file}:{line}, nor behind it in the same function")
-    nodes = index.lines_of(file)[found.line]
-    debugger.out.line(f"{file}:{found.line} makes {len(nodes)} ops; a breakpoint stops at those with a star", "title")
+    own = index.lines_of(file).get(found.line)
+    nodes = own or list(found.nodes)
+    what = f"makes {len(nodes)} ops" if own else "calls what makes ops"
+    debugger.out.line(f"{file}:{found.line} {what}; a breakpoint stops at those with a star", "title")
     rows = [("*" if node in found.nodes else "", index.name(node), index.output(node)) for node in nodes]
     debugger.out.table(("", "Node", "Output"), rows)
 

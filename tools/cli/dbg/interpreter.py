@@ -148,7 +148,10 @@ class Interpreter:
         with self._awaiting():
             order()
             self.has_moved = True
-            return self._wait()
+            stop = self._wait()
+            if stop is not None:
+                self.frame = self.session.stop_frame(stop.rank)
+            return stop
 
     def _wait(self) -> Stop | None:
         asked = False
@@ -200,7 +203,7 @@ class Interpreter:
         if stop.rank != self.session.rank:
             self.session.select_rank(stop.rank)
             self.out.line(f"[switching to rank {stop.rank}]", "dim")
-        self.frame = 0
+        self.frame = self.session.stop_frame()
         self.out.line(self._headline(stop), "stop")
         self.show_frame()
         show_cause(self, stop)

@@ -145,9 +145,10 @@ VERBS = [
         _next,
         "[N]",
         "run to the next line, over calls of modules",
-        "Moves the current rank alone to the next op that is on another source line and not in a scope inside the "
-        "current one; at the last op of a scope it leaves the scope. If the step has no such op, it stops at the "
-        "step's end. After `up`, the scope of the selected frame counts.",
+        "Moves the current rank alone to the next line of the selected frame's function, after the first op that the "
+        "line executes. If the line calls a module of yours, the op is inside of that, and the frame of the line is "
+        "selected; `down` shows the module. Each round of a loop over modules counts. At the last line it returns to "
+        "the caller. If the step has no further op, it stops at the step's end.",
         "next",
         _GROUP,
         repeats=True,

@@ -116,13 +116,13 @@ class BundleSession(Session):
     def reverse_step_node(self) -> None:
         self._to(-1, lambda place: True, -1)
 
-    def next(self, rank: int | None = None, line: bool = True, frame: int = 0) -> None:
+    def next(self, rank: int | None = None, line: bool = True, frame: int | None = None) -> None:
         self._to(1, self._other_line(line), self._hit_place)
 
     def reverse_next(self, line: bool = True) -> None:
         self._to(-1, self._other_line(line), -1)
 
-    def finish(self, rank: int | None = None, frame: int = 0) -> None:
+    def finish(self, rank: int | None = None, frame: int | None = None) -> None:
         self._to(1, self._outside(), self._hit_place)
 
     def reverse_finish(self) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from graphdbg.client.models import NodeDetail, Source
+
+from .call_site import scopes_inwards
+from .module_calls import calls_of, is_call
 
 Kind = Literal["node", "scope", "python", "label"]
 
@@ -56,62 +59,55 @@ def users_frame(frames: Sequence[Frame], number: int) -> Frame:
     return next(outwards, selected) if selected.kind in ("node", "scope") else selected
 
 
-def frames_of(node: NodeDetail) -> list[Frame]:
-    """The frames at a node.
+def frame_after(frames: Sequence[Frame], scope: str) -> int:
+    """The number of the frame in which a user stands who has moved on in the frame of a scope, or out of it.
 
-    The captured stack has a frame for each call of a module's `forward`; the outermost of them is the model's.
-    They are aligned with the node's scopes from the outermost module inwards. A backward node has the stack of its
-    forward node.
+    It is 0 unless the line there, or the line that is returned to, has called other modules of the user's: the node
+    is then inside of those.
     """
-    scopes = _scopes_outwards(node.name)
-    calls = [frame for frame in node.stack if _is_forward(frame)]
-    # Wrappers such as DistributedDataParallel are no scopes.
-    while len(calls) > len(scopes) and not calls[-1].user:
-        calls.pop()
-    callers = _callers(node)
-    # The model itself is the scope "forward": of "forward/a/b/relu" the scopes are forward/a/b, forward/a, forward.
-    lines: list[Source | None] = [None] * len(scopes)
-    called = _called(scopes, len(calls))
-    for scope_index, call in zip(reversed(called), reversed(calls), strict=False):
-        lines[scope_index] = call
+    node = frames[0]
+    if node.kind != "node" or not node.name.startswith("forward/"):
+        return 0
+    common = scope
+    while common and not f"{node.name}/".startswith(f"{common}/"):
+        common = scope_of(common)
+    number = next((each.number for each in frames if each.kind == "scope" and each.scope == common), 0)
+    found = users_frame(frames, number)
+    own = users_frame(frames, 0)
+    return found.number if found.kind == "scope" and not found.subtle and found.number > own.number else 0
+
+
+def frames_of(node: NodeDetail, type_of: Callable[[str], str] = lambda scope: "") -> list[Frame]:
+    """The frames at a node. A backward node has the stack of its forward node.
+
+    Args:
+        node: The node, with the stack that was captured.
+        type_of: Returns the class of a scope's module; "" if it is unknown. Called only if it matters.
+    """
+    scopes = scopes_inwards(node.name)[::-1]
+    calls = _calls_outwards(node.name, node.stack, type_of)
     own = node.source or (node.stack[0] if node.stack else None)
     frames = [_frame(0, node.name, "node", scopes[0] if scopes else "", own)]
-    for scope, line in zip(scopes, lines, strict=True):
-        frames.append(_frame(len(frames), scope, "scope", scope, line))
-    for caller in callers:
+    for scope, call in zip(scopes, calls, strict=True):
+        frames.append(_frame(len(frames), scope, "scope", scope, None if call is None else node.stack[call]))
+    for caller in _callers(node):
         frames.append(_frame(len(frames), caller.function or "<module>", "python", "", caller))
     return frames
 
 
-def _scopes_outwards(name: str) -> list[str]:
-    scopes = []
-    scope = scope_of(name)
-    while scope:
-        scopes.append(scope)
-        scope = scope_of(scope)
-    return scopes
-
-
-def _called(scopes: list[str], count: int) -> list[int]:
-    """The scopes whose `forward` was called, if fewer calls were captured than there are scopes.
-
-    A list of modules is a scope without a `forward`: the outer ones of those with a numbered child are taken for lists.
-    """
-    missing = max(0, len(scopes) - count)
-    numbered = [index for index in range(len(scopes) - 1, 0, -1) if scopes[index - 1].rpartition("/")[2].isdigit()]
-    return [index for index in range(len(scopes)) if index not in numbered[:missing]]
+def _calls_outwards(name: str, stack: Sequence[Source], type_of: Callable[[str], str]) -> list[int | None]:
+    """The place in the stack of the call of each scope of a node; None if there is none."""
+    scopes = scopes_inwards(name)
+    calls = [frame for frame in stack if is_call(frame)]
+    known = len(scopes) == len(calls) and calls[-1].user
+    return calls_of(scopes, [("" if known else type_of(scope)) for scope in scopes], stack)[::-1]
 
 
 def _callers(node: NodeDetail) -> Sequence[Source]:
     """The user's frames outside the model. For an op that no module has made, those outside its own line."""
-    calls = [index for index, frame in enumerate(node.stack) if _is_forward(frame)]
+    calls = [index for index, frame in enumerate(node.stack) if is_call(frame)]
     own = next((index for index, frame in enumerate(node.stack) if frame == node.source), -1)
     return [frame for frame in node.stack[(calls[-1] if calls else own) + 1 :] if frame.user]
-
-
-def _is_forward(frame: Source) -> bool:
-    """Whether a frame is a call of a module."""
-    return frame.function.rpartition(".")[2] == "forward"
 
 
 def _frame(number: int, name: str, kind: Kind, scope: str, source: Source | None) -> Frame:

@@ -161,9 +161,20 @@ class GraphIndex:
         """The scope that contains a node."""
         return self._node_scope[node]
 
+    @functools.cached_property
+    def first_of_scopes(self) -> dict[int, int]:
+        """By scope: its first node that executes, in it or in a scope inside."""
+        first: dict[int, int] = {}
+        for node in self.execution:
+            scope = self._node_scope[node]
+            while scope not in first:
+                first[scope] = node
+                scope = self._scope_parent[scope]
+        return first
+
     def first_in(self, scope: int) -> int | None:
         """The first node in a scope that executes; None if there is none."""
-        return next((node for node in self.execution if self.is_inside(node, scope)), None)
+        return self.first_of_scopes.get(scope)
 
     def files(self) -> list[str]:
         """The files of the user's lines that made ops."""

@@ -12,12 +12,13 @@ from graphdbg.client.http import Json, quote
 from graphdbg.client.models import Hit
 
 from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
+from .called_lines import find_place
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
 from .log_points import LineLogs, check_fields, fields_of, message_of, needs_values
 from .selections import selection_of
 from .session import sentence_of
-from .source_lines import find_line, function_name, local_text, next_statement
+from .source_lines import Place, function_name, local_text, next_statement
 from .stops import Event, Stop
 
 if TYPE_CHECKING:
@@ -53,8 +54,7 @@ class LiveBreakpoints:
         once: bool = False,
         log: str | None = None,
     ) -> Breakpoint:
-        place = self._find_line(file, line)
-        selection = self._line_selection(file, place)
+        place, selection = self._find_line(file, line)
         made = Breakpoint(0, 0, "line", f"{file}:{line}", condition or EXECUTED, False, file, place, log=log, once=once)
         return self._add(made, selection, self._condition(condition, log), ignore_count)
 
@@ -119,12 +119,21 @@ class LiveBreakpoints:
         is_backward = text is not None and function_name(text, line) == "backward"
         return {"sources": [f"{file}:{line}"]} | ({} if is_backward else {"exclude": {"patterns": ["backward/**"]}})
 
-    def _find_line(self, file: str, line: int) -> int:
-        """The line that is meant: the next one with ops, or before these are known, the next one with a statement."""
+    def _find_line(self, file: str, line: int) -> tuple[int, Json]:
+        """The line that is meant, with its ops: the next one that makes or calls some.
+
+        Before these are known, it is the next one with a statement.
+        """
+        index = self._session.graph_index()
         text = self._session.source_text(file) or local_text(file)
-        place = find_line(self._session.graph_index(), text, file, line)
-        if place is not None:
-            return place.line
+        place = find_place(self._session, file, line)
+        if place is None:
+            place = Place(self._statement(file, text, line), ())
+        if place.nodes and place.line not in index.lines_of(file):
+            return place.line, {"sources": [], "nodes": [index.name(each) for each in place.nodes]}
+        return place.line, self._line_selection(file, place.line)
+
+    def _statement(self, file: str, text: str | None, line: int) -> int:
         if text is not None and line > len(text.splitlines()):
             raise DebuggerError(f"{file} has {len(text.splitlines())} lines")
         return line if text is None else next_statement(text, line)
@@ -287,10 +296,10 @@ class LiveBreakpoints:
             waiting = [each for each in self._known.values() if each.kind == "line" and not each.verified]
         events: Sequence[Event] = []
         for each in waiting:
-            line = self._find_line(each.file, each.line)
-            if line == each.line:
+            line, selection = self._find_line(each.file, each.line)
+            if line == each.line and "nodes" not in selection:
                 continue
-            self._change(each.id, **self._line_selection(each.file, line))
+            self._change(each.id, **selection)
             with self._lock:
                 if each.id in self._known:
                     self._known[each.id] = dataclasses.replace(self._known[each.id], line=line)

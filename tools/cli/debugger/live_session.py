@@ -92,28 +92,28 @@ class LiveSession(Session):
     def step_node(self, rank: int | None = None) -> None:
         self._control("next_node", self._one(rank))
 
-    def next(self, rank: int | None = None, line: bool = True, frame: int = 0) -> None:
+    def next(self, rank: int | None = None, line: bool = True, frame: int | None = None) -> None:
         number = self._one(rank)
         here = self._frame(number, frame)
         if line:
-            here = users_frame(self.frames(number), frame)
+            here = users_frame(self.frames(number), here.number)
         # At the end of a step there is no scope to stay in.
         fields: Json = {"within": here.scope} if here.kind in ("node", "scope") else {}
         if line and fields:
             fields["other_line"] = True
-        self._pass_over(number, fields)
+        self._pass_over(number, fields, here.scope if line else None)
 
-    def finish(self, rank: int | None = None, frame: int = 0) -> None:
+    def finish(self, rank: int | None = None, frame: int | None = None) -> None:
         number = self._one(rank)
         here = self._frame(number, frame)
         if here.kind not in ("node", "scope") or not here.scope:
             raise DebuggerError('"finish" has no scope to leave here; "step" goes to the end of the training step')
-        self._pass_over(number, {"outside": here.scope})
+        self._pass_over(number, {"outside": here.scope}, here.scope)
 
-    def _pass_over(self, rank: int, fields: Json) -> None:
+    def _pass_over(self, rank: int, fields: Json, scope: str | None) -> None:
         """To the next node that fits, which the agent finds, or else this side in the order of the graph."""
         try:
-            self._send("next_node", rank, **fields)
+            self._send("next_node", rank, moved_in=scope, **fields)
         except ApiError as error:
             if error.code != "unsupported_command" or not fields:
                 raise sentence_of(error) from None
@@ -176,8 +176,10 @@ class LiveSession(Session):
     def _one(self, rank: int | None) -> int:
         return self._rank if rank is None else rank
 
-    def _frame(self, rank: int, number: int) -> Frame:
+    def _frame(self, rank: int, number: int | None) -> Frame:
         frames = self.frames(rank)
+        if number is None:
+            number = self.stop_frame(rank)
         if number >= len(frames):
             raise DebuggerError(f"there is no frame {number}; the outermost one is {len(frames) - 1}")
         return frames[number]
@@ -192,12 +194,13 @@ class LiveSession(Session):
         except ApiError as error:
             raise sentence_of(error) from None
 
-    def _send(self, command: str, rank: int | None, **fields: Any) -> None:
+    def _send(self, command: str, rank: int | None, moved_in: str | None = None, **fields: Any) -> None:
         body: Json = {"command": command, **fields} | ({} if rank is None else {"rank": rank})
         # With the lock, so that the id is known before its events are handled.
         with self._changed:
             answer = self._http.post(f"{self._path}/control", body)
             self._state.sent(str(answer["command_id"]))
+            self._forget_moves(rank, moved_in)
 
     # ---- events
 
@@ -208,6 +211,9 @@ class LiveSession(Session):
         told = list(self._live_breakpoints.ended_lines(event))
         with self._changed:
             told += self._state.apply(event)
+            if any(each.kind == "continued" and each.text for each in told):
+                # Somebody else has moved the job.
+                self._forget_moves(None)
             self._changed.notify_all()
         told += self._live_breakpoints.apply(event)
         for each in told:

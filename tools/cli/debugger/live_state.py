@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from graphdbg.client.http import Json
-from graphdbg.client.models import Hit, JobInfo, Rank
+from graphdbg.client.models import Hit, JobInfo
 
 from .stops import REASONS, Event, Reason, Stop
 
@@ -92,6 +93,11 @@ class LiveState:
         self._last = _Command(str(event["command_id"]), command["command"], command.get("rank"), by)
         if self._last.verb in _MOVES:
             self._last_move = self._last
+            # What these ranks have hit belongs to the stop that they leave.
+            self._keep_hits(lambda rank: self._last_move is not None and self._last_move.rank not in (None, rank))
+
+    def _keep_hits(self, of_rank: Callable[[int], bool]) -> None:
+        self._hits = deque((hit for hit in self._hits if of_rank(hit.rank)), maxlen=_MAX_HITS)
 
     def _take_outcome(self, event: Json) -> list[Event]:
         # A snapshot takes the place of events that this client was too slow for.
@@ -113,7 +119,8 @@ class LiveState:
         if not info.is_paused:
             if not before.is_paused:
                 return []
-            self._hits.clear()
+            paused = {each.rank for each in info.ranks if each.state == "paused"}
+            self._keep_hits(lambda rank: rank in paused)
             return [Event("continued", text=self._mover())]
         if not before.is_paused or _places(before) != _places(info):
             stop = self.job_stop()
@@ -126,14 +133,17 @@ class LiveState:
         """The stop of the job as a whole, at the rank that caused it. It is paused, or has ended."""
         if self.info.has_ended:
             return self._end()
-        moved = self._last_move.rank if self._last_move else None
-        hits = self._hits_of_stop()
-        if moved is not None and not hits:
-            return self.stop_of(moved) or self._stop_at(0, self.info.step, self.info.node, True)
-        if hits:
-            return self.stop_of(hits[0].rank) or self._stop_at(hits[0].rank, hits[0].step, hits[0].node, True)
-        rank = next((each.rank for each in self.info.ranks if self._is_cause(each)), 0)
-        return self._stop_at(rank, self.info.step, self.info.node, True)
+        rank = self._cause()
+        return self.stop_of(rank) or self._stop_at(rank, self.info.step, self.info.node)
+
+    def _cause(self) -> int:
+        """The rank that caused the stop: the one that was moved alone, or the first that hit something."""
+        if self._last_move is not None and self._last_move.rank is not None:
+            return self._last_move.rank
+        if hits := self._hits_of_stop():
+            return hits[0].rank
+        here = (self.info.step, self.info.node)
+        return next((each.rank for each in self.info.ranks if (each.step, each.node) == here), 0)
 
     def stop_of(self, number: int) -> Stop | None:
         """Where a rank stands; None while it runs."""
@@ -142,31 +152,38 @@ class LiveState:
         rank = next((each for each in self.info.ranks if each.rank == number), None)
         if rank is None or rank.state != "paused":
             return None
-        return self._stop_at(number, rank.step, rank.node, self._is_cause(rank))
+        return self._stop_at(number, rank.step, rank.node)
 
-    def _is_cause(self, rank: Rank) -> bool:
-        return (rank.step, rank.node) == (self.info.step, self.info.node)
-
-    def _stop_at(self, rank: int, step: int, node: str, is_cause: bool) -> Stop:
-        if not is_cause or not self.info.is_paused:
+    def _stop_at(self, rank: int, step: int, node: str) -> Stop:
+        hits = self._hits_of_stop(rank)
+        is_cause = self.info.is_paused and (step, node) == (self.info.step, self.info.node)
+        if not is_cause and not (self.info.is_paused and hits):
             return Stop("node" if node else "step", rank, step, node, description=_place(step, node))
-        reason = REASONS.get(self.info.pause_reason or "", "pause")
+        reason = REASONS.get(self.info.pause_reason or "", "pause") if is_cause else "watchpoint"
         if reason == "node" and self._last_move and self._last_move.verb == "continue_to":
             reason = "goto"
+        causes = self.info.stopped_by
+        if hits and len(self.info.ranks) > 1:
+            # Other ranks may still stand where others have stopped them.
+            causes = tuple(sorted({hit.watchpoint for hit in hits}))
         return Stop(
             reason,
             rank,
             step,
             node,
-            hits=tuple(self._hits_of_stop()),
-            watchpoint_ids=self.info.stopped_by,
+            hits=tuple(hits if hits else self._hits_of_stop()),
+            watchpoint_ids=causes,
             description=self._description(reason, step, node),
             exception=self.info.exception if reason == "error" else None,
         )
 
-    def _hits_of_stop(self) -> list[Hit]:
+    def _hits_of_stop(self, rank: int | None = None) -> list[Hit]:
+        """What the watchpoints that stop the job have found. Default: on all ranks."""
         causes = set(self.info.stopped_by)
-        return [hit for hit in self._hits if hit.watchpoint in causes and hit.step >= self.info.step]
+        steps = {each.rank: each.step for each in self.info.ranks}
+        found = (hit for hit in self._hits if hit.watchpoint in causes)
+        found = (hit for hit in found if hit.step >= steps.get(hit.rank, self.info.step))
+        return [hit for hit in found if rank is None or hit.rank == rank]
 
     def _description(self, reason: Reason, step: int, node: str) -> str:
         if reason == "entry":

@@ -14,12 +14,13 @@ from graphdbg.client.http import Json
 from graphdbg.client.models import Hit
 
 from .breakpoints import CHANGED, Breakpoint, node_of_tensor, unknown_breakpoint
+from .called_lines import find_place
 from .conditions import EACH_TENSOR, EXECUTED, Conditions, text_of
 from .errors import DebuggerError
 from .log_points import check_fields, fields_of, is_output_of_same_op, is_same_run, message_of, needs_values
 from .selections import nodes_of, selection_of
 from .session import sentence_of
-from .source_lines import find_line, first_of_runs, forward_ops
+from .source_lines import first_of_runs, forward_ops
 from .stops import Event
 from .timeline import Position, Timeline
 
@@ -73,12 +74,13 @@ class RecordedBreakpoints:
         log: str | None = None,
     ) -> Breakpoint:
         index = self._session.graph_index()
-        place = find_line(index, self._session.source_text(file), file, line)
+        place = find_place(self._session, file, line)
         if place is None:
             raise DebuggerError(f"no op of the run has been made at {file}:{line} or behind it in the same function")
         made = self._made("line", f"{file}:{line}", condition, ignore_count, once, log)
         made = dataclasses.replace(made, file=file, line=place.line)
-        nodes = forward_ops(index, index.lines_of(file)[place.line])
+        own = index.lines_of(file).get(place.line)
+        nodes = forward_ops(index, own) if own else list(place.nodes)
         return self._add(made, nodes, {"nodes": [index.name(node) for node in nodes]}, condition)
 
     def add_nodes(

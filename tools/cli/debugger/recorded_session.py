@@ -10,15 +10,15 @@ from graphdbg.client.http import HttpClient, Json, quote
 from graphdbg.client.jobs import Job
 from graphdbg.client.models import Hit, JobInfo
 
-from .callers import Callers
+from .called_lines import find_place
 from .errors import DebuggerError
-from .frames import users_frame
+from .frames import Frame, users_frame
 from .graph_index import GraphIndex
 from .graph_source import GraphSource
+from .line_goals import LineGoals
 from .places import is_line, line_of
 from .recorded_breakpoints import RecordedBreakpoints
 from .session import Session
-from .source_lines import find_line
 from .stops import Event, RankState, Reason, Stop
 from .tensor_views import JobTensor
 from .timeline import BEGIN, Position, Timeline
@@ -133,19 +133,17 @@ class RecordedSession(Session):
     def reverse_step_node(self) -> None:
         self._to_next(self._rank, False, lambda node: True)
 
-    def next(self, rank: int | None = None, line: bool = True, frame: int = 0) -> None:
-        number = self._one(rank)
-        self._to_next(number, True, self._over_calls(number, line, frame))
+    def next(self, rank: int | None = None, line: bool = True, frame: int | None = None) -> None:
+        self._over_calls(self._one(rank), True, line, frame)
 
     def reverse_next(self, line: bool = True) -> None:
-        self._to_next(self._rank, False, self._over_calls(self._rank, line, 0))
+        self._over_calls(self._rank, False, line, None)
 
-    def finish(self, rank: int | None = None, frame: int = 0) -> None:
-        number = self._one(rank)
-        self._to_next(number, True, self._outside(number, frame))
+    def finish(self, rank: int | None = None, frame: int | None = None) -> None:
+        self._out_of_scope(self._one(rank), True, frame)
 
     def reverse_finish(self) -> None:
-        self._to_next(self._rank, False, self._outside(self._rank, 0))
+        self._out_of_scope(self._rank, False, None)
 
     def until(self, node: str, rank: int | None = None) -> None:
         number = self._one(rank)
@@ -160,7 +158,7 @@ class RecordedSession(Session):
         index = self.graph_index()
         if is_line(text):
             file, line = line_of(text)
-            found = find_line(index, self.source_text(file), file, line)
+            found = find_place(self, file, line)
             if found is None:
                 raise DebuggerError(f"no op of the run has been made at {text} or behind it in the same function")
             return frozenset(found.nodes)
@@ -169,52 +167,53 @@ class RecordedSession(Session):
             raise self.unknown_node(text)
         return frozenset([node])
 
-    def _over_calls(self, rank: int, line: bool, frame: int) -> Callable[[int], bool]:
-        """Whether `next` stops at a node: not inside a scope of the current one, nor on the same line.
-
-        Unless another line of a function that is being called calls a library's module.
-        """
-        index = self.graph_index()
-        name = self._scope(rank, frame)
-        scope = index.scope_of(users_frame(self.frames(rank), frame).scope if line else name) or 0
-        callers = Callers(self.frames(rank), self.source_text)
+    def _over_calls(self, rank: int, forwards: bool, line: bool, number: int | None) -> None:
+        frames = self.frames(rank)
+        frame = self._frame(rank, number)
+        if line:
+            frame = users_frame(frames, frame.number)
         here = self.timeline(rank).node_at(self._place(rank))
-        if here is None:
-            return lambda node: True
-        at = index.line(here)
+        goal = (lambda node: True) if here is None else self._goal(here, frame.scope, line)
+        self._to_next(rank, forwards, goal, frame.scope if line else None)
+
+    def _goal(self, here: int, scope: str, line: bool) -> Callable[[int], bool]:
+        """Whether `next` stops at a node: on another line of the scope's function, or outside of it."""
+        index = self.graph_index()
+        number = index.scope_of(scope) or 0
+        lines = LineGoals(self, index, here, scope) if line else None
 
         def is_goal(node: int) -> bool:
-            if line and index.line(node) == at:
-                return False
-            inside = index.is_inside(node, scope) and index.scope_number(node) != scope
-            # Backward ops have their forward op's line, or that of the backward pass.
-            is_forward = index.name(node).startswith("forward/")
-            return not inside or (line and is_forward and callers.have(*index.line(node)))
+            found = lines.find(node) if lines is not None else None
+            if found is not None:
+                return found
+            return not index.is_inside(node, number) or index.scope_number(node) == number
 
         return is_goal
 
-    def _outside(self, rank: int, frame: int) -> Callable[[int], bool]:
+    def _out_of_scope(self, rank: int, forwards: bool, number: int | None) -> None:
         index = self.graph_index()
-        name = self._scope(rank, frame)
+        name = self._frame(rank, number).scope
         scope = index.scope_of(name) if name else None
         if scope is None:
             raise DebuggerError('"finish" has no scope to leave here; "step" goes to the end of the training step')
-        return lambda node: not index.is_inside(node, scope)
+        self._to_next(rank, forwards, lambda node: not index.is_inside(node, scope), name)
 
-    def _scope(self, rank: int, frame: int) -> str:
+    def _frame(self, rank: int, number: int | None) -> Frame:
         frames = self.frames(rank)
-        if frame >= len(frames):
-            raise DebuggerError(f"there is no frame {frame}; the outermost one is {len(frames) - 1}")
-        return frames[frame].scope
+        if number is None:
+            number = self.stop_frame(rank)
+        if number >= len(frames):
+            raise DebuggerError(f"there is no frame {number}; the outermost one is {len(frames) - 1}")
+        return frames[number]
 
-    def _to_next(self, rank: int, forwards: bool, is_goal: Callable[[int], bool]) -> None:
+    def _to_next(self, rank: int, forwards: bool, is_goal: Callable[[int], bool], moved_in: str | None = None) -> None:
         """To the next node that is a goal, or to the end of the step if there is none."""
         timeline, begin = self.timeline(rank), self._not_at_end(rank, forwards)
         walk: Iterator[Position] = timeline.forwards(begin) if forwards else timeline.backwards(begin)
         for place in walk:
             node = timeline.node_at(place)
             if node is None or is_goal(node):
-                self._go(rank, place, "step" if node is None else "node", False)
+                self._go(rank, place, "step" if node is None else "node", False, moved_in=moved_in)
                 return
 
     def _not_at_end(self, rank: int, forwards: bool) -> Position:
@@ -231,12 +230,15 @@ class RecordedSession(Session):
         together: bool,
         ids: tuple[int, ...] = (),
         hits: tuple[Hit, ...] = (),
+        moved_in: str | None = None,
     ) -> None:
         """Moves a rank, and the others to the end of the same step if they move together."""
         with self._lock:
             logged = self._put(rank, place, self._stop_at(rank, place, reason, ids, hits))
             if together:
                 logged += self._follow(rank, place)
+                self._forget_moves(None)
+            self._forget_moves(rank, moved_in)
         for event in logged:
             self._tell(event)
         self._tell(Event("stopped", rank=rank, stop=self._stops[rank]))

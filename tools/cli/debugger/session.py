@@ -15,8 +15,8 @@ from .breakpoints import Breakpoints
 from .completion import Completion
 from .errors import DebuggerError
 from .expressions import Reference
-from .frames import Frame, frames_of, label_frame, scope_of
-from .graph_index import GraphIndex
+from .frames import Frame, frame_after, frames_of, label_frame, scope_of
+from .graph_index import GraphIndex, is_file
 from .stops import Event, RankState, Stop
 from .values import TensorView, Value
 
@@ -43,6 +43,11 @@ class Session(abc.ABC):
 
     def __init__(self) -> None:
         self._rank = 0
+        # By rank: the scope of the frame in which it was last moved by `next` or `finish`, until its next move.
+        self._moved_in: dict[int, str] = {}
+        # The ranks of which the user has gone into a module where they stand.
+        self._entered: set[int] = set()
+        self._nodes: dict[str, NodeDetail] = {}
         self._subscribers: list[Callable[[Event], None]] = []
 
     @property
@@ -102,18 +107,20 @@ class Session(abc.ABC):
         """To the next node (stepi). Default: the current rank."""
 
     @abc.abstractmethod
-    def next(self, rank: int | None = None, line: bool = True, frame: int = 0) -> None:
-        """To the next node that is not in a scope inside the current one, or the end of the step.
+    def next(self, rank: int | None = None, line: bool = True, frame: int | None = None) -> None:
+        """To the next line of a frame or of its caller, or to the end of the step.
+
+        The line may call modules; the node is then inside of them, and `stop_frame` is the line's.
 
         Args:
             rank: Default: the current one.
-            line: It must also be on another source line.
-            frame: The frame whose scope counts.
+            line: Otherwise to the next node that is not in a scope inside that of the frame.
+            frame: Default: `stop_frame`.
         """
 
     @abc.abstractmethod
-    def finish(self, rank: int | None = None, frame: int = 0) -> None:
-        """To the first node outside the scope of a frame, or the end of the step."""
+    def finish(self, rank: int | None = None, frame: int | None = None) -> None:
+        """To the first node outside the scope of a frame, or the end of the step. Default: `stop_frame`."""
 
     @abc.abstractmethod
     def until(self, node: str, rank: int | None = None) -> None:
@@ -192,9 +199,63 @@ class Session(abc.ABC):
         if not stop.node:
             return label_frame(stop.description if stop.reason == "entry" else _label(stop))
         try:
-            return frames_of(self.node(stop.node))
+            return frames_of(self.node(stop.node), self.type_of)
         except NotFoundError:
             return [Frame(0, stop.node, "node", scope_of(stop.node))]
+
+    def stop_frame(self, rank: int | None = None) -> int:
+        """The number of the frame in which the user stands. Default: of the current rank.
+
+        It is 0, or after `next` and `finish` the frame of the line that was run to, if the node at which the rank
+        stands is inside modules of the user's that this line calls. The same holds for a breakpoint on such a line.
+        """
+        number = self._rank if rank is None else rank
+        stop = self.stop_of(number)
+        scope = self._moved_in.get(number)
+        if stop is not None and stop.reason == "watchpoint" and stop.breakpoint_ids and number not in self._entered:
+            return self._frame_of_breakpoint(number, stop.breakpoint_ids)
+        if stop is None or stop.reason not in ("node", "watchpoint") or scope is None:
+            return 0
+        return frame_after(self.frames(number), scope)
+
+    def _frame_of_breakpoint(self, rank: int, ids: Sequence[int]) -> int:
+        known = [each for each in self.breakpoints.list() if each.id in ids]
+        if not known or any(each.kind != "line" for each in known):
+            return 0
+        frames = self.frames(rank)
+        files = {each.file for each in frames}
+        lines = {(file, each.line) for each in known for file in files if is_file(file, each.file)}
+        return next((each.number for each in frames if not each.subtle and (each.file, each.line) in lines), 0)
+
+    def _forget_moves(self, rank: int | None, moved_in: str | None = None) -> None:
+        """A rank moves, or all of them; `moved_in`: in the frame of this scope."""
+        for each in [*self._moved_in, *self._entered] if rank is None else [rank]:
+            self._moved_in.pop(each, None)
+            self._entered.discard(each)
+        if rank is not None and moved_in is not None:
+            self._moved_in[rank] = moved_in
+
+    def enter(self, rank: int | None = None) -> bool:
+        """Goes into the module that the line of `stop_frame` calls; nothing is executed.
+
+        Returns:
+            False if that frame is the innermost one already.
+        """
+        number = self._rank if rank is None else rank
+        outer = self.stop_frame(number)
+        if outer == 0:
+            return False
+        inner = [each for each in self.frames(number)[:outer] if each.kind == "scope" and not each.subtle]
+        self._moved_in[number] = inner[-1].scope
+        self._entered.add(number)
+        self._tell(Event("stopped", rank=number, stop=self.stop_of(number)))
+        return True
+
+    def type_of(self, scope: str) -> str:
+        """The class of a scope's module; "" if it is unknown."""
+        index = self.graph_index()
+        number = index.scope_of(scope)
+        return "" if number is None else index.scope_type(number)
 
     def node(self, name: str) -> NodeDetail:
         """One node.
@@ -208,6 +269,12 @@ class Session(abc.ABC):
             if error.code != "unknown_node":
                 raise
             raise self.unknown_node(name) from None
+
+    def known_node(self, name: str) -> NodeDetail:
+        """A node that exists, for what never changes, such as its stack; fetched once."""
+        if name not in self._nodes:
+            self._nodes[name] = self.node(name)
+        return self._nodes[name]
 
     def unknown_node(self, name: str, scopes: Sequence[str] = ("",)) -> DebuggerError:
         """The error for a name that no node has, in any of these scopes."""

@@ -113,6 +113,16 @@ def next_statement(text: str, line: int) -> int:
     return min((each.lineno for each in statements if each.lineno > line), default=line)
 
 
+def has_call(text: str, line: int) -> bool:
+    """Whether a simple statement at a line calls something."""
+    function = function_at(text, line)
+    body = parsed(text) if function is None else function.body
+    statements = [each for statement in body for each in ast.walk(statement) if isinstance(each, ast.stmt)]
+    here = (each for each in statements if each.lineno <= line <= (each.end_lineno or each.lineno))
+    parts = (part for each in here if not _blocks(each) for part in ast.walk(each))
+    return any(isinstance(part, ast.Call) for part in parts)
+
+
 def local_text(file: str) -> str | None:
     """A file of this machine; None if it cannot be read."""
     try:

@@ -119,6 +119,8 @@ export type SelectionPreview = Schemas['SelectionPreview'];
 export type Hit = Schemas['Hit'];
 export type Diagnosis = Schemas['Diagnosis'];
 export type WhatIf = Schemas['WhatIf'];
+export type ChangeRequest = Schemas['ChangeRequest'];
+export type Training = Schemas['Training'];
 export type EvidenceLink = Schemas['EvidenceLink'];
 export type Incident = Schemas['Incident'];
 

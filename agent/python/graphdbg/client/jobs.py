@@ -135,9 +135,9 @@ class Job(PausedJob):
             rank: Only this rank. Default: the only one; a job of several ranks needs it.
             within: Passes over nodes of scopes inside this scope ("" is the top), as `next` steps over calls.
             outside: Passes over this scope's nodes and those inside it, as `finish` leaves a function.
-            other_line: Passes over nodes with the source line of the node at which the rank stands. With `within`,
-                stops as well inside the scopes that are passed over, if another line of a function that the rank is in
-                calls a library's module there.
+            other_line: Passes over nodes with the source line of the node at which the rank stands. With `within`, the
+                line is that of this module's function: passes over all that it executes, and stops at the first node
+                that another line executes, also inside the modules that this line calls.
 
         Raises:
             NotFoundError: There is no such scope (code `unknown_scope`).
