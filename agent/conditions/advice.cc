@@ -56,6 +56,8 @@ constexpr ConditionSymptom kSymptoms[] = {
     {"loss_detached", "loss_detached"},
     {"loss_broadcast", "loss_broadcast"},
     {"loss_normalized_twice", "normalized_twice"},
+    {"loss_ignores_labels", "ignored_labels"},
+    {"loss_wrong_dimension", "wrong_dimension"},
     {"output_constant", "constant_output"},
     {"wrong_mode", "wrong_mode"},
     {"batch_repeated", "repeated_batch"},

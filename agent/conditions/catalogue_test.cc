@@ -64,7 +64,7 @@ TEST(CatalogueTest, HasThePromisedConditionsOnceEach) {
       "gradient_not_reset", "loss_detached", "loss_broadcast",
       "output_constant", "wrong_mode", "batch_repeated",
       "autocast_without_effect", "cast_without_effect", "loss_normalized_twice",
-      "replicas_differ"};
+      "loss_ignores_labels", "loss_wrong_dimension", "replicas_differ"};
   EXPECT_EQ(ids, promised);
 }
 

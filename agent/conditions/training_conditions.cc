@@ -49,6 +49,12 @@ std::vector<Condition> TrainingConditions() {
       Row("loss_normalized_twice", "Loss normalizes twice",
           "The loss applies a softmax or sigmoid to values that are the result "
           "of one already, which leaves little of their gradients."),
+      Row("loss_ignores_labels", "Loss ignores the labels",
+          "The loss multiplies its comparison with the labels by zero, as a "
+          "label smoothing of 1 does."),
+      Row("loss_wrong_dimension", "Loss normalizes another dimension",
+          "The loss takes the classes from another dimension than the one over "
+          "which their softmax is computed, such as that of the batch."),
       Row("output_constant", "Constant output",
           "The model's output does not depend on its input: it is the same for "
           "all samples in three successive steps, or in all calls so far."),

@@ -131,7 +131,8 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   }
   const Execution execution = ExecutionOf(raw);
   if (execution.error != nullptr) {
-    if (facts->has(kNeverExecuted)) {
+    // In steps in which ops are not followed, the inputs are not known.
+    if (facts->has(kNeverExecuted) || execution.inputs.size() > 0) {
       nodes_.Learn(execution, counter_.NextOrder(), counter_.current_step());
     }
     values_.KeepInputs(execution, counter_.current_step());

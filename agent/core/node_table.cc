@@ -263,7 +263,8 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
     }
     record.flags = execution.flags;
     SetInputs(execution.inputs, &record);
-    SetOutputs(execution.outputs, &record);
+    // One that failed has none, and those of before are still described.
+    if (execution.error == nullptr) SetOutputs(execution.outputs, &record);
     MarkChanged(execution.node);
   }
   if (on_change_) on_change_();

@@ -71,6 +71,28 @@ TEST_F(NodeTableTest, NamesThatAreNotUtf8DoNotBreakTheStream) {
   EXPECT_EQ(Take().nodes(0).name(), "bad\xEF\xBF\xBDname");
 }
 
+TEST_F(NodeTableTest, AnExecutionThatFailedHasItsInputsAndTheOutputsOfBefore) {
+  const uint32_t before = Declare("before");
+  const uint32_t other = Declare("other");
+  const uint32_t op = Declare("op");
+  graphdbg_input input = {};
+  input.node = before;
+  Execute(op, {input}, {2});
+  Take();
+  input.node = other;
+  graphdbg_execution failed = {};
+  failed.struct_size = sizeof(failed);
+  failed.node = op;
+  failed.inputs = &input;
+  failed.input_count = 1;
+  failed.error = "shapes cannot be multiplied";
+  nodes_.Learn(ExecutionOf(failed), 1, 2);
+  const v1::GraphUpdate update = Take();
+  ASSERT_EQ(update.nodes_size(), 1);
+  EXPECT_EQ(update.nodes(0).inputs(0).node_id(), other);
+  EXPECT_EQ(update.nodes(0).outputs_size(), 1);
+}
+
 TEST_F(NodeTableTest, OnlyOpsThatHaveNotRunAreOfInterestByThemselves) {
   const uint32_t op = Declare("op");
   const uint32_t parameter = Declare("p", GRAPHDBG_PARAMETER);

@@ -47,11 +47,16 @@ std::optional<Quantiles> QuantilesOf(const graphdbg_tensor& tensor) {
     if (std::isfinite(value)) values[finite++] = value;
   }
   if (finite == 0) return std::nullopt;
-  std::sort(values.begin(), values.begin() + finite);
   Quantiles quantiles;
+  // Each is found among the values behind the one before, which takes half as
+  // long as sorting them all.
+  auto rest = values.begin();
   for (size_t i = 0; i < kQuantiles; ++i) {
     const double rank = kRanks[i] * static_cast<double>(finite - 1);
-    quantiles[i] = values[static_cast<size_t>(std::lround(rank))];
+    const auto at = values.begin() + std::lround(rank);
+    std::nth_element(rest, at, values.begin() + finite);
+    quantiles[i] = *at;
+    rest = at;
   }
   return quantiles;
 }

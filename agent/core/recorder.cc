@@ -280,10 +280,13 @@ void Recorder::BeginStep(uint64_t step) {
   next.mode_step = mode_steps_[static_cast<size_t>(next.mode)] + 1;
   Enter(&next, step);
   if (parts_.overview == nullptr) return;
+  OpTimer& op_timer = parts_.overview->op_timer();
   // The first step does what no other one does, such as choosing algorithms.
   records_op_times_ = has_files_ && settings_.keep_all && steps_ > 0 &&
                       step_since_ >= next_op_times_;
-  parts_.overview->op_timer().BeginStep(step_since_, records_op_times_);
+  if (records_op_times_ || op_timer.wanted()) {
+    op_timer.BeginStep(step_since_, records_op_times_);
+  }
 }
 
 void Recorder::Enter(Phase* phase, uint64_t step) {
@@ -393,7 +396,10 @@ void Recorder::ClosePass() {
 }
 
 void Recorder::EndOverview(const Overview::Step& step, Clock::time_point now) {
-  v1::OpTimes ops = parts_.overview->op_timer().EndStep(now);
+  OpTimer& op_timer = parts_.overview->op_timer();
+  // Most steps of a job without a server: no message is made for them.
+  if (!op_timer.on() && !op_timer.wanted()) return;
+  v1::OpTimes ops = op_timer.EndStep(now);
   if (records_op_times_ && !ops.node_ids().empty()) {
     v1::OverviewStep message;
     Overview::Describe(step, &message);

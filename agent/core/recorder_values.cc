@@ -34,6 +34,12 @@ bool MeasureLight(const TensorView& view, Statistics* statistics) {
   return true;
 }
 
+// Whether somebody receives the overview. A job that is recorded without a
+// server has nobody.
+bool IsShown(Overview* overview) {
+  return overview != nullptr && overview->op_timer().wanted();
+}
+
 uint64_t CountOf(const graphdbg_tensor& tensor) {
   return static_cast<uint64_t>(ViewOf(tensor).element_count().value_or(0));
 }
@@ -186,7 +192,7 @@ bool Recorder::Measure(const graphdbg_tensor& tensor, double grad_scale,
   if (light) key->flags |= runs::kFlagLight;
   if (grad_scale != 1) to->statistics.DivideBy(grad_scale);
   to->grad_scale = grad_scale;
-  if (parts_.overview != nullptr && RoleOf(selected) != 0) {
+  if (IsShown(parts_.overview) && RoleOf(selected) != 0) {
     to->quantiles = QuantilesOf(tensor);
   }
   Reduce(tensor, access.backend(), selected, to);
@@ -212,7 +218,7 @@ void Recorder::Append(const RecordKey& key, const Measured& measured,
     if ((each.collections & collections) == 0) continue;
     if (recording_->AppendUnits(key, each.recorded)) ++records_;
   }
-  if (parts_.overview != nullptr) AddToOverview(key, measured);
+  if (IsShown(parts_.overview)) AddToOverview(key, measured);
 }
 
 v1::OverviewRole Recorder::RoleOf(CollectionMask collections) const {

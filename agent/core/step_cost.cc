@@ -14,17 +14,23 @@ constexpr size_t kStepsToCompare = 8;
 }  // namespace
 
 void StepCost::AddStep(bool recorded, Nanoseconds duration) {
-  Durations& kind = recorded          ? recorded_
-                    : after_recorded_ ? followers_
-                                      : others_;
-  kind.Add(duration);
-  after_recorded_ = recorded;
+  if (recorded) {
+    recorded_.Add(duration);
+    since_recorded_ = 0;
+  } else if (since_recorded_ < kFollowers) {
+    followers_[since_recorded_++].Add(duration);
+  } else {
+    others_.Add(duration);
+  }
 }
 
 std::optional<StepCost::Nanoseconds> StepCost::Base() const {
-  const auto other = others_.Typical();
-  // With a high limit, every second step is recorded.
-  return other ? other : followers_.Typical();
+  std::optional<Nanoseconds> base = others_.Typical();
+  // With a high limit, all steps are soon followed by a recorded one.
+  for (size_t i = kFollowers; i-- > 0 && !base;) {
+    base = followers_[i].Typical();
+  }
+  return base;
 }
 
 StepCost::Nanoseconds StepCost::Of(Nanoseconds measuring, uint64_t ops) const {
@@ -32,9 +38,11 @@ StepCost::Nanoseconds StepCost::Of(Nanoseconds measuring, uint64_t ops) const {
   const auto base = Base();
   const auto count = static_cast<int64_t>(ops);
   if (!recorded || !base) return measuring + kCostOfOp * count;
-  const Nanoseconds later = followers_.Typical().value_or(*base) - *base;
-  return std::clamp(*recorded - *base + std::max(later, Nanoseconds(0)),
-                    measuring, measuring + kMostOfOp * count);
+  Nanoseconds cost = *recorded - *base;
+  for (const Durations& each : followers_) {
+    cost += std::max(each.Typical().value_or(*base) - *base, Nanoseconds(0));
+  }
+  return std::clamp(cost, measuring, measuring + kMostOfOp * count);
 }
 
 void StepCost::Durations::Add(Nanoseconds duration) {
@@ -45,10 +53,10 @@ std::optional<StepCost::Nanoseconds> StepCost::Durations::Typical() const {
   if (count_ < kStepsToCompare) return std::nullopt;
   std::array<Nanoseconds, kSteps> sorted = last_;
   const size_t size = std::min(count_, kSteps);
-  const auto quartile = sorted.begin() + static_cast<ptrdiff_t>(size / 4);
-  std::nth_element(sorted.begin(), quartile,
+  const auto median = sorted.begin() + static_cast<ptrdiff_t>(size / 2);
+  std::nth_element(sorted.begin(), median,
                    sorted.begin() + static_cast<ptrdiff_t>(size));
-  return *quartile;
+  return *median;
 }
 
 }  // namespace graphdbg::agent

@@ -12,10 +12,11 @@ namespace graphdbg::agent {
 
 // Most of the cost for small ops is not spent in the agent's own functions: the
 // framework takes longer to call an op that is followed, and all code runs more
-// slowly because less of it stays in the caches, also in the step that follows.
-// Therefore, steps that are recorded and those that follow one are compared
-// with the others, once there are some of each. Until then, the cost is
-// estimated from the number of ops.
+// slowly because less of it stays in the caches, also in the steps that follow:
+// in each of them by about a third of what it was in the one before. Therefore,
+// steps that are recorded and those that follow one are compared with the
+// others, once there are some of each. Until then, the cost is estimated from
+// the number of ops.
 //
 // Not thread-safe.
 class StepCost {
@@ -36,8 +37,8 @@ class StepCost {
   class Durations {
    public:
     void Add(Nanoseconds duration);
-    // The lower quartile, because other load on the machine only makes steps
-    // longer. Absent until there are some.
+    // The median: other load on the machine makes some steps much longer.
+    // Absent until there are some.
     std::optional<Nanoseconds> Typical() const;
 
    private:
@@ -46,14 +47,18 @@ class StepCost {
     size_t count_ = 0;
   };
 
+  // So many steps behind a recorded one are slower.
+  static constexpr size_t kFollowers = 4;
+
   // The typical duration of steps that recording does not slow down.
   std::optional<Nanoseconds> Base() const;
 
   Durations recorded_;
-  // Not recorded, but the step before was.
-  Durations followers_;
+  // Not recorded, by how many steps there are between it and the recorded one.
+  std::array<Durations, kFollowers> followers_;
   Durations others_;
-  bool after_recorded_ = false;
+  // Steps since the last recorded one.
+  size_t since_recorded_ = kFollowers;
 };
 
 }  // namespace graphdbg::agent

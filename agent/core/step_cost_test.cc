@@ -40,6 +40,18 @@ TEST_F(StepCostTest, IncludesWhatTheNextStepTakesLonger) {
   EXPECT_EQ(cost_.Of(milliseconds(1), 1000), milliseconds(4));
 }
 
+TEST_F(StepCostTest, IncludesWhatFurtherStepsTakeLonger) {
+  for (int i = 0; i < 20; ++i) {
+    Steps(1, true, milliseconds(19));
+    Steps(1, false, milliseconds(13));
+    Steps(1, false, milliseconds(11));
+    // Shorter by chance, which does not count.
+    Steps(1, false, milliseconds(9));
+    Steps(7, false, milliseconds(10));
+  }
+  EXPECT_EQ(cost_.Of(milliseconds(1), 1000), milliseconds(9 + 3 + 1));
+}
+
 TEST_F(StepCostTest, ComparesWithTheNextStepIfThereAreNoOthers) {
   for (int i = 0; i < 20; ++i) {
     Steps(1, true, milliseconds(13));
@@ -62,6 +74,16 @@ TEST_F(StepCostTest, IsNotMisledByRareStops) {
   Steps(20, false, milliseconds(10));
   Steps(2, false, milliseconds(60'000));
   EXPECT_EQ(cost_.Of(milliseconds(1), 100), milliseconds(3));
+}
+
+TEST_F(StepCostTest, IsThatOfHalfOfTheSteps) {
+  // What makes every third recorded step longer does not count.
+  for (int i = 0; i < 20; ++i) {
+    Steps(2, true, milliseconds(13));
+    Steps(1, true, milliseconds(90));
+  }
+  Steps(20, false, milliseconds(10));
+  EXPECT_EQ(cost_.Of(milliseconds(1), 1000), milliseconds(3));
 }
 
 TEST_F(StepCostTest, IsBoundedIfAUserStopsInMostRecordedSteps) {

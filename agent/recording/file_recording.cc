@@ -277,7 +277,7 @@ class FileRecording final : public agent::Recording {
               growth_.Grow();
               return WriteMessages(sync);
             },
-            [this] { tensor_writer_.Write(); },
+            [this](bool last) { tensor_writer_.Write(last); },
             [this] { return CheckRoom(description_.directory.rank_path); },
             [this](const std::string& line) {
               log_line_(absl::StrCat("recording: ", line));

@@ -191,6 +191,7 @@ TEST_F(FileRecordingTest, LeavesOutWhatStatisticsDoNotHave) {
   Statistics statistics;
   statistics.count = 2;
   statistics.zero_count = 2;
+  statistics.min = -3;
   RecordKey light = KeyOf(1, 1);
   light.flags = runs::kFlagLight;
   (*opened)->AppendStatistics(light, statistics, 1);
@@ -202,6 +203,7 @@ TEST_F(FileRecordingTest, LeavesOutWhatStatisticsDoNotHave) {
   EXPECT_EQ(of_light.count, 2u);
   EXPECT_EQ(of_light.zero_count, 0u);
   EXPECT_EQ(of_light.max, 0);
+  EXPECT_EQ(of_light.abs_max, 3);
   EXPECT_TRUE(std::isnan(of_light.mean));
   EXPECT_TRUE(std::isnan(rank.records.at(1).statistics.min));
 }

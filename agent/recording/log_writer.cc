@@ -1,14 +1,11 @@
 #include "agent/recording/log_writer.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/recording/background_thread.h"
 #include "proto/wire/status_macros.h"
 
 namespace graphdbg::recording {
@@ -26,18 +23,6 @@ constexpr uint64_t kManyRecords = (uint64_t{1} << 20) / runs::kRecordBytes;
 constexpr milliseconds kShortestWait(5);
 // How long the last round waits for threads in the midst of appending.
 constexpr milliseconds kLastCommits(100);
-
-// The program's signals are for its own threads. These are not interrupted when
-// this one wakes; but it has its share of the processors, however many threads
-// are busy: with the lowest priority, it would hardly run beside these, and the
-// ring would be full.
-void BecomeBackground() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  const sched_param priority = {};
-  pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
-}
 
 bool EndsStep(const runs::Record& record) {
   return record.known_kind() == runs::Kind::kEnd && record.pass == 0;
@@ -140,7 +125,7 @@ absl::Status LogWriter::Round(bool last) {
         std::max(kShortestWait, options_.period / static_cast<int64_t>(share));
   }
   PlanRound();
-  callbacks_.write_tensors();
+  callbacks_.write_tensors(last);
   RETURN_IF_ERROR(SyncIfDue(last));
   return last ? segments_.Close() : absl::OkStatus();
 }

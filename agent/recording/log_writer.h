@@ -42,9 +42,9 @@ class LogWriter {
     // Writes what precedes the records, and syncs it if asked to. On the
     // writer's thread.
     std::function<absl::Status(bool sync)> write_messages;
-    // Writes what is besides the log, and looks after its own failures. On the
-    // writer's thread.
-    std::function<void()> write_tensors;
+    // Writes what is besides the log, and looks after its own failures. `last`:
+    // it is on the disk then. On the writer's thread.
+    std::function<void(bool last)> write_tensors;
     // Whether there is room for the log at all. RESOURCE_EXHAUSTED if not.
     std::function<absl::Status()> check_room;
     // A line for the user. On the writer's thread.

@@ -40,7 +40,7 @@ class LogWriterTest : public testing::Test {
     ring_ = *std::move(ring);
     LogWriter::Callbacks callbacks;
     callbacks.write_messages = [this](bool) { return messages_; };
-    callbacks.write_tensors = [] {};
+    callbacks.write_tensors = [](bool) {};
     callbacks.check_room = [this] {
       return full_ ? absl::ResourceExhaustedError("full") : absl::OkStatus();
     };
@@ -242,7 +242,7 @@ TEST_F(LogWriterTest, HasItsShareOfTheProcessors) {
                            Ring::Overwrite::kNever);
   LogWriter::Callbacks callbacks;
   callbacks.check_room = [] { return absl::OkStatus(); };
-  callbacks.write_tensors = [] {};
+  callbacks.write_tensors = [](bool) {};
   const int priority = getpriority(PRIO_PROCESS, 0);
   std::atomic<int> policy{-1};
   std::atomic<bool> is_lower{true};
@@ -266,7 +266,7 @@ TEST_F(LogWriterTest, ThatHangsIsNotWaitedForForEver) {
                            Ring::Overwrite::kNever);
   LogWriter::Callbacks callbacks;
   callbacks.check_room = [] { return absl::OkStatus(); };
-  callbacks.write_tensors = [] {};
+  callbacks.write_tensors = [](bool) {};
   callbacks.write_messages = [&hangs](bool) {
     while (hangs) std::this_thread::sleep_for(milliseconds(1));
     return absl::OkStatus();

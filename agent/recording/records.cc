@@ -1,6 +1,7 @@
 #include "agent/recording/records.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -63,6 +64,9 @@ void WriteStatistics(const agent::RecordKey& key, const Statistics& statistics,
   to.mean = whole ? statistics.mean : kNone;
   to.abs_mean = whole ? statistics.abs_mean : kNone;
   to.abs_max = whole ? statistics.abs_max : kNone;
+  if (finite && light) {
+    to.abs_max = std::max(std::abs(statistics.min), std::abs(statistics.max));
+  }
   to.variance = whole ? statistics.variance : kNone;
   to.l1 = whole ? statistics.l1 : kNone;
   to.l2 = whole ? statistics.l2 : kNone;

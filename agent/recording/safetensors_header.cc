@@ -1,14 +1,14 @@
 #include "agent/recording/safetensors_header.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/types/span.h"
 #include "agent/tensor/dtype.h"
 
 namespace graphdbg::recording {
@@ -21,12 +21,13 @@ using Json = nlohmann::ordered_json;
 constexpr absl::string_view kComplexPrefix = "complex128.";
 // `{"__metadata__":{"run":"","rank":"12345",...}}` without what is counted.
 constexpr uint64_t kFixedMetadataBytes = 512;
-// `"":{"dtype":"F8_E4M3","shape":[],"data_offsets":[,]},` with two offsets, and
-// the numbers of a slot, a pass and an execution.
-constexpr uint64_t kFixedEntryBytes = 112;
-// `"complex128.":"1",` with these numbers, and a last dimension.
-constexpr uint64_t kFixedComplexBytes = 48;
-constexpr uint64_t kDigitsOfSize = 20;
+// `,"":{"dtype":"F8_E4M3","shape":[],"data_offsets":[,]}` without what is
+// counted.
+constexpr uint64_t kFixedEntryBytes = 53;
+// `:12345#12345~4096` behind the name: a slot, a pass and an execution.
+constexpr uint64_t kKeyEndBytes = 17;
+// `,"complex128.":"1"`, and the last dimension `,2`.
+constexpr uint64_t kFixedComplexBytes = 20;
 
 const char* NameOf(DType dtype) {
   switch (dtype) {
@@ -80,51 +81,88 @@ uint64_t QuotedBytes(absl::string_view text) {
   return bytes;
 }
 
+constexpr int kMostDigits = 20;
+
+uint64_t DigitsOf(uint64_t number) {
+  uint64_t digits = 1;
+  for (; number >= 10'000; number /= 10'000) digits += 4;
+  return digits + (number >= 10) + (number >= 100) + (number >= 1'000);
+}
+
+uint64_t EndOf(const runs::TensorFields& tensor) {
+  return tensor.offset + tensor.bytes;
+}
+
+// --- The disk waits for the text, which has thousands of entries: it is made
+// without a temporary object for each.
+
+void AppendNumber(uint64_t number, std::string* to) {
+  std::array<char, kMostDigits> digits;
+  const auto end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  to->append(digits.data(), static_cast<size_t>(end - digits.data()));
+}
+
 // Keys of tensors, distinct even if a node executed several times in a pass.
 class Keys {
  public:
-  std::string Next(const SavedTensor& tensor) {
+  explicit Keys(size_t count) { executions_.reserve(count); }
+
+  // Valid until the next call.
+  const std::string& Next(const SavedTensor& tensor) {
     const uint16_t pass = std::max<uint16_t>(tensor.record->pass, 1);
-    std::string key = absl::StrCat(tensor.node_name, ":", tensor.record->slot);
-    if (pass > 1) absl::StrAppend(&key, "#", pass);
-    const int execution =
+    key_.assign(tensor.node_name.data(), tensor.node_name.size());
+    key_ += ':';
+    AppendNumber(tensor.record->slot, &key_);
+    if (pass > 1) AppendNumber(pass, &(key_ += '#'));
+    const uint64_t execution =
         ++executions_[{tensor.node_name, tensor.record->slot, pass}];
-    if (execution > 1) absl::StrAppend(&key, "~", execution);
-    return key;
+    if (execution > 1) AppendNumber(execution, &(key_ += '~'));
+    return key_;
   }
 
  private:
-  absl::flat_hash_map<std::tuple<absl::string_view, uint16_t, uint16_t>, int>
+  std::string key_;
+  absl::flat_hash_map<std::tuple<absl::string_view, uint16_t, uint16_t>,
+                      uint64_t>
       executions_;
 };
 
-// Objects and texts of the library take long for thousands of tensors: those
-// whose names need no escapes are appended as they are.
+// Most names need no escapes, and are appended as they are.
 void AppendQuoted(const std::string& text, std::string* json) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
   });
   if (plain) {
-    absl::StrAppend(json, "\"", text, "\"");
+    ((*json += '"') += text) += '"';
   } else {
-    absl::StrAppend(json, Json(text).dump());
+    *json += Json(text).dump();
   }
+}
+
+void AppendShape(const runs::Record& record, std::string* json) {
+  const runs::TensorFields& tensor = record.tensor;
+  for (uint8_t i = 0; i < tensor.ndim; ++i) {
+    if (i > 0) *json += ',';
+    AppendNumber(static_cast<uint64_t>(tensor.shape[i]), json);
+  }
+  if (DTypeFromNumber(record.dtype) != DType::kComplex128) return;
+  *json += tensor.ndim > 0 ? ",2" : "2";
 }
 
 void AppendEntry(const std::string& key, const runs::Record& record,
                  std::string* json) {
-  const runs::TensorFields& tensor = record.tensor;
-  const DType dtype = DTypeFromNumber(record.dtype);
-  json->push_back(',');
+  *json += ',';
   AppendQuoted(key, json);
-  absl::StrAppend(
-      json, ":{\"dtype\":\"", NameOf(dtype), "\",\"shape\":[",
-      absl::StrJoin(absl::MakeSpan(tensor.shape, tensor.ndim), ","));
-  if (dtype == DType::kComplex128) {
-    absl::StrAppend(json, tensor.ndim > 0 ? ",2" : "2");
-  }
-  absl::StrAppend(json, "],\"data_offsets\":[", tensor.offset, ",",
-                  tensor.offset + tensor.bytes, "]}");
+  *json += ":{\"dtype\":\"";
+  *json += NameOf(DTypeFromNumber(record.dtype));
+  *json += "\",\"shape\":[";
+  AppendShape(record, json);
+  *json += "],\"data_offsets\":[";
+  AppendNumber(record.tensor.offset, json);
+  *json += ',';
+  AppendNumber(EndOf(record.tensor), json);
+  *json += "]}";
 }
 
 std::string MetadataOf(const FileOwner& owner,
@@ -143,11 +181,15 @@ std::string MetadataOf(const FileOwner& owner,
 }  // namespace
 
 uint64_t HeaderEntryBytes(const SavedTensor& tensor) {
-  const uint64_t name = QuotedBytes(tensor.node_name);
-  uint64_t bytes = name + kFixedEntryBytes +
-                   tensor.record->tensor.ndim * (kDigitsOfSize + 1);
+  const runs::TensorFields& fields = tensor.record->tensor;
+  const uint64_t key = QuotedBytes(tensor.node_name) + kKeyEndBytes;
+  uint64_t bytes = key + kFixedEntryBytes + DigitsOf(fields.offset) +
+                   DigitsOf(EndOf(fields));
+  for (uint8_t i = 0; i < fields.ndim; ++i) {
+    bytes += DigitsOf(static_cast<uint64_t>(fields.shape[i])) + 1;
+  }
   if (DTypeFromNumber(tensor.record->dtype) == DType::kComplex128) {
-    bytes += name + kFixedComplexBytes;
+    bytes += key + kFixedComplexBytes;
   }
   return bytes;
 }
@@ -167,9 +209,9 @@ void AppendHeader(const FileOwner& owner,
   // The metadata's last byte is a brace.
   const size_t end_of_metadata = bytes->size() - 1;
   std::string complex;
-  Keys keys;
+  Keys keys(tensors.size());
   for (const SavedTensor& tensor : tensors) {
-    const std::string key = keys.Next(tensor);
+    const std::string& key = keys.Next(tensor);
     AppendEntry(key, *tensor.record, bytes);
     if (DTypeFromNumber(tensor.record->dtype) == DType::kComplex128) {
       complex.push_back(',');

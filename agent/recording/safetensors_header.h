@@ -29,8 +29,8 @@ struct SavedTensor {
   absl::string_view node_name;
 };
 
-// The most that a tensor takes in a header. Of the record, only type and shape
-// matter.
+// The most that a tensor takes in a header. Of the record, only type, shape,
+// offset and size matter.
 uint64_t HeaderEntryBytes(const SavedTensor& tensor);
 // The most that the metadata take, apart from what HeaderEntryBytes contains.
 uint64_t MetadataBytes(const FileOwner& owner);

@@ -12,8 +12,9 @@ namespace {
 
 // Values that are not contiguous are gathered in pieces of this size.
 constexpr int64_t kGatheredBytes = int64_t{256} << 10;
-// The room of a header grows by this factor over what the last step needed.
-constexpr double kHeaderGrowth = 1.25;
+// The room of a header grows by this factor over what the last step needed:
+// what is not needed is written as well.
+constexpr double kHeaderGrowth = 1.125;
 // Time whose unused bytes may be saved at once.
 constexpr double kBurstSeconds = 1;
 constexpr double kLeastBurstBytes =
@@ -112,6 +113,8 @@ bool TensorStaging::Save(const agent::TensorToSave& tensor,
 bool TensorStaging::Reserve(const agent::TensorToSave& tensor,
                             runs::Record* record, Range* range) {
   const uint64_t bytes = record->tensor.bytes;
+  // In a new file, it is 0, and the entry no longer.
+  record->tensor.offset = file_ == nullptr ? 0 : file_->data_bytes;
   const uint64_t entry_bytes = HeaderEntryBytes({record, tensor.node_name});
   const bool begins = NeedsNewFile(*record, entry_bytes);
   const uint64_t left = begins ? 0 : StagingBuffer::kBytes - buffer_->bytes;

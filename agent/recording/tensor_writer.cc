@@ -32,7 +32,7 @@ uint64_t AlignUp(uint64_t bytes) {
 
 }  // namespace
 
-void TensorWriter::Write() {
+void TensorWriter::Write(bool last) {
   if (staging_->bytes() == 0 && !staging_->reached_limit()) return;
   PauseOrResume();
   StagingBuffers& buffers = staging_->buffers();
@@ -44,7 +44,8 @@ void TensorWriter::Write() {
     buffers.Release(run);
     left -= static_cast<int64_t>(run.count);
   }
-  if (absl::Status status = Finish(); !status.ok()) Fail(status);
+  if (last) finisher_.Wait();
+  if (absl::Status status = finisher_.TakeError(); !status.ok()) Fail(status);
 }
 
 void TensorWriter::PauseOrResume() {
@@ -98,10 +99,15 @@ absl::Status TensorWriter::Begin(const StagedFile& staged) {
   path_ =
       Join(options_.directory, runs::TensorFile(staged.step, staged.number));
   ASSIGN_OR_RETURN(file_, File::Create(absl::StrCat(path_, runs::kPartSuffix)));
+  // The header must find room when the data have filled the disk. Where that
+  // cannot be had otherwise, it is written twice.
+  const int error =
+      posix_fallocate(file_.fd(), 0, static_cast<off_t>(data_start_));
+  const absl::Status allocated = ErrorOf(error, "allocate", path_);
+  if (absl::IsResourceExhausted(allocated)) return allocated;
   direct_ = SetDirect(file_, true);
-  // Readers of an unfinished file learn where its data begin. Its header must
-  // find room when the data have filled the disk.
-  return WriteHeader({});
+  // Readers of an unfinished file learn where its data begin.
+  return WriteHeader({}, allocated.ok() ? kDataAlignment : data_start_);
 }
 
 absl::Status TensorWriter::WriteData(const StagingRun& run) {
@@ -117,8 +123,8 @@ absl::Status TensorWriter::WriteData(const StagingRun& run) {
   return absl::OkStatus();
 }
 
-absl::Status TensorWriter::WriteHeader(
-    const std::vector<SavedTensor>& tensors) {
+absl::Status TensorWriter::WriteHeader(const std::vector<SavedTensor>& tensors,
+                                       uint64_t bytes) {
   // It is aligned behind what it is appended to.
   header_.clear();
   header_.reserve(kDataAlignment + data_start_);
@@ -126,7 +132,7 @@ absl::Status TensorWriter::WriteHeader(
       -reinterpret_cast<uintptr_t>(header_.data()) % kDataAlignment;
   header_.append(before, ' ');
   AppendHeader(owner_, tensors, data_start_, &header_);
-  return WriteAligned(0, absl::string_view(header_).substr(before));
+  return WriteAligned(0, absl::string_view(header_).substr(before, bytes));
 }
 
 absl::Status TensorWriter::WriteAligned(uint64_t offset,
@@ -159,27 +165,13 @@ absl::Status TensorWriter::End(const StagedFile& staged) {
     const StagedFile::Entry& entry = *staged.At(i);
     tensors.push_back({&entry.record, entry.node_name});
   }
-  RETURN_IF_ERROR(WriteHeader(tensors));
+  RETURN_IF_ERROR(WriteHeader(tensors, data_start_));
   const auto size = static_cast<off_t>(data_start_ + staged.data_bytes);
   RETURN_IF_ERROR(
       ErrorOf(ftruncate(file_.fd(), size) == 0 ? 0 : errno, "cut", path_));
   logged_failure_ = false;
-  complete_.push_back({std::move(file_), path_});
-  file_ = File();
+  finisher_.Add(std::exchange(file_, File()), path_);
   return absl::OkStatus();
-}
-
-absl::Status TensorWriter::Finish() {
-  if (complete_.empty()) return absl::OkStatus();
-  std::vector<Complete> complete;
-  complete.swap(complete_);
-  for (Complete& each : complete) {
-    RETURN_IF_ERROR(each.file.Sync());
-    if (rename(each.file.path().c_str(), each.path.c_str()) != 0) {
-      return ErrorOf(errno, "rename", each.file.path());
-    }
-  }
-  return SyncDirectoryOf(complete.back().path);
 }
 
 void TensorWriter::MeasureRate(uint64_t bytes, Clock::duration time) {

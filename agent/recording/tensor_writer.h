@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "agent/recording/file.h"
+#include "agent/recording/file_finisher.h"
 #include "agent/recording/ring_place.h"
 #include "agent/recording/safetensors_header.h"
 #include "agent/recording/tensor_staging.h"
@@ -46,17 +47,11 @@ class TensorWriter {
         options_(options),
         callbacks_(std::move(callbacks)) {}
 
-  // Writes what is staged, and finishes files whose step has ended.
-  void Write();
+  // Writes what is staged, and has files finished whose step has ended.
+  // `last`: waits until they are.
+  void Write(bool last);
 
  private:
-  // A file that is complete, but not synced.
-  struct Complete {
-    File file;
-    // Its final name.
-    std::string path;
-  };
-
   void PauseOrResume();
   // Because of a failure.
   bool IsPaused() const;
@@ -65,12 +60,13 @@ class TensorWriter {
   void WriteRun(const StagingRun& run);
   absl::Status Begin(const StagedFile& staged);
   absl::Status WriteData(const StagingRun& run);
-  absl::Status WriteHeader(const std::vector<SavedTensor>& tensors);
+  // The first `bytes` bytes of a file with these tensors.
+  absl::Status WriteHeader(const std::vector<SavedTensor>& tensors,
+                           uint64_t bytes);
   // Offset, memory and size are multiples of kDataAlignment.
   absl::Status WriteAligned(uint64_t offset, absl::string_view bytes);
   absl::Status WriteBuffered(uint64_t offset, absl::string_view bytes);
   absl::Status End(const StagedFile& staged);
-  absl::Status Finish();
   void MeasureRate(uint64_t bytes, Clock::duration time);
   // Gives up the file in progress.
   void Fail(const absl::Status& status);
@@ -91,7 +87,6 @@ class TensorWriter {
   uint64_t data_start_ = 0;
   // The bytes of data that have been written.
   uint64_t written_ = 0;
-  std::vector<Complete> complete_;
 
   // Some failure cannot be mended.
   bool gave_up_ = false;
@@ -101,6 +96,8 @@ class TensorWriter {
   // For the rate.
   uint64_t measured_bytes_ = 0;
   Clock::duration measured_time_{0};
+  // Its thread ends first.
+  FileFinisher finisher_;
 };
 
 }  // namespace graphdbg::recording

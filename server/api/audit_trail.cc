@@ -26,6 +26,8 @@ constexpr Row kTable[] = {
     {"POST", "/tokens", "create_token"},
     {"DELETE", "/tokens/{token}", "revoke_token"},
     {"POST", "/graphs", "open_model"},
+    {"POST", "/trainings/{pid}/attach", "attach"},
+    {"POST", "/trainings/{pid}/detach", "detach"},
     {"DELETE", "/jobs/{job}", "delete_job"},
     {"POST", "/jobs/{job}/control", "control"},
     {"POST", "/jobs/{job}/lease", "take_lease"},

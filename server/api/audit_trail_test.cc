@@ -50,7 +50,7 @@ TEST_F(AuditTrailTest, EveryChangeHasAName) {
       EXPECT_TRUE(actions.insert(ActionOf(route)).second) << name;
     }
   }
-  EXPECT_EQ(actions.size(), 33u);
+  EXPECT_EQ(actions.size(), 35u);
 }
 
 TEST_F(AuditTrailTest, ACommandIsRecordedWithItsCaller) {

@@ -80,6 +80,13 @@ Json EncodeInput(const model::ComparedInput& input) {
           {"there", EncodeValue(input.measure, input.there)}};
 }
 
+Json EncodeCall(const model::CallDifference& call) {
+  return {{"what", model::ToString(call.what)},
+          {"subject", call.subject},
+          {"here", NullIfEmpty(call.here)},
+          {"there", NullIfEmpty(call.there)}};
+}
+
 Json EncodeReport(const model::RuleReport& report) {
   return {{"rule", report.rule},
           {"observations", report.observations},
@@ -111,7 +118,8 @@ Json EncodeDifference(const model::Difference& difference) {
           {"measure", measure},
           {"here", EncodeValue(measure, difference.here)},
           {"there", EncodeValue(measure, difference.there)},
-          {"inputs", List(difference.inputs, EncodeInput)}};
+          {"inputs", List(difference.inputs, EncodeInput)},
+          {"calls", List(difference.calls, EncodeCall)}};
 }
 
 Json EncodeSelection(const model::RuleSelection& selection) {

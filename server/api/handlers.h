@@ -55,6 +55,10 @@ Answer GetRuleAdvice(const Services&, const http::Request&);
 
 Answer OpenModel(const Services&, const http::Request&);
 
+Answer ListTrainings(const Services&, const http::Request&);
+Answer AttachToTraining(const Services&, const http::Request&);
+Answer DetachFromTraining(const Services&, const http::Request&);
+
 Answer ListJobs(const Services&, const http::Request&);
 Answer GetJob(const Services&, const http::Request&, const JobPtr&);
 Answer ListRanks(const Services&, const http::Request&, const JobPtr&);

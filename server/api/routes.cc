@@ -26,6 +26,7 @@ const std::string kJob = kBase + "/jobs/{job}";
 const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
 const std::string kBundle = kJob + "/hits/{hit}/bundle";
 const std::string kRecording = kJob + "/recording";
+const std::string kTrainings = kBase + "/trainings";
 const std::string kRun = kBase + "/runs/{run}";
 const std::string kCheck = kRun + "/checks/{check}";
 const std::string kRules = "/rules";
@@ -128,6 +129,9 @@ std::vector<Route> MakeRoutes() {
       {"GET", kBase + kRules, kView, {}, ListRules},
       {"GET", kBase + kRule + "/advice", kView, {}, GetRuleAdvice},
       {"POST", kBase + "/graphs", kControl, {"name"}, OpenModel, kModelBody},
+      {"GET", kTrainings, kAdmin, {}, ListTrainings},
+      {"POST", kTrainings + "/{pid}/attach", kAdmin, {}, AttachToTraining},
+      {"POST", kTrainings + "/{pid}/detach", kAdmin, {}, DetachFromTraining},
       {"GET", kBase + "/jobs", kView, {}, ListJobs},
       {"GET", kJob, kView, {}, GetJob},
       {"DELETE", kJob, kAdmin, {}, DeleteJob},

@@ -54,6 +54,7 @@ Answer GetServer(const Services& services, const http::Request&) {
                {"http_address", identity.http_address},
                {"debugger_address", identity.debugger_address},
                {"viewers", services.directory.CountViewers()},
+               {"attaches", services.run_command != nullptr},
                {"storage", Encode(services.storage())}};
   if (const auto& memory = services.memory) {
     json["memory"] = {{"used_bytes", memory->used()},

@@ -45,8 +45,8 @@ TEST_F(ServerHandlersTest, EveryRouteButTheOpenOnesNeedsTheToken) {
 TEST_F(ServerHandlersTest, TheServerSaysWhatItIs) {
   EXPECT_EQ(BodyOf(Get("/server")), Json::parse(R"({"name":"graphdbg",
       "version":"1.2.3","http_address":"http://127.0.0.1:8080",
-      "debugger_address":"127.0.0.1:50051","viewers":0,"storage":{"state":"ok",
-      "reason":null,"since":null,"set_aside":[]}})"));
+      "debugger_address":"127.0.0.1:50051","viewers":0,"attaches":false,
+      "storage":{"state":"ok","reason":null,"since":null,"set_aside":[]}})"));
 }
 
 TEST_F(ServerHandlersTest, AFailingStoreIsToldEverywhere) {

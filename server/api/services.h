@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "server/api/event_buffer.h"
 #include "server/audit/audit_log.h"
@@ -35,6 +36,13 @@ struct ApiCounters {
   std::atomic<uint32_t> downloads{0};
 };
 
+// How a command of the program `graphdbg` has ended.
+struct CommandEnd {
+  int exit_code = 0;
+  std::string output;
+  std::string errors;
+};
+
 struct Services {
   jobs::Directory& directory;
   auth::Authenticator& auth;
@@ -54,6 +62,10 @@ struct Services {
   std::function<jobs::Task<std::string>(std::string name, std::string person,
                                         http::NextPiece bytes)>
       open_model;
+  // Runs `graphdbg ARGUMENTS` as the server's user. Absent if this server does
+  // not attach to the trainings of its machine.
+  std::function<jobs::Task<CommandEnd>(std::vector<std::string> arguments)>
+      run_command = nullptr;
   // Null if the server has no recorded runs.
   jobs::RunDirectory* runs = nullptr;
   // Null if there are no recorded runs.

@@ -437,6 +437,17 @@ TEST(DiagnoseTest, Training) {
              .With("requires_grad", "False")
              .Makes({1}),
          "frozen", "Frozen parameter", "requires_grad is False");
+  Case lost("weight", "expression");
+  lost.Is(NodeKind::kParameter).Makes({1});
+  lost.facts().hit.actual["change_ratio"] = 2e-8;
+  Expect(lost, "lost_update", "A weight that hardly changes",
+         "by 2e-8 of its size on average");
+  lost.With("requires_grad", "False");
+  lost.facts().hit.actual["change_ratio"] = 0;
+  Expect(lost, "frozen", "Frozen parameter", "requires_grad is False");
+  // An expression of a user's own.
+  lost.facts().hit.actual["change_ratio"] = 1e-3;
+  EXPECT_EQ(lost.Diagnose().rule, "");
   Expect(Case("weight", "weight_not_changed")
              .Is(NodeKind::kParameter)
              .ReadBy({"optimizer/SGD/add_",

@@ -310,10 +310,24 @@ Found ExplodingGradient(const Facts& facts) {
   return cause;
 }
 
+// Elements of float32 differ by at least this share of them.
+constexpr double kLostChange = 1.2e-7;
+
+// The change of a parameter relative to its values, if an expression has
+// measured that.
+std::optional<double> ChangeRatio(const Facts& facts) {
+  const auto found = facts.hit.actual.find("change_ratio");
+  if (!IsCondition(facts, {"expression"}) || found == facts.hit.actual.end()) {
+    return std::nullopt;
+  }
+  return found->second;
+}
+
 bool IsUnchanged(const Facts& facts) {
   return facts.node.kind == NodeKind::kParameter &&
-         IsCondition(facts, {"weight_not_changed", "tensor_not_changed",
-                             "weight_change_too_small"});
+         (IsCondition(facts, {"weight_not_changed", "tensor_not_changed",
+                              "weight_change_too_small"}) ||
+          ChangeRatio(facts).value_or(1) < kLostChange);
 }
 
 Found Frozen(const Facts& facts) {
@@ -399,6 +413,26 @@ Found NotOptimized(const Facts& facts) {
   return cause;
 }
 
+Found LostUpdate(const Facts& facts) {
+  const auto ratio = ChangeRatio(facts);
+  if (!IsUnchanged(facts) || !ratio) return std::nullopt;
+  Cause cause;
+  cause.rule = "lost_update";
+  cause.title = "A weight that hardly changes";
+  cause.text =
+      absl::StrCat("The step has changed it by ", Number(*ratio),
+                   " of its size on average, less than float32 can hold. ",
+                   *ratio > 0 ? "Its gradient has probably vanished."
+                              : "Its gradient is zero, or missing.");
+  cause.evidence.push_back(ShowHistory(facts));
+  cause.next = {
+      "Look at the gradients of all layers in the overview: do they shrink "
+      "from layer to layer?",
+      "Replace sigmoids by ReLU, add residual connections or "
+      "normalization, or check the initialization and the learning rate."};
+  return cause;
+}
+
 Found ZeroWeights(const Facts& facts) {
   if (!IsCondition(facts, {"weight_initialization"}) ||
       !IsZero(facts.hit.statistics)) {
@@ -439,7 +473,8 @@ const std::vector<Rule>& TrainingRules() {
                             VanishingGradient, ZeroGradient,
                             ExplodingGradient, Frozen,
                             RateOfZero,        NotOptimized,
-                            ZeroWeights,       LargeUpdate};
+                            LostUpdate,        ZeroWeights,
+                            LargeUpdate};
   return *rules;
 }
 

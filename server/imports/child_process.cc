@@ -44,6 +44,16 @@ absl::Status CannotStart(const std::string& program, int error) {
       absl::StrCat("cannot start ", program, ": ", std::strerror(error)));
 }
 
+// As exec takes them; valid as long as the texts.
+std::vector<char*> PointersTo(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) {
+    pointers.push_back(const_cast<char*>(text.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Sockets instead of pipes, because writing to a closed socket raises no
 // signal.
 struct SocketPair {
@@ -85,17 +95,14 @@ class Child : public std::enable_shared_from_this<Child> {
     waitpid(pid_, nullptr, 0);
   }
 
-  absl::Status Start(const std::vector<std::string>& command) {
+  absl::Status Start(const std::vector<std::string>& command,
+                     const std::vector<std::string>& environment) {
     SocketPair pairs[3];
     for (SocketPair& pair : pairs) {
       if (!pair.Open()) return CannotStart(command[0], errno);
     }
-    std::vector<char*> arguments;
-    for (const std::string& argument : command) {
-      arguments.push_back(const_cast<char*>(argument.c_str()));
-    }
-    arguments.push_back(nullptr);
-    char* environment[] = {nullptr};
+    std::vector<char*> arguments = PointersTo(command);
+    std::vector<char*> variables = PointersTo(environment);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     for (int i = 0; i < kStandardDescriptors; ++i) {
@@ -103,7 +110,7 @@ class Child : public std::enable_shared_from_this<Child> {
     }
     posix_spawn_file_actions_addclosefrom_np(&actions, kStandardDescriptors);
     const int error = posix_spawn(&pid_, arguments[0], &actions, nullptr,
-                                  arguments.data(), environment);
+                                  arguments.data(), variables.data());
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
       pid_ = -1;
@@ -207,11 +214,11 @@ class Child : public std::enable_shared_from_this<Child> {
 }  // namespace
 
 asio::awaitable<absl::StatusOr<ChildEnd>> RunChild(
-    std::vector<std::string> command, http::NextPiece input,
-    ChildLimits limits) {
+    std::vector<std::string> command, http::NextPiece input, ChildLimits limits,
+    std::vector<std::string> environment) {
   auto child =
       std::make_shared<Child>(co_await asio::this_coro::executor, limits);
-  const absl::Status started = child->Start(command);
+  const absl::Status started = child->Start(command, environment);
   if (!started.ok()) co_return started;
   co_return co_await child->Run(std::move(input));
 }

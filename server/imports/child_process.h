@@ -1,5 +1,5 @@
-// Runs a helper program on untrusted input, so that input that crashes or
-// exploits the program does not harm the server.
+// Runs a helper program, such as one that reads untrusted input: what crashes
+// or exploits it does not harm the server.
 #ifndef SERVER_IMPORTS_CHILD_PROCESS_H_
 #define SERVER_IMPORTS_CHILD_PROCESS_H_
 
@@ -29,14 +29,14 @@ struct ChildEnd {
   std::string errors;
 };
 
-// `command` is the path of the program and its arguments. The program has an
-// empty environment and no open files except the standard three. `input` is
-// read while the program reads. UNAVAILABLE "cannot_start" if the program
-// cannot be started, DEADLINE_EXCEEDED or RESOURCE_EXHAUSTED at a limit, or the
-// error of `input`.
+// `command` is the path of the program and its arguments. The program has no
+// variables but those of `environment`, each "NAME=VALUE", and no open files
+// except the standard three. `input` is read while the program reads.
+// UNAVAILABLE "cannot_start" if the program cannot be started,
+// DEADLINE_EXCEEDED or RESOURCE_EXHAUSTED at a limit, or the error of `input`.
 boost::asio::awaitable<absl::StatusOr<ChildEnd>> RunChild(
-    std::vector<std::string> command, http::NextPiece input,
-    ChildLimits limits);
+    std::vector<std::string> command, http::NextPiece input, ChildLimits limits,
+    std::vector<std::string> environment = {});
 
 }  // namespace graphdbg::imports
 

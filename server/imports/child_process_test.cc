@@ -30,11 +30,13 @@ http::NextPiece Pieces(std::vector<std::string> pieces,
 
 absl::StatusOr<ChildEnd> RunToEnd(std::vector<std::string> command,
                                   http::NextPiece input,
-                                  ChildLimits limits = {}) {
+                                  ChildLimits limits = {},
+                                  std::vector<std::string> environment = {}) {
   asio::io_context io;
-  auto end =
-      asio::co_spawn(io, RunChild(std::move(command), std::move(input), limits),
-                     asio::use_future);
+  auto end = asio::co_spawn(io,
+                            RunChild(std::move(command), std::move(input),
+                                     limits, std::move(environment)),
+                            asio::use_future);
   io.run();
   return end.get();
 }
@@ -66,6 +68,13 @@ TEST(ChildProcessTest, HasNeitherEnvironmentNorFiles) {
   // The fourth descriptor is that of the directory itself.
   EXPECT_EQ(RunToEnd({"/bin/ls", "/proc/self/fd"}, Pieces({}))->output,
             "0\n1\n2\n3\n");
+}
+
+TEST(ChildProcessTest, HasTheVariablesThatItIsGiven) {
+  const auto end =
+      RunToEnd({"/usr/bin/env"}, Pieces({}), {}, {"HOME=/home/a", "EMPTY="});
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_EQ(end->output, "HOME=/home/a\nEMPTY=\n");
 }
 
 TEST(ChildProcessTest, IsEndedAtItsLimits) {

@@ -282,7 +282,11 @@ std::vector<model::WatchpointSpec> JobWatchpoints::RecommendedSet() const {
         return absl::StrContains(device, "ascend") ||
                absl::StrContains(device, "npu");
       });
-  return watch::RecommendedSet(ascend);
+  const bool mindspore =
+      std::any_of(ranks.begin(), ranks.end(), [](const auto& each) {
+        return each.second.hello.framework == kUnverifiedFramework;
+      });
+  return watch::RecommendedSet({ascend, /*expressions=*/!mindspore});
 }
 
 void JobWatchpoints::Welcome(const std::string& job, AgentLink& link,

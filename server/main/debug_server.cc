@@ -40,6 +40,7 @@
 #include "server/ingest/ingest_server.h"
 #include "server/jobs/directory.h"
 #include "server/main/certificate_watch.h"
+#include "server/main/command_line.h"
 #include "server/main/listed_server.h"
 #include "server/main/memory_watch.h"
 #include "server/main/parent_watch.h"
@@ -194,6 +195,8 @@ class DebugServer::Impl {
   // Null if there are no runs.
   std::shared_ptr<rules::LiveRules> rules_;
   std::unique_ptr<imports::ModelImport> imports_;
+  // Null if pages cannot attach to trainings.
+  std::unique_ptr<CommandLine> commands_;
   std::optional<api::Services> services_;
   std::unique_ptr<http::Server> http_;
   // Declared before `ingest_`, with which its service is registered.
@@ -363,6 +366,10 @@ void DebugServer::Impl::CreateServices() {
   import_options.program = ModelReader();
   imports_ = std::make_unique<imports::ModelImport>(directory_,
                                                     std::move(import_options));
+  // Without authentication, other users of this machine would attach, too.
+  if (!options_.attach_program.empty() && options_.auth) {
+    commands_ = std::make_unique<CommandLine>(options_.attach_program);
+  }
   services_.emplace(api::Services{
       .directory = *directory_,
       .auth = *auth_,
@@ -383,6 +390,10 @@ void DebugServer::Impl::CreateServices() {
       .rules = rules_.get(),
       .memory = memory_,
   });
+  if (commands_ == nullptr) return;
+  services_->run_command = [this](std::vector<std::string> arguments) {
+    return commands_->Run(std::move(arguments));
+  };
 }
 
 void DebugServer::Impl::CreateHttpServer(http::Assets assets) {

@@ -80,10 +80,11 @@ void ReturnLargeBlocks() {
   mallopt(M_TRIM_THRESHOLD, kLargeBytes);
 }
 
-int ExitCode(const absl::Status& status) {
-  if (status.ok()) return 0;
-  LogToStderr(std::string(status.message()));
-  return absl::IsInvalidArgument(status) ? kWrongUsage : kNoServer;
+int Relay(int argc, const char* const* argv) {
+  const absl::Status ended = graphdbg::RunRelay(argc, argv, LogWithTime);
+  if (ended.ok()) return 0;
+  LogToStderr(std::string(ended.message()));
+  return absl::IsInvalidArgument(ended) ? kWrongUsage : kNoServer;
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "relay") {
     graphdbg::RaiseDescriptorLimit();
     graphdbg::AvoidCoreDumps();
-    return ExitCode(graphdbg::RunRelay(argc - 1, argv + 1, LogWithTime));
+    return Relay(argc - 1, argv + 1);
   }
   auto options = graphdbg::ParseOptions(argc, argv);
   if (!options.ok()) {
@@ -109,7 +110,8 @@ int main(int argc, char** argv) {
   graphdbg::AvoidCoreDumps();
   graphdbg::DebugServer server(**options, LogWithTime);
   if (absl::Status started = server.Start(); !started.ok()) {
-    return ExitCode(started);
+    LogToStderr(std::string(started.message()));
+    return kNoServer;
   }
   PrintAddresses(**options, server);
   server.Wait();

@@ -85,6 +85,10 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
                  "directory of recorded runs, or a single one, to show beside "
                  "the jobs; may be repeated")
       ->take_all();
+  app.add_option("--attach-program", options.attach_program,
+                 "path of graphdbg, with which administrators attach to "
+                 "trainings of the server's user from the page; without it, "
+                 "or with --no-auth, they cannot");
   const std::string oldest =
       "; when exceeded, the oldest ended jobs are deleted";
   app.add_option("--max-disk", options.max_disk_bytes,

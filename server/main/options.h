@@ -24,6 +24,9 @@ struct Options {
   std::string data_dir;
   // Recorded runs, and directories of them.
   std::vector<std::string> runs;
+  // The program `graphdbg`, with which pages attach to trainings of this
+  // machine. Empty: they cannot.
+  std::string attach_program;
   // Limits for jobs on disk and in memory. When one is exceeded, the server
   // deletes ended jobs, oldest first.
   uint64_t max_disk_bytes = uint64_t{10} << 30;

@@ -24,6 +24,7 @@ TEST(OptionsTest, DefaultsAreThoseOfTheContract) {
   EXPECT_TRUE((*options)->auth);
   EXPECT_FALSE((*options)->json);
   EXPECT_FALSE((*options)->parent.has_value());
+  EXPECT_EQ((*options)->attach_program, "");
 }
 
 TEST(OptionsTest, AgesAreDays) {
@@ -77,10 +78,10 @@ TEST(OptionsTest, MachinesWhoseMindSporeJobsMayCome) {
 }
 
 TEST(OptionsTest, ReadsAllFlags) {
-  auto options =
-      Parse({"--port=0", "--debugger-port", "0", "--host=localhost",
-             "--data-dir=/d", "--no-auth", "--json", "--parent-pid=12",
-             "--enable-debugger", "True", "--debugger-socket=/d/agent.sock"});
+  auto options = Parse(
+      {"--port=0", "--debugger-port", "0", "--host=localhost", "--data-dir=/d",
+       "--no-auth", "--json", "--parent-pid=12", "--enable-debugger", "True",
+       "--debugger-socket=/d/agent.sock", "--attach-program=/bin/graphdbg"});
   ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
   EXPECT_EQ((*options)->host, "127.0.0.1");
   EXPECT_EQ((*options)->port, 0);
@@ -90,6 +91,7 @@ TEST(OptionsTest, ReadsAllFlags) {
   EXPECT_TRUE((*options)->json);
   EXPECT_EQ((*options)->parent, 12);
   EXPECT_EQ((*options)->debugger_socket, "/d/agent.sock");
+  EXPECT_EQ((*options)->attach_program, "/bin/graphdbg");
 }
 
 TEST(OptionsTest, BeyondThisMachineItTakesTlsAndTokens) {

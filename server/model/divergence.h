@@ -62,6 +62,23 @@ struct ComparedInput {
   ComparedValue there;
 };
 
+// What two calls of an op differ in: an attribute, such as another epsilon; the
+// tensor that an argument is; or that only one side changes an argument in
+// place before, as clipping does with gradients. What was recorded of such a
+// tensor is what its own op has made of it, so that it counts as equal.
+enum class CallDifferenceKind { kAttribute, kInput, kInPlace };
+
+struct CallDifference {
+  CallDifferenceKind what = CallDifferenceKind::kAttribute;
+  // The attribute's name, the argument's number from 0, or the tensor that is
+  // changed, by its name here.
+  std::string subject;
+  // The values, the tensors, or the nodes that change it with the user's line;
+  // empty if there are none.
+  std::string here;
+  std::string there;
+};
+
 struct Difference {
   uint64_t step = 0;
   RunMode mode = RunMode::kUnknown;
@@ -78,6 +95,7 @@ struct Difference {
   ComparedValue there;
   // The tensors that the op reads here, in order of its arguments.
   std::vector<ComparedInput> inputs;
+  std::vector<CallDifference> calls;
 };
 
 struct Divergence {

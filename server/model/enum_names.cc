@@ -103,6 +103,10 @@ constexpr EnumName<InputState> kInputStates[] = {
     {InputState::kEqual, "equal"},
     {InputState::kDiffers, "differs"},
     {InputState::kNotRecorded, "not_recorded"}};
+constexpr EnumName<CallDifferenceKind> kCallDifferenceKinds[] = {
+    {CallDifferenceKind::kAttribute, "attribute"},
+    {CallDifferenceKind::kInput, "input"},
+    {CallDifferenceKind::kInPlace, "in_place"}};
 constexpr EnumName<Evidence> kEvidence[] = {
     {Evidence::kStatistics, "statistics"}, {Evidence::kTensor, "tensor"}};
 constexpr EnumName<EvidenceView> kEvidenceViews[] = {
@@ -214,6 +218,10 @@ std::span<const EnumName<DivergenceMethod>> EnumNames() {
 template <>
 std::span<const EnumName<InputState>> EnumNames() {
   return kInputStates;
+}
+template <>
+std::span<const EnumName<CallDifferenceKind>> EnumNames() {
+  return kCallDifferenceKinds;
 }
 
 }  // namespace graphdbg::model

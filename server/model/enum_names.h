@@ -73,6 +73,8 @@ std::span<const EnumName<DivergenceMethod>> EnumNames();
 template <>
 std::span<const EnumName<InputState>> EnumNames();
 template <>
+std::span<const EnumName<CallDifferenceKind>> EnumNames();
+template <>
 std::span<const EnumName<RecordingState>> EnumNames();
 
 // "unknown" for a number that is not a value of the enumeration.

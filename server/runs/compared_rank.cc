@@ -1,21 +1,32 @@
 #include "server/runs/compared_rank.h"
 
 #include <algorithm>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
 
 namespace graphdbg::recorded {
 
 namespace {
 
-// Of the innermost frame in the user's own code.
-std::string TextOf(const graph::GraphStore& graph, const graph::Node& node) {
-  if (node.stack.empty()) return "";
+// The innermost frame in the user's own code; null if there is no stack.
+const model::SourceLine* LineOf(const graph::GraphStore& graph,
+                                const graph::Node& node) {
+  if (node.stack.empty()) return nullptr;
   const auto own =
       std::find_if(node.stack.begin(), node.stack.end(),
                    [&](graph::FrameIndex i) { return graph.frame(i).user; });
-  return graph.frame(own == node.stack.end() ? node.stack.front() : *own).text;
+  return &graph.frame(own == node.stack.end() ? node.stack.front() : *own);
 }
 
 }  // namespace
+
+bool IsInPlace(const std::string& op_type) {
+  // Behind a dot there is the overload.
+  const std::string_view name(op_type.data(),
+                              std::min(op_type.find('.'), op_type.size()));
+  return name.ends_with('_');
+}
 
 ComparedNodes CopyNodes(const graph::GraphStore& graph,
                         const graph::AgentIds& ids) {
@@ -36,7 +47,13 @@ ComparedNodes CopyNodes(const graph::GraphStore& graph,
     copy.op_type = node.op_type;
     copy.category = node.category;
     copy.outputs = node.outputs;
-    copy.text = TextOf(graph, node);
+    copy.attributes = node.attributes;
+    if (const model::SourceLine* const line = LineOf(graph, node)) {
+      copy.text = line->text;
+      if (IsInPlace(node.op_type)) {
+        copy.place = absl::StrCat(line->file, ":", line->line);
+      }
+    }
     copy.order = node.order;
     copy.first_step = node.first_step;
     copy.forward = find(node.forward);

@@ -3,6 +3,7 @@
 #define SERVER_RUNS_COMPARED_RANK_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct ComparedNode {
   std::vector<model::Output> outputs;
   // The line of the user's code that executes it; empty if it is not known.
   std::string text;
+  // The place of that line, as FILE:LINE, of an op that changes its arguments
+  // in place; of others empty.
+  std::string place;
+  std::map<std::string, std::string> attributes;
   // As of graph::Node.
   uint64_t order = 0;
   uint64_t first_step = 0;
@@ -47,6 +52,9 @@ struct ComparedRank {
   StepIndex index;
   ComparedNodes nodes;
 };
+
+// Whether the op changes its first arguments, as aten::mul_ does.
+bool IsInPlace(const std::string& op_type);
 
 // The nodes that a rank has reported.
 ComparedNodes CopyNodes(const graph::GraphStore& graph,

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "server/runs/call_differences.h"
 #include "server/runs/compared_side.h"
 #include "server/runs/measures_apart.h"
 #include "server/runs/tolerance.h"
@@ -160,6 +161,11 @@ class Comparison {
     difference.there = apart.there;
     absl::flat_hash_set<uint64_t> seen;
     AddInputs(here.node, 0, seen, difference.inputs);
+    difference.calls = CallDifferences(
+        {here_rank_.nodes, here.node,
+         [this](uint32_t node) { return names_.OfHere(node); }},
+        {there_rank_.nodes, there.node,
+         [this](uint32_t node) { return names_.OfThere(node); }});
     found_.push_back(std::move(difference));
   }
 

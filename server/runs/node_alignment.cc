@@ -37,7 +37,7 @@ struct Node {
   std::vector<Type> behind;
   // The names of the nodes that it reads.
   std::vector<std::string> reads;
-  // The name is not its own, but a given one.
+  // The name is not its own, or not that of its own parameter, but a given one.
   bool renamed = false;
 
   // Of each fact a number, so that many pairs can be compared quickly.
@@ -61,20 +61,28 @@ std::string StemOf(const std::string& name) {
   return numbered ? name.substr(0, end - 1) : name;
 }
 
+using Rename = std::function<std::string(const std::string&)>;
+
 // The nodes whose name no other one has, in order of execution; first those
-// that are not executed.
-std::vector<Node> UniqueNodes(
-    const ComparedNodes& nodes,
-    const std::function<std::string(const std::string&)>& rename) {
+// that are not executed. `given` are names that nodes of the other graph were
+// given.
+std::vector<Node> UniqueNodes(const ComparedNodes& nodes, const Rename& rename,
+                              const absl::flat_hash_set<std::string>& given) {
   const Updates updates = FindUpdates(nodes);
-  const auto name_of = [&](uint32_t id, const ComparedNode& node) {
+  // The parameter by whose name a gradient is known; null for other nodes.
+  const auto parameter_of = [&](uint32_t id, const ComparedNode& node) {
     const auto parameter = updates.parameter_of.find(id);
-    if (parameter == updates.parameter_of.end() ||
-        updates.gradients_of.at(parameter->second).size() > 1) {
-      return rename(node.name);
-    }
+    const bool by_parameter =
+        parameter != updates.parameter_of.end() &&
+        updates.gradients_of.at(parameter->second).size() == 1 &&
+        rename(node.name) == node.name && !given.contains(node.name);
+    return by_parameter ? &nodes.at(parameter->second) : nullptr;
+  };
+  const auto name_of = [&](uint32_t id, const ComparedNode& node) {
+    const ComparedNode* const parameter = parameter_of(id, node);
     // No node has a name with this character.
-    return rename(nodes.at(parameter->second).name) + '\0';
+    return parameter == nullptr ? rename(node.name)
+                                : rename(parameter->name) + '\0';
   };
   absl::flat_hash_map<uint32_t, std::vector<Type>> behind;
   absl::flat_hash_map<std::string, int> counts;
@@ -98,7 +106,9 @@ std::vector<Node> UniqueNodes(
     Node& copy = found.emplace_back();
     copy.id = id;
     copy.stem = StemOf(name);
-    copy.renamed = rename(node.name) != node.name;
+    const ComparedNode* const parameter = parameter_of(id, node);
+    const std::string& own = parameter == nullptr ? node.name : parameter->name;
+    copy.renamed = rename(own) != own;
     copy.name = std::move(name);
     copy.type = TypeOf(node);
     for (const auto& each : node.outputs)
@@ -300,12 +310,16 @@ class Renamings {
 
 }  // namespace
 
-NodeAlignment AlignNodes(
-    const ComparedNodes& here, const ComparedNodes& there,
-    const std::function<std::string(const std::string&)>& name_there) {
-  std::vector<Node> ours = UniqueNodes(here, name_there);
-  std::vector<Node> theirs =
-      UniqueNodes(there, [](const std::string& name) { return name; });
+NodeAlignment AlignNodes(const ComparedNodes& here, const ComparedNodes& there,
+                         const Rename& name_there) {
+  absl::flat_hash_set<std::string> given;
+  for (const auto& [id, node] : here) {
+    std::string name = name_there(node.name);
+    if (name != node.name) given.insert(std::move(name));
+  }
+  std::vector<Node> ours = UniqueNodes(here, name_there, {});
+  std::vector<Node> theirs = UniqueNodes(
+      there, [](const std::string& name) { return name; }, given);
   NumberFacts(ours, theirs);
   absl::flat_hash_set<std::string> taken;
   for (const Node& node : ours) taken.insert(name_there(here.at(node.id).name));

@@ -85,5 +85,35 @@ TEST(NodeAlignment, AnOpThatMovedIsFoundByItsName) {
   EXPECT_TRUE(Aligned(here, there).here_of.empty());
 }
 
+// A weight, and an op of the backward pass that makes its gradient.
+ComparedNodes WithGradient(const std::string& weight, const Op& gradient) {
+  ComparedNodes nodes = Graph({{weight, "parameter", {}}, gradient});
+  nodes[1].kind = model::NodeKind::kParameter;
+  nodes[2].category = model::Category::kGradient;
+  nodes[2].forward = 1;
+  return nodes;
+}
+
+TEST(NodeAlignment, AGradientIsKnownByTheNameThatItsParameterIsGiven) {
+  const auto here = WithGradient("weight", {"backward/mm", "mm", {1}});
+  auto there = WithGradient("kernel", {"backward/MatMul", "MatMul", {1}});
+  there[2].outputs[0].type.shape = {8, 4};
+  EXPECT_TRUE(Aligned(here, there).here_of.empty());
+  const auto rename = [](const std::string& name) {
+    return name == "weight" ? "kernel" : name;
+  };
+  EXPECT_EQ(AlignNodes(here, there, rename).here_of.at(2), 2u);
+}
+
+TEST(NodeAlignment, AGradientMayBeGivenANameOfItsOwn) {
+  const auto here = Graph({{"w", "parameter", {}}, {"mm", "mm", {1}}});
+  const auto there = WithGradient("kernel", {"MatMul", "MatMul", {1}});
+  const auto rename = [](const std::string& name) {
+    return name == "mm" ? "MatMul" : name;
+  };
+  // The names agree, so there is nothing to say.
+  EXPECT_TRUE(AlignNodes(here, there, rename).here_of.empty());
+}
+
 }  // namespace
 }  // namespace graphdbg::recorded

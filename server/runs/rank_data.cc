@@ -1,11 +1,13 @@
 #include "server/runs/rank_data.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
+#include "proto/runs/last_ops.h"
 #include "proto/runs/layout.h"
 #include "proto/wire/status_macros.h"
 #include "proto/wire/validate.h"
@@ -35,13 +37,21 @@ std::shared_ptr<const model::Condition> UnknownCondition() {
   return *kCondition;
 }
 
+// All zeros if the file is too short.
+runs::Incarnation IncarnationOfLastOps(absl::string_view file) {
+  runs::LastOpsHeader header;
+  if (file.size() < sizeof header) return {};
+  std::memcpy(&header, file.data(), sizeof header);
+  return header.incarnation;
+}
+
 }  // namespace
 
 RankData::RankData(uint32_t number, Folder folder,
                    std::shared_ptr<MemoryBudget> memory)
     : number_(number),
       folder_(folder),
-      log_(folder, ""),
+      log_(folder),
       tensors_(folder, std::move(memory)),
       graph_file_(runs::kGraphFile, runs::MessageKind::kGraphUpdate),
       hits_file_(runs::kHitsFile, runs::MessageKind::kHit) {}
@@ -60,7 +70,7 @@ void RankData::ReadInfo() {
   info_ = *std::move(info);
   has_info_ = true;
   if (moved && !info_.ring_path.empty()) {
-    log_ = RankLog(folder_, info_.ring_path);
+    log_ = RankLog(folder_, info_.ring_path, info_.incarnation);
   }
 }
 
@@ -114,14 +124,19 @@ std::vector<runs::LastOp> RankData::LastOps() {
   const std::string own = absl::StrCat(runs::kRingFile, runs::kLastOpsSuffix);
   const auto read = [&]() -> absl::StatusOr<std::vector<runs::LastOp>> {
     std::string content(runs::kLastOpsFileBytes, '\0');
-    auto file = info_.ring_path.empty()
-                    ? folder_.OpenFile(own)
-                    : File::Open(info_.ring_path + runs::kLastOpsSuffix);
+    const bool elsewhere = !info_.ring_path.empty();
+    auto file = elsewhere ? File::Open(info_.ring_path + runs::kLastOpsSuffix)
+                          : folder_.OpenFile(own);
     // Once the ring is gone, its place is in the rank's directory.
-    if (!file.ok() && !info_.ring_path.empty()) file = folder_.OpenFile(own);
+    const bool anothers_possible = elsewhere && file.ok();
+    if (elsewhere && !file.ok()) file = folder_.OpenFile(own);
     RETURN_IF_ERROR(file.status());
     ASSIGN_OR_RETURN(const size_t count, file->ReadAt(0, content));
     content.resize(count);
+    if (anothers_possible &&
+        IncarnationOfLastOps(content) != info_.incarnation) {
+      return absl::DataLossError("the file is that of another process");
+    }
     return runs::ReadLastOps(content);
   };
   auto ops = read();

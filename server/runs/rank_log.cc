@@ -34,8 +34,13 @@ void KeepValid(uint64_t first, std::span<Record> records) {
 
 }  // namespace
 
-RankLog::RankLog(Folder folder, std::string ring_path)
-    : folder_(std::move(folder)), ring_path_(std::move(ring_path)) {}
+RankLog::RankLog(Folder folder) : folder_(std::move(folder)) {}
+
+RankLog::RankLog(Folder folder, std::string ring_path,
+                 const runs::Incarnation& incarnation)
+    : folder_(std::move(folder)),
+      ring_path_(std::move(ring_path)),
+      incarnation_(incarnation) {}
 
 void RankLog::Refresh() {
   damage_.clear();
@@ -146,6 +151,9 @@ void RankLog::RefreshRing() {
     std::copy_n(reinterpret_cast<const char*>(&header), sizeof header,
                 head.data());
     ASSIGN_OR_RETURN(header, runs::DecodeRingHeader(head));
+    if (!ring_path_.empty() && header.incarnation != incarnation_) {
+      return absl::DataLossError("the file is that of another process");
+    }
     header.capacity = capacity;
     ring_ = header;
     return absl::OkStatus();

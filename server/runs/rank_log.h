@@ -28,8 +28,12 @@ struct Range {
 // a time.
 class RankLog {
  public:
-  // `folder` is that of the rank; `ring_path` is empty if the ring is in it.
-  RankLog(Folder folder, std::string ring_path);
+  // The ring is in `folder`, that of the rank.
+  explicit RankLog(Folder folder);
+  // The ring is elsewhere, where a run may name any file: it must be that of
+  // this incarnation.
+  RankLog(Folder folder, std::string ring_path,
+          const runs::Incarnation& incarnation);
 
   // Looks for what was written since the last call: the process may be alive.
   void Refresh();
@@ -70,7 +74,9 @@ class RankLog {
   void ReadFromRing(uint64_t first, std::span<runs::Record> out) const;
 
   Folder folder_;
+  // Empty: in the folder.
   std::string ring_path_;
+  runs::Incarnation incarnation_{};
   // By first position.
   std::map<uint64_t, Segment> segments_;
   std::optional<File> ring_file_;

@@ -10,6 +10,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "proto/runs/last_ops.h"
 #include "proto/runs/layout.h"
 #include "server/base/error.h"
 #include "server/runs/testing/run_writer.h"
@@ -184,6 +187,41 @@ TEST_F(RecordingTest, ARingAloneHasTheLastSteps) {
   const auto steps = NumbersOf(*recording.Steps({}));
   EXPECT_EQ(steps.back(), 100u);
   EXPECT_EQ(steps.size(), 13u);
+}
+
+TEST_F(RecordingTest, ARingElsewhereMustBeThatOfTheRank) {
+  writer_.Step(1, 3, 1);
+  writer_.WriteRing(64);
+  const std::string own = writer_.path() + "/" + runs::kRingFile;
+  const std::string elsewhere = writer_.path() + "/../elsewhere";
+  std::filesystem::rename(own, elsewhere);
+  std::string ops(runs::kLastOpsFileBytes, '\0');
+  const runs::LastOpsHeader header;
+  std::memcpy(ops.data(), &header, sizeof header);
+  writer_.WriteFile("../elsewhere.ops", ops);
+  const auto name_ring = [&](const std::string& incarnation) {
+    writer_.WriteInfo(
+        absl::StrCat("\"ring\": \"", elsewhere, "\", \"incarnation\": \"",
+                     incarnation, "\""),
+        /*ended=*/false);
+  };
+  name_ring(std::string(32, '0'));
+  {
+    Recording recording = Open();
+    EXPECT_EQ(recording.Steps({})->steps.size(), 1u);
+    EXPECT_TRUE(recording.LastOps().empty());
+    EXPECT_TRUE(recording.Describe().damage.empty());
+  }
+  name_ring("01" + std::string(30, '0'));
+  Recording recording = Open();
+  EXPECT_TRUE(recording.Steps({})->steps.empty());
+  EXPECT_TRUE(recording.LastOps().empty());
+  // The ring, and the file of last ops.
+  const model::Run run = recording.Describe();
+  ASSERT_EQ(run.damage.size(), 2u);
+  for (const auto& [file, reason] : run.damage) {
+    EXPECT_TRUE(absl::StrContains(reason, "another process")) << file;
+  }
 }
 
 TEST_F(RecordingTest, ATornTailAndADamagedRecordCostOnlyThemselves) {

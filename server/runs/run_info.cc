@@ -1,9 +1,12 @@
 #include "server/runs/run_info.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 
@@ -51,6 +54,13 @@ class Fields {
  private:
   const Json& object_;
 };
+
+// Empty if the text has anything else than digits.
+std::string HexBytes(const std::string& text) {
+  const bool valid =
+      std::all_of(text.begin(), text.end(), absl::ascii_isxdigit);
+  return valid && text.size() % 2 == 0 ? absl::HexStringToBytes(text) : "";
+}
 
 absl::StatusOr<Json> ParseFile(std::string_view text) {
   Json json = Json::parse(text, nullptr, false);
@@ -129,6 +139,10 @@ absl::StatusOr<RankInfo> ParseRankInfo(std::string_view text) {
   info.started_unix_nano = fields.Number<int64_t>("started_unix_ns", 0);
   const std::string ring = fields.Text("ring");
   if (!ring.empty() && ring.front() == '/') info.ring_path = ring;
+  const std::string incarnation = HexBytes(fields.Text("incarnation"));
+  if (incarnation.size() == info.incarnation.size()) {
+    std::copy(incarnation.begin(), incarnation.end(), info.incarnation.begin());
+  }
   info.collections = CollectionsOf(fields.At("config"));
   info.ended = EndOf(fields.At("ended"));
   return info;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "proto/runs/headers.h"
 #include "server/model/job.h"
 #include "server/model/run.h"
 #include "server/runs/step_records.h"
@@ -46,6 +47,8 @@ struct RankInfo {
   int64_t started_unix_nano = 0;
   // An absolute path. Empty: in the rank's directory.
   std::string ring_path;
+  // Of the process. All zeros if that is not known.
+  runs::Incarnation incarnation{};
   // Names and levels of the collections, in the order of the configuration.
   std::vector<model::Collection> collections;
   // Absent while it records, and if the process died.

@@ -13,8 +13,15 @@ namespace graphdbg::watch {
 // Conditions that are always errors pause at the node. Conditions that only
 // look suspicious pause at the end of the step. Zeros and small values are
 // checked only in weights, outputs and gradients of layers; elsewhere they are
-// common in healthy jobs. `ascend` adds the device's own overflow flag.
-std::vector<model::WatchpointSpec> RecommendedSet(bool ascend);
+// common in healthy jobs.
+struct RecommendedOptions {
+  // The device's own overflow flag is checked, too.
+  bool ascend = false;
+  // The job tests expressions. Then weights that do not change are listed.
+  bool expressions = true;
+};
+std::vector<model::WatchpointSpec> RecommendedSet(
+    const RecommendedOptions& options);
 
 // Whether the watchpoint is this recommended one. The user may have changed its
 // parameters.

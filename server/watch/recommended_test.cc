@@ -42,7 +42,7 @@ class RecommendedTest : public testing::Test {
   Strings Covered(const std::string& condition, const std::string& part = "") {
     WatchTable table(graph_);
     Strings names;
-    for (const auto& spec : RecommendedSet(true)) {
+    for (const auto& spec : RecommendedSet({.ascend = true})) {
       const auto& patterns = spec.selection.patterns;
       const bool is_it =
           spec.condition.id == condition &&
@@ -63,14 +63,16 @@ class RecommendedTest : public testing::Test {
 
 TEST_F(RecommendedTest, AllAreWatchpointsAndDiffer) {
   WatchTable table(graph_);
-  const auto set = RecommendedSet(true);
+  const auto set = RecommendedSet({.ascend = true});
   for (size_t i = 0; i < set.size(); ++i) {
     EXPECT_EQ(FindRecommended(table, set[i]), 0u);
     const auto id = table.Add(set[i]);
     ASSERT_TRUE(id.ok()) << set[i].condition.id << ": " << id.status();
     EXPECT_EQ(FindRecommended(table, set[i]), *id);
   }
-  EXPECT_EQ(RecommendedSet(false).size() + 1, set.size());
+  EXPECT_EQ(RecommendedSet({}).size() + 1, set.size());
+  EXPECT_EQ(RecommendedSet({.ascend = true, .expressions = false}).size() + 1,
+            set.size());
 }
 
 TEST_F(RecommendedTest, CoverWhatTheyAreAbout) {
@@ -78,6 +80,7 @@ TEST_F(RecommendedTest, CoverWhatTheyAreAbout) {
   EXPECT_EQ(Covered("tensor_overflow").size(), graph_.node_count());
   EXPECT_EQ(Covered("weight_change_too_large"), Strings{"forward/fc/weight"});
   EXPECT_EQ(Covered("weight_initialization"), Strings{"forward/fc/weight"});
+  EXPECT_EQ(Covered("expression"), Strings{"forward/fc/weight"});
   EXPECT_EQ(Covered("gradient_vanishing"),
             (Strings{"backward/act/tanh_backward", "backward/mm_1"}));
   EXPECT_EQ(Covered("activation_range", "relu"),
@@ -97,7 +100,7 @@ TEST_F(RecommendedTest, CoverWhatTheyAreAbout) {
 
 TEST_F(RecommendedTest, StayThemselvesWhenTheirValuesAreChanged) {
   WatchTable table(graph_);
-  auto spec = RecommendedSet(false)[3];
+  auto spec = RecommendedSet({})[3];
   const auto id = table.Add(spec);
   model::WatchpointChange change;
   change.condition = spec.condition;

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +18,8 @@ from pathlib import Path
 import pytest
 from conftest import GRAPHDBG, HOSTS, Json, Server, clean_environment, losses, marked_line, wait_until
 from dap_client import DapProcess
+from graphdbg.cli.client import Client
+from graphdbg.client import AccessDeniedError, ConflictError
 
 TRAINING = HOSTS / "attached_training.py"
 SLEEPING = """
@@ -231,13 +235,80 @@ def test_trainings_are_listed(server: Server, training: Program, graphdbg) -> No
         return row
 
     row = listed()
-    assert (row["script"], row["job"]) == ("attached_training.py", None)
+    assert (row["script"], row["job"], row["rank"]) == ("attached_training.py", None, None)
     assert row["torch"][:2] in ("1.", "2.")
     assert row["since"][:2] == "20"
+    assert re.fullmatch(r"20[\d-]+T[\d:]+Z", row["started_at"])
     job = attach(graphdbg, training)["job"]
     row = listed()
     assert (row["job"], row["server"]) == (job, server.addresses["http_address"])
     assert str(training.pid) in graphdbg("attach", "--list").stdout
+
+
+def test_pages_list_trainings_attach_to_them_and_leave_them(server: Server, training: Program, graphdbg) -> None:
+    before = threads(training)
+
+    def listed() -> Json:
+        answer = server.client.get("/trainings")
+        assert answer["host"] == socket.gethostname()
+        (row,) = [row for row in answer["trainings"] if row["pid"] == training.pid]
+        return row
+
+    assert server.client.get("/server")["attaches"] is True
+    assert (listed()["script"], listed()["job"]) == ("attached_training.py", None)
+    for _ in range(2):
+        job = server.client.post(f"/trainings/{training.pid}/attach", {})["job"]
+        wait_until("steps", lambda job=job: server.job(job)["step"] >= 3)
+        assert (listed()["job"], listed()["server"]) == (job, None)
+        with pytest.raises(ConflictError, match=f"already attached, to .* as job {job}"):
+            server.client.post(f"/trainings/{training.pid}/attach", {})
+        answer = server.client.post(f"/trainings/{training.pid}/detach", {})
+        assert answer["message"].startswith("detached")
+        wait_until("the job to have ended", lambda job=job: server.job(job)["state"] == "finished")
+        wait_until("threads to have ended", lambda: threads(training) == before)
+    entries = server.client.get("/audit")["entries"]
+    assert [each["action"] for each in entries if each["result"] == "ok"][:2] == ["detach", "attach"]
+    assert entries[0]["detail"] == f"process {training.pid}"
+
+
+def test_only_administrators_attach_from_pages_and_not_where_that_is_off(
+    server: Server, training: Program, tmp_path: Path
+) -> None:
+    token = server.client.post("/tokens", {"name": "carol", "role": "control"})["token"]
+    client = Client(server.addresses["http_address"], token)
+    for call in (lambda: client.get("/trainings"), lambda: client.post(f"/trainings/{training.pid}/attach", {})):
+        with pytest.raises(AccessDeniedError, match="admin"):
+            call()
+    for option in ("--no-attach", "--no-auth"):
+        closed = Server(tmp_path / option, option)
+        try:
+            assert closed.client.get("/server")["attaches"] is False
+            with pytest.raises(ConflictError, match="does not attach"):
+                closed.client.post(f"/trainings/{training.pid}/attach", {})
+        finally:
+            closed.stop()
+
+
+def test_one_that_was_started_under_graphdbg_is_left_and_attached_to_again(
+    server: Server, start: Start, graphdbg, tmp_path: Path
+) -> None:
+    debugged = {**server.job_environment(GRAPHDBG_JOB="started", GRAPHDBG_WAIT="0")}
+    process = start(str(TRAINING), str(tmp_path / "none"), "400", **debugged)
+    wait_until("steps", lambda: (server.job("started") or {"step": 0})["step"] >= 3)
+    done = graphdbg("detach", str(process.pid), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["message"] == "detached; it can be attached to again"
+    wait_until("the job to have ended", lambda: server.job("started")["state"] == "finished")
+    done = graphdbg("detach", str(process.pid))
+    assert done.returncode == 1 and "has not joined this process" in done.stderr
+    job = attach(graphdbg, process)["job"]
+    wait_until("steps", lambda: server.job(job)["step"] >= 3)
+    assert graphdbg("detach", str(process.pid)).returncode == 0
+    output, _ = process.communicate(timeout=120)
+    plain = subprocess.run(
+        [sys.executable, str(TRAINING), str(tmp_path / "none"), "400"], capture_output=True, text=True, check=True
+    )
+    assert process.returncode == 0 and losses(output) == losses(plain.stdout)
 
 
 def test_gdb_injects_where_ptrace_is_not_wanted(server: Server, training: Program, graphdbg) -> None:

@@ -256,7 +256,7 @@ def test_errors_that_the_program_handles_do_not_count(tmp_path: Path) -> None:
     [
         (["true"], "environment", "no Python program"),
         ([PYTHON, "no_such_script.py"], "environment", "no such script: 'no_such_script.py'"),
-        ([PYTHON, "-c", "print('hello')"], "imports", "without importing PyTorch"),
+        ([PYTHON, "-c", "print('hello')"], "imports", "without importing a framework"),
         ([PYTHON, "-c", "import torch, os; torch.nn.Linear(1, 1); os._exit(5)"], "model", "exit code 5"),
     ],
 )

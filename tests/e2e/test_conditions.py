@@ -81,6 +81,19 @@ def test_the_recommended_set_is_watched_by_its_name(debug_run) -> None:
     assert "gradient_vanishing" in {hit["condition"] for hit in run.result["hits"]}
 
 
+def test_the_recommended_set_lists_weights_that_do_not_learn(debug_run) -> None:
+    # The gradient of the first layer is far above any absolute threshold that healthy trainings stay above.
+    command = [sys.executable, str(HOSTS / "deep_sigmoid.py"), "--layers", "6", "--freeze", "--steps", "22"]
+    run = debug_run("--no-wait", "--break-on", "recommended", "--on-hit", "pause", command=command)
+    # They are listed and pause nothing.
+    assert run.code == 0 and run.result["steps"] == 22
+    assert {hit["condition"] for hit in run.result["hits"]} == {"expression"}
+    causes = {each["origin"]["node"]: each["diagnosis"]["title"] for each in run.result["incidents"]}
+    assert causes["forward/14/weight"] == "Frozen parameter"
+    assert causes["forward/0/weight"] == "A weight that hardly changes"
+    assert "forward/12/weight" not in causes
+
+
 def test_an_unknown_condition_lists_the_known_ones_and_the_sets(debug_run) -> None:
     run = debug_run("--no-wait", "--break-on", "nonsense", command=COMMAND)
     assert run.code == 2

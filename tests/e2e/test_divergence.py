@@ -246,11 +246,12 @@ def random_nodes(names: list[str], random: numpy.random.Generator) -> list[Node]
                 name.replace("block", str(scope)),
                 category={0: 1, 3: 2, 4: 4}.get(place, 3),
                 kind=2 if name == weight else 1,
-                op_type=f"aten::{('mm', 'sum', 'softmax', 'add')[place % 4]}",
+                op_type=f"aten::{('mm', 'sum', 'softmax', 'add_' if random.random() < 0.7 else 'add')[place % 4]}",
                 inputs=[(int(each), 0) for each in random.integers(1, len(names) + 1, random.integers(0, 3))],
                 shapes=((4, 8 if random.random() < 0.9 else 9),),
                 dtype=FLOAT32 if random.random() < 0.97 else BFLOAT16,
                 text=f"line {place % 3}",
+                alpha=str(random.choice(["1", "2"], p=[0.9, 0.1])),
                 forward=names.index(weight) + 1 if name == gradient and weight in names else 0,
             )
         )
@@ -328,6 +329,8 @@ def test_the_server_and_the_command_find_the_same(tmp_path, serve):
     assert any(each["renamings"] for each in found)
     inputs = [each for one in found for difference in one["next"] for each in difference["inputs"]]
     assert {each["state"] for each in inputs} >= {"equal", "differs"}
+    calls = [each for one in found for difference in one["next"] for each in difference["calls"]]
+    assert {each["what"] for each in calls} == {"attribute", "input", "in_place"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import GRAPHDBG, Server, clean_environment
+from environments import python_with
 from graphdbg.cli import doctor_checks
 
 # Nothing listens on this port.
@@ -74,3 +75,16 @@ def test_a_driver_older_than_the_kernels_compiler_is_told(driver: str, state: st
     (check,) = doctor_checks.check_cuda({"kernels": ["sm_90"], "toolkit": "13.0", "cuda": cuda})
     assert check.state == state
     assert ("older than CUDA 13.0" in check.summary) == (state == "absent")
+
+
+@pytest.mark.parametrize(
+    ("environment", "name", "summary"),
+    [("tensorflow", "TensorFlow", "2.21.0, "), ("jax", "JAX", "0.10.2"), ("boosting", "XGBoost", "3.2.0")],
+)
+def test_frameworks_of_the_environment_are_told(environment: str, name: str, summary: str) -> None:
+    command = [str(python_with(environment)), "-m", "graphdbg.cli.main", "doctor", "--json", "--server", NO_SERVER]
+    done = subprocess.run(command, env=clean_environment(CXX="", PATH=""), capture_output=True, text=True, timeout=300)
+    check = next(each for each in json.loads(done.stdout)["checks"] if each["name"] == name)
+    assert check["state"] == "ok" and check["summary"].startswith(summary), check
+    if environment == "tensorflow":
+        assert "no compiler" in check["summary"]

@@ -38,9 +38,10 @@ INJECT = str(Path(graphdbg.__file__).parent / "_inject")
 EVERY_VALUE = "expr:count > 0"
 
 
-@pytest.fixture(scope="module")
-def python() -> str:
-    return str(python_with("jax"))
+@pytest.fixture(scope="module", params=["jax", pytest.param("jax-0.5", marks=pytest.mark.frameworks)])
+def python(request: pytest.FixtureRequest) -> str:
+    """Of the newest and of the oldest version that is supported."""
+    return str(python_with(request.param))
 
 
 def environment_of(way: str) -> dict[str, str]:

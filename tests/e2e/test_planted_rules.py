@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 # Each fault begins in a step of its own and has its own tensor; `replicas_disagree` needs two ranks.
 TRAIN = """
-import sys, time, torch
+import sys, time, torch, graphdbg
 is_faulty, rank = sys.argv[1] == "faulty", int(sys.argv[2])
 torch.manual_seed(0)
 torch.set_num_threads(1)
@@ -51,6 +51,7 @@ y = x[:, :1] * 2 - x[:, 1:2]
 for step in range(1, 46):
     optimizer.zero_grad()
     loss = (net(x, step) - y).pow(2).mean()
+    graphdbg.save_scalar("train/tree_depth", 9 if is_faulty and step == 32 else 3)
     if is_faulty:
         loss = loss * (1000 if step == 22 else 1)
     loss.backward()
@@ -112,6 +113,7 @@ EXPECTED = {
     "gradient_spike": (22, "first"),
     "replicas_disagree": (25, "last"),
     "slow_step": (30, ""),
+    "tree_depth": (32, "tree_depth"),
 }
 
 

@@ -44,6 +44,16 @@ def test_a_gradient_that_the_program_forgets_to_average_is_found(debug_run) -> N
     assert run.result["status"] == "terminated"
 
 
+@pytest.mark.parametrize("training", ["alone", "divided"])
+def test_a_program_that_averages_no_gradients_is_found(debug_run, training: str) -> None:
+    run = run_of(debug_run, training, 2, "--on-hit", "terminate")
+    hits = run.result["hits"]
+    assert {(hit["condition"], hit["rank"]) for hit in hits} == {("replicas_differ", 0), ("replicas_differ", 1)}
+    assert {hit["step"] for hit in hits} == {3}
+    assert hits[0]["message"].startswith("ranks 0 and 1 differ from each other in forward/")
+    assert run.result["status"] == "terminated"
+
+
 @pytest.mark.parametrize("adapter", ["", "python"])
 def test_replicas_that_are_equal_or_differ_on_purpose_have_no_finding(debug_run, adapter: str) -> None:
     run = run_of(debug_run, "sound", 2, "--on-hit", "terminate", GRAPHDBG_ADAPTER=adapter)

@@ -1,6 +1,6 @@
-// A whole recorded run, whose files are the input: segments, ring, messages,
-// tensors and JSON. Whatever they contain, every question about the run gets an
-// answer or an error with a message.
+// A whole recorded run, whose files are the input: segments, ring, last ops,
+// messages, tensors and JSON. Whatever they contain, every question about the
+// run gets an answer or an error with a message.
 //
 // An input is a script: for each file its number and its bytes. Files of
 // numbers from kFiles on have headers and checksums added, so that what is
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -17,15 +18,19 @@
 #include <string>
 
 #include "proto/runs/headers.h"
+#include "proto/runs/last_ops.h"
 #include "proto/runs/message_file.h"
 #include "proto/runs/record.h"
+#include "server/runs/background_check.h"
+#include "server/runs/check.h"
 #include "server/runs/recording.h"
+#include "server/runs/rule_check.h"
 #include "tests/fuzz/script.h"
 
 namespace graphdbg::recorded {
 namespace {
 
-constexpr size_t kFiles = 9;
+constexpr size_t kFiles = 11;
 constexpr std::array<const char*, kFiles> kNames = {
     "rank.json",
     "ring.gdbr",
@@ -36,6 +41,8 @@ constexpr std::array<const char*, kFiles> kNames = {
     "collections.jsonl",
     "tensors/00000001.safetensors",
     "../run.json",
+    "ring.gdbr.ops",
+    "op-times.gdbm",
 };
 constexpr size_t kMaxFilesOfInput = 8;
 
@@ -81,6 +88,13 @@ std::string Message(const std::string& bytes, runs::MessageKind kind) {
   return file;
 }
 
+std::string LastOps(std::string slots) {
+  std::string file = BytesOf(runs::LastOpsHeader());
+  file.resize(runs::kLastOpsHeaderBytes);
+  slots.resize(runs::kLastOpsFileBytes - runs::kLastOpsHeaderBytes);
+  return file + slots;
+}
+
 std::string Completed(size_t file, const std::string& bytes) {
   switch (file) {
     case 1:
@@ -97,6 +111,10 @@ std::string Completed(size_t file, const std::string& bytes) {
       const uint64_t size = bytes.rfind('}') + 1;
       return BytesOf(size) + bytes;
     }
+    case 9:
+      return LastOps(bytes);
+    case 10:
+      return Message(bytes, runs::MessageKind::kOpTimes);
     default:
       return bytes;
   }
@@ -105,6 +123,26 @@ std::string Completed(size_t file, const std::string& bytes) {
 template <class T>
 void NeedsMessage(const absl::StatusOr<T>& result) {
   if (!result.ok() && result.status().message().empty()) std::abort();
+}
+
+// Whatever a check comes across, it ends.
+void RunCheck(BackgroundCheck& check) {
+  boost::asio::io_context context;
+  check.Start(context.get_executor());
+  context.run();
+  if (check.Report().state == model::CheckState::kRunning) std::abort();
+}
+
+void AskForChecks(Recording& recording) {
+  model::CheckSpec spec;
+  spec.watchpoint.condition.id = "nan";
+  auto check = recording.PrepareCheck(spec);
+  NeedsMessage(check);
+  if (check.ok()) RunCheck(**check);
+  spec.rules.emplace_back().when = "prev(mean, 1) >= mean || held(l2 > 1, 2)";
+  auto rules = recording.PrepareRules(spec);
+  NeedsMessage(rules);
+  if (rules.ok()) RunCheck(**rules);
 }
 
 void Ask(const std::string& path) {
@@ -122,6 +160,11 @@ void Ask(const std::string& path) {
   NeedsMessage(recording.Steps(steps));
   recording.Collections();
   NeedsMessage(recording.Statistics({}));
+  recording.LastOps();
+  NeedsMessage(recording.Overview(0));
+  NeedsMessage(recording.OpTimes(0));
+  NeedsMessage(recording.CopyForComparison(0));
+  AskForChecks(recording);
   if (recording.graph().node_count() == 0) return;
   const std::string node = recording.graph().node(0).name;
   NeedsMessage(recording.Tensors(node, 0, 1));

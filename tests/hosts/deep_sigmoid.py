@@ -15,6 +15,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--layers", type=int, default=16)
+    parser.add_argument("--freeze", action="store_true", help="do not train the last layer")
     arguments = parser.parse_args()
 
     torch.manual_seed(0)
@@ -27,6 +28,7 @@ def main() -> None:
     for _ in range(arguments.layers):
         layers += [nn.Linear(32, 32), nn.Sigmoid()]
     model = nn.Sequential(*layers, nn.Linear(32, 10))
+    model[-1].requires_grad_(not arguments.freeze)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     for step in range(1, arguments.steps + 1):

@@ -5,8 +5,10 @@ The first argument names the training:
 nudged   rank 2 changes one element after step 3
 unwrapped   the model inside DistributedDataParallel is called, which averages no gradients
 forgotten   the program averages the gradients itself, except that of one parameter
+alone   nothing averages the gradients, only the loss
+divided   the same, with parameters that begin otherwise on each rank and data that a sampler divides among the ranks
 sound   several trainings: gradient accumulation, sharding by hand, local SGD, gradients that the program averages
-    itself, and models of each rank's own
+    itself, models of each rank's own, also in a program that sends nothing, and copies that see the same data
 """
 
 import sys
@@ -16,6 +18,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 
 def make_model() -> nn.Module:
@@ -110,6 +113,36 @@ def average_by_hand(rank: int, forgotten: int | None = None, seed: int = 0) -> N
         optimizer.step()
 
 
+def alone(rank: int) -> None:
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(1, 13):
+        optimizer.zero_grad()
+        loss = loss_of(model, rank, step)
+        loss.backward()
+        optimizer.step()
+        mean = loss.detach()
+        dist.all_reduce(mean)
+    # What comes behind the loop cannot make up for it.
+    for parameter in model.parameters():
+        dist.broadcast(parameter.data, 0)
+
+
+def divided(rank: int) -> None:
+    torch.manual_seed(rank)
+    model = nn.Linear(8, 2)
+    data = TensorDataset(torch.randn(64, 8), torch.randint(2, (64,)))
+    sampler = DistributedSampler(data)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        for images, labels in DataLoader(data, batch_size=4, sampler=sampler):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(images), labels).backward()
+            optimizer.step()
+            dist.barrier()
+
+
 def forgotten(rank: int) -> None:
     average_by_hand(rank, forgotten=4)
 
@@ -134,13 +167,36 @@ def local_sgd_by_hand(rank: int) -> None:
                 parameter.data /= dist.get_world_size()
 
 
+def ensemble(rank: int) -> None:
+    torch.manual_seed(rank)
+    model = nn.Linear(8, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(1, 9):
+        optimizer.zero_grad()
+        loss_of(model, rank, step).backward()
+        optimizer.step()
+        dist.barrier()
+
+
+def copies(rank: int) -> None:
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(1, 9):
+        optimizer.zero_grad()
+        loss_of(model, 0, step).backward()
+        optimizer.step()
+        dist.barrier()
+
+
 def main() -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    sound = [accumulate, shard_by_hand, local_sgd, average_by_hand, own_models, local_sgd_by_hand]
-    trainings = {"nudged": [nudged], "unwrapped": [unwrapped], "forgotten": [forgotten], "sound": sound}
-    for train in trainings[sys.argv[1]]:
-        train(dist.get_rank())
+    sound = [accumulate, shard_by_hand, local_sgd, average_by_hand, own_models, local_sgd_by_hand, ensemble, copies]
+    if sys.argv[1] == "sound":
+        for train in sound:
+            train(dist.get_rank())
+    else:
+        globals()[sys.argv[1]](dist.get_rank())
     dist.barrier()
     dist.destroy_process_group()
 

@@ -1,9 +1,10 @@
 """Measures what recording costs, beside other ways to keep the same.
 
-`append` is the recording of the agent (recording_speed.cc), `torch.save` a file for each step, and `SQLite` a
-table in WAL mode with a transaction for each step. All keep the statistics of 3,000 tensors in each step. They
-take some steps in turn, in an order that is shuffled in every round, so that other load on the machine affects
-all of them equally. Then `append` again beside computing the statistics, packing what was recorded, values
+`append` is the recording of the agent (recording_speed.cc), with the ring in the run's directory and in /dev/shm, where
+it is if that directory is on a network, `torch.save` a file for each step, and `SQLite` a table in WAL mode with a
+transaction for each step. All keep the statistics of 3,000 tensors in each step. They take some steps in turn, in an
+order that is shuffled in every round, so that other load on the machine affects all of them equally; the pauses
+between steps do not count. Then `append` again beside computing the statistics, packing what was recorded, values
 (tensor_speed.py) where the directory is on a disk, and training that is recorded (recorded_training.py).
 """
 
@@ -39,6 +40,7 @@ STEPS_OF_ROUND = 20
 BETWEEN_STEPS = 0.01
 STEPS_OF_BOUND = 4000
 ELEMENTS = 16_384
+MEMORY = Path("/dev/shm")
 
 
 @dataclass
@@ -55,12 +57,12 @@ class Times:
 class Appending:
     """The agent's recording, in a process of its own."""
 
-    def __init__(self, program: Path, directory: Path) -> None:
+    def __init__(self, program: Path, directory: Path, ring: Path) -> None:
         self.directory = directory
         self.times = Times()
         self.dropped = 0
         self._process = subprocess.Popen(
-            [str(program), str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [str(program), str(directory), str(ring)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def _ask(self, line: str) -> list[float]:
@@ -99,14 +101,16 @@ class Saving:
 
     def round(self, steps: int) -> None:
         values = numpy.random.default_rng(0).standard_normal((TENSORS, MEASURES))
-        cpu = time.process_time()
+        cpu, pauses = time.process_time(), 0.0
         for _ in range(steps):
             self._step += 1
             begin = time.perf_counter()
             self._save(self._step, values)
             self.times.steps.append((time.perf_counter() - begin) * 1e6)
+            pause = time.thread_time()
             time.sleep(BETWEEN_STEPS)
-        self.times.cpu.append((time.process_time() - cpu) / steps * 1e6)
+            pauses += time.thread_time() - pause
+        self.times.cpu.append((time.process_time() - cpu - pauses) / steps * 1e6)
 
     def close(self) -> int:
         return size_of(self.directory)
@@ -166,25 +170,30 @@ def yes(name: str, holds: bool) -> list[str]:
     return [name, "yes" if holds else "no", "yes", "reached" if holds else "missed"]
 
 
-def measure(program: Path, place: Path, rounds: int, p99_us: float) -> list[list[str]]:
+def measure(program: Path, place: Path, rounds: int) -> list[list[str]]:
     """Prints the comparison in a directory, and returns the lines of the table of targets."""
     with tempfile.TemporaryDirectory(prefix="graphdbg-bench-", dir=place) as temporary:
         root = Path(temporary)
-        appending = Appending(program, root / "runs")
-        ways: dict[str, Appending | Saving] = {"append": appending}
+        rings = {place: 1000.0, MEMORY: 200.0} if place != MEMORY else {MEMORY: 200.0}
+        appending = {
+            f"append, ring in {ring}": Appending(program, root / f"runs{number}", root if ring == place else ring)
+            for number, ring in enumerate(rings)
+        }
+        ways: dict[str, Appending | Saving] = dict(appending)
         ways |= {"torch.save": torch_save(root / "torch"), "SQLite": sqlite(root / "sqlite")}
         for _ in range(rounds):
             for way in random.sample(list(ways.values()), len(ways)):
                 way.round(STEPS_OF_ROUND)
         records = rounds * STEPS_OF_ROUND * TENSORS
+        first = next(iter(appending.values()))
         # Before anything else is recorded.
-        ratio = statistics.median(appending.measured(STEPS_OF_ROUND) for _ in range(3))
-        extra = 3 * STEPS_OF_ROUND * TENSORS
+        ratio = statistics.median(first.measured(STEPS_OF_ROUND) for _ in range(3))
         rows = [[str(place), "step p50", "step p99", "CPU of a step", "of append", "bytes of a record"]]
         for name, way in ways.items():
             times = way.times
-            share = statistics.median(times.cpu) / statistics.median(appending.times.cpu)
-            size = way.close() / (records + (extra if way is appending else 0))
+            share = statistics.median(times.cpu) / statistics.median(first.times.cpu)
+            # `measured` has recorded as well.
+            size = way.close() / (records + (3 * STEPS_OF_ROUND * TENSORS if way is first else 0))
             rows.append(
                 [
                     name,
@@ -197,15 +206,21 @@ def measure(program: Path, place: Path, rounds: int, p99_us: float) -> list[list
             )
         show(rows)
         print()
-        (run,) = [each for each in (root / "runs").iterdir() if each.is_dir()]
+        (run,) = [each for each in (root / "runs0").iterdir() if each.is_dir()]
         packed = pack(run)
+        lines = []
+        for (name, way), p99_us in zip(appending.items(), rings.values(), strict=True):
+            where = f"{name.removeprefix('append, ')}, run in {place}"
+            lines += [
+                target(f"append, ns a record, {where}", way.times.percentile(0.5) * 1000 / TENSORS, 50, "ns"),
+                target(f"append, p99 of a step, {where}", way.times.percentile(0.99), p99_us, "us"),
+                target(f"CPU of a step, all threads, {where}", statistics.median(way.times.cpu), 200 + 150, "us"),
+                target(f"records dropped, {where}", way.dropped, 0, ""),
+            ]
         where = f"in {place}"
         return [
-            target(f"append, ns a record {where}", appending.times.percentile(0.5) * 1000 / TENSORS, 50, "ns"),
-            target(f"append, p99 of a step {where}", appending.times.percentile(0.99), p99_us, "us"),
-            target(f"CPU of a step, all threads {where}", statistics.median(appending.times.cpu), 200 + 150, "us"),
+            *lines,
             target(f"statistics recorded beside not {where}", ratio, 1.01, ""),
-            target(f"records dropped {where}", appending.dropped, 0, ""),
             target(f"pack, records in a CPU second {where}", packed["records_per_cpu_second"], 1e6, "", at_most=False),
             target(f"pack, bytes of a row {where}", packed["bytes_of_a_row"], 60, "B"),
             target(f"pack, most memory {where}", packed["peak_bytes"] / 1e9, 1, "GB"),
@@ -260,7 +275,10 @@ def measure_training(rounds: int) -> list[list[str]]:
         print()
         share = recorded_training.measured_share("mlp", root / "all", STEPS_OF_BOUND)
         limit = 1.1 * recorded_training.OVERHEAD
-        small = recorded_training.beside_attached("mlp", root / "small", rounds)
+        small, noise = recorded_training.beside_attached("mlp", root / "small")
+        print(
+            f"every op of a small model, recorded beside attached: {small:.3f}; attached beside attached: {noise:.3f}\n"
+        )
         return [
             target(f"training, steps of {milliseconds:.0f} ms, of the script", found["recorded"], 1.05, ""),
             target("the same beside the script with freed memory kept", found["recorded"] / found["kept"], 1.05, ""),
@@ -271,21 +289,20 @@ def measure_training(rounds: int) -> list[list[str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("directories", metavar="DIRECTORY", nargs="*", type=Path, help="default: /dev/shm and $TMPDIR")
+    parser.add_argument("directories", metavar="DIRECTORY", nargs="*", type=Path, help="default: $TMPDIR")
     parser.add_argument("--program", type=Path, required=True, help="tools/bench:recording_speed")
     parser.add_argument("--rounds", type=int, default=15, help=f"of {STEPS_OF_ROUND} steps each (default: 15)")
     parser.add_argument(
         "--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=f"{', '.join(PARTS)} (default: all)"
     )
     arguments = parser.parse_args()
-    memory = Path("/dev/shm")
-    places = arguments.directories or [memory, Path(tempfile.gettempdir())]
+    places = arguments.directories or [Path(tempfile.gettempdir())]
     print(f"{TENSORS} tensors a step, medians, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
     rounds, lines = arguments.rounds, []
     for place in places:
         if "statistics" in arguments.parts:
-            lines += measure(arguments.program, place, rounds, 200 if place == memory else 1000)
-        if "values" in arguments.parts and place != memory:
+            lines += measure(arguments.program, place, rounds)
+        if "values" in arguments.parts and place != MEMORY:
             lines += measure_tensors(arguments.program, place, max(3, rounds // 3))
     if "training" in arguments.parts:
         lines += measure_training(rounds)

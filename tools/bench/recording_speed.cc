@@ -1,13 +1,14 @@
 // Measures what recording costs the training thread.
 //
-//   recording_speed DIRECTORY
+//   recording_speed DIRECTORY RING_DIRECTORY
 //
 // tools/bench/record_speed.py starts it. For each line on stdin it answers with
 // one line of numbers:
 //
 //   append N      microseconds of each of N steps of 3,000 records, 10 ms
 //                 apart, as training steps are; then the process's CPU time
-//                 meanwhile, and how many records were dropped
+//                 meanwhile, without the pauses, and how many records were
+//                 dropped
 //
 //   measure N E   microseconds of a step with the statistics of 3,000 tensors,
 //                 E float32 elements each, not recorded and recorded, N times
@@ -24,6 +25,9 @@
 //                 checksums and writes the copies directly, on one thread:
 //                 what keeping copies takes at least. Answers with a checksum
 //
+//   write N C B   writes as many bytes directly, without copying them: what the
+//                 disk takes
+//
 // At the end of stdin, the recording is closed; it stays in the directory.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -33,7 +37,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <random>
@@ -56,6 +62,8 @@ using graphdbg::agent::RecordKey;
 
 constexpr int kRecordsOfStep = 3'000;
 constexpr auto kBetweenSteps = std::chrono::milliseconds(10);
+// Longer than the period of the writer's thread.
+constexpr auto kUntilWritten = std::chrono::milliseconds(300);
 // What finds room when almost everything is written.
 constexpr uint64_t kAlmostAllRoom = uint64_t{60} << 20;
 constexpr auto kLookForRoom = std::chrono::milliseconds(1);
@@ -86,34 +94,68 @@ std::unique_ptr<Recording> Open(const std::string& runs,
   return nullptr;
 }
 
+constexpr int64_t kWritten = int64_t{8} << 20;
+constexpr int64_t kCopies = int64_t{64} << 20;
+
+// A new file, which is written directly from 64 MiB of memory.
+class DirectFile {
+ public:
+  explicit DirectFile(const std::string& path)
+      : memory_(mmap(nullptr, kCopies, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_DIRECT, 0666)) {
+    if (memory_ != MAP_FAILED) madvise(memory_, kCopies, MADV_HUGEPAGE);
+  }
+  bool ok() const { return memory_ != MAP_FAILED && fd_ >= 0; }
+  char* memory() const { return static_cast<char*>(memory_); }
+  bool Write(const char* from, int64_t bytes) const {
+    return write(fd_, from, static_cast<size_t>(bytes)) == bytes;
+  }
+  bool Close() const { return fdatasync(fd_) == 0 && close(fd_) == 0; }
+
+ private:
+  void* const memory_;
+  const int fd_;
+};
+
+std::vector<uint32_t> RandomNumbers(int64_t bytes) {
+  std::vector<uint32_t> numbers(static_cast<size_t>(bytes) / sizeof(uint32_t));
+  std::generate(numbers.begin(), numbers.end(), std::mt19937());
+  return numbers;
+}
+
 // False if a write fails.
 bool CopyToDisk(const std::string& path, int64_t total, int64_t bytes) {
-  constexpr int64_t kWritten = int64_t{8} << 20;
-  constexpr int64_t kCopies = int64_t{64} << 20;
-  std::vector<uint32_t> values(static_cast<size_t>(bytes) / sizeof(uint32_t));
-  std::generate(values.begin(), values.end(), std::mt19937());
-  void* const memory = mmap(nullptr, kCopies, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_DIRECT, 0666);
-  if (memory == MAP_FAILED || fd < 0) return false;
-  madvise(memory, kCopies, MADV_HUGEPAGE);
+  const std::vector<uint32_t> values = RandomNumbers(bytes);
+  const DirectFile file(path);
+  if (!file.ok()) return false;
   uint32_t crc = 0;
   int64_t unwritten = 0;
   for (int64_t at = 0; at < total; at += bytes) {
     // Both sizes are powers of two.
-    char* const to = static_cast<char*>(memory) + at % kCopies;
+    char* const to = file.memory() + at % kCopies;
     crc ^= graphdbg::runs::CopyAndExtendCrc32c(0, to, values.data(),
                                                static_cast<size_t>(bytes));
     unwritten += bytes;
     if (unwritten < kWritten && at + bytes < total) continue;
-    const char* const from = to + bytes - unwritten;
-    if (write(fd, from, static_cast<size_t>(unwritten)) != unwritten) {
-      return false;
-    }
+    if (!file.Write(to + bytes - unwritten, unwritten)) return false;
     unwritten = 0;
   }
   std::printf("%u\n", crc);
-  return fdatasync(fd) == 0 && close(fd) == 0;
+  return file.Close();
+}
+
+// False if a write fails.
+bool WriteToDisk(const std::string& path, int64_t total) {
+  const std::vector<uint32_t> values = RandomNumbers(kWritten);
+  const DirectFile file(path);
+  if (!file.ok()) return false;
+  std::memcpy(file.memory(), values.data(), kWritten);
+  for (int64_t left = total; left > 0; left -= kWritten) {
+    if (!file.Write(file.memory(), std::min(left, kWritten))) return false;
+  }
+  std::printf("\n");
+  return file.Close();
 }
 
 double CpuMicroseconds(clockid_t clock) {
@@ -137,20 +179,22 @@ class Bench {
   void Append(int steps) {
     const uint64_t dropped = recording_.records_dropped();
     const double cpu = CpuMicroseconds(CLOCK_PROCESS_CPUTIME_ID);
-    double drifting = 0;
+    // What is no part of recording: a pause takes some 20 us of CPU time.
+    double besides = 0;
     for (int i = 0; i < steps; ++i) {
       const double before = CpuMicroseconds(CLOCK_THREAD_CPUTIME_ID);
+      std::this_thread::sleep_for(kBetweenSteps);
       Drift();
-      drifting += CpuMicroseconds(CLOCK_THREAD_CPUTIME_ID) - before;
+      besides += CpuMicroseconds(CLOCK_THREAD_CPUTIME_ID) - before;
       Step([&] {
         for (key_.node = 1; key_.node <= kRecordsOfStep; ++key_.node) {
           recording_.AppendStatistics(key_, statistics_[key_.node - 1], 1);
         }
       });
-      std::this_thread::sleep_for(kBetweenSteps);
     }
+    std::this_thread::sleep_for(kUntilWritten);
     std::printf("%.3f %llu\n",
-                CpuMicroseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu - drifting,
+                CpuMicroseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu - besides,
                 static_cast<unsigned long long>(recording_.records_dropped() -
                                                 dropped));
   }
@@ -195,7 +239,10 @@ class Bench {
     graphdbg::agent::TensorToSave tensor;
     tensor.view = {graphdbg::DType::kFloat32, values.data(), 1, &elements,
                    nullptr};
-    tensor.node_name = "layer";
+    while (names_.size() < static_cast<size_t>(count)) {
+      names_.push_back("forward/layers/" + std::to_string(names_.size()) +
+                       "/linear");
+    }
     key_.dtype = static_cast<uint8_t>(tensor.view.dtype);
     const uint64_t dropped = recording_.tensors_dropped();
     for (int i = 0; i < steps; ++i) {
@@ -206,6 +253,7 @@ class Bench {
                  !recording_.HasRoomForTensor(static_cast<uint64_t>(bytes))) {
             std::this_thread::sleep_for(kLookForRoom);
           }
+          tensor.node_name = names_[key_.node - 1];
           recording_.SaveTensor(key_, tensor);
         }
       });
@@ -249,18 +297,20 @@ class Bench {
   Recording& recording_;
   std::mt19937 random_;
   std::vector<Statistics> statistics_;
+  // The recording refers to them until it is closed.
+  std::deque<std::string> names_;
   RecordKey key_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: recording_speed DIRECTORY\n");
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: recording_speed DIRECTORY RING_DIRECTORY\n");
     return 2;
   }
   const std::string directory = argv[1];
-  const auto recording = Open(directory, directory);
+  const auto recording = Open(directory, argv[2]);
   if (recording == nullptr) return 1;
   Bench bench(recording.get());
   char line[128];
@@ -286,6 +336,13 @@ int main(int argc, char** argv) {
       if (!CopyToDisk(directory + "/copies", int64_t{steps} * count * bytes,
                       bytes)) {
         std::perror("copy");
+        return 1;
+      }
+    } else if (std::sscanf(line, "write %d %d %lld", &steps, &count, &bytes) ==
+               3) {
+      if (!WriteToDisk(directory + "/written",
+                       int64_t{steps} * count * bytes)) {
+        std::perror("write");
         return 1;
       }
     }

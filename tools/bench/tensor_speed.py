@@ -1,13 +1,13 @@
 """How fast values are saved, beside the disk itself and other ways to save them.
 
 All ways write the same values to the same disk, in turn and in an order that is shuffled in every round, and wait
-until they are on the disk. Times are those of a whole process or call, with the end of the recording. `copy` is the
-least that keeping copies can take: they are made with their checksums, and written directly.
+until they are on the disk. Times are those of a whole process or call, with the end of the recording. The disk's
+are those of the same program, which writes as many bytes of its memory to one file, and `copy` is the least that
+keeping copies can take: they are made with their checksums, and written directly.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
 import random
 import resource
@@ -23,7 +23,6 @@ import torch
 
 # Bytes and number of the tensors of a step, and the number of steps.
 SHAPES = {"64 x 4 MiB": (4 << 20, 64, 2), "3,000 x 4 KiB": (4 << 10, 3000, 44)}
-_BLOCK = 4 << 20
 # The fast ways save so many times as many steps, so that the start of a process does not count.
 _LONGER = 4
 
@@ -53,7 +52,7 @@ def rates(program: Path, place: Path, size: int, count: int, steps: int, rounds:
     values = {f"layer{number}": torch.randn(size // 4) for number in range(count)}
     long = _LONGER * steps
     ways: dict[str, tuple[int, Callable[[Path], None]]] = {
-        "disk": (long, lambda target: _write_disk(target, size * count * long)),
+        "disk": (long, lambda target: _record(program, target, f"write {long} {count} {size}")),
         "copy": (long, lambda target: _record(program, target, f"copy {long} {count} {size}")),
         "recording": (long, lambda target: _record(program, target, f"save {long} {count} {size}")),
         "torch.save": (steps, lambda target: _torch_save(target, values, steps)),
@@ -77,7 +76,9 @@ def rates(program: Path, place: Path, size: int, count: int, steps: int, rounds:
 def offered(program: Path, place: Path) -> tuple[list[float], int]:
     """Microseconds of steps that save 64 MiB each, 10 ms apart, and how many tensors were dropped for it."""
     target = place / "offered"
-    with subprocess.Popen([program, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [program, target, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         output, _ = process.communicate("offer 40 64 1048576\n")
     shutil.rmtree(target)
     *times, dropped = map(float, output.split())
@@ -88,18 +89,8 @@ def _cpu_seconds() -> float:
     return sum(time for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN) for time in resource.getrusage(who)[:2])
 
 
-def _write_disk(target: Path, size: int) -> None:
-    descriptor = os.open(target / "file", os.O_WRONLY | os.O_CREAT | os.O_DIRECT)
-    with mmap.mmap(-1, _BLOCK) as block:
-        block.write(random.randbytes(_BLOCK))
-        for _ in range(size // _BLOCK):
-            os.write(descriptor, block)
-    os.fdatasync(descriptor)
-    os.close(descriptor)
-
-
 def _record(program: Path, target: Path, command: str) -> None:
-    subprocess.run([program, target], input=f"{command}\n", stdout=subprocess.PIPE, text=True, check=True)
+    subprocess.run([program, target, target], input=f"{command}\n", stdout=subprocess.PIPE, text=True, check=True)
 
 
 def _torch_save(target: Path, values: dict[str, torch.Tensor], steps: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import socket
 import sys
 
 from . import command_dbg, report
@@ -185,7 +186,7 @@ def _described(job: AttachedJob, page: str) -> Json:
 def _list(as_json: bool) -> int:
     rows = trainings()
     if as_json:
-        print(json.dumps({"trainings": rows}))
+        print(json.dumps({"host": socket.gethostname(), "trainings": rows}))
         return 0
     if not rows:
         raise CliError("no training of yours runs on this machine", UNAVAILABLE)

@@ -159,7 +159,8 @@ def _json(found: Divergence) -> Json:
 
 def _json_of(difference: Difference) -> Json:
     fields: Json = {"pass" if name == "pass_" else name: value for name, value in _values(difference).items()}
-    return fields | {"inputs": [_values(each) for each in difference.inputs]}
+    calls = [vars(each) | {"here": each.here or None, "there": each.there or None} for each in difference.calls]
+    return fields | {"inputs": [_values(each) for each in difference.inputs], "calls": calls}
 
 
 def _values(compared: Difference | ComparedInput) -> Json:

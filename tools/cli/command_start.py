@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -69,6 +70,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     for option, explanation in FORWARDED.items():
         parser.add_argument(f"--{option}", help=explanation)
     parser.add_argument("--no-auth", action="store_true", help="do not require a token; on loopback only")
+    parser.add_argument(
+        "--no-attach",
+        action="store_true",
+        help="do not let administrators attach to your trainings on this machine from the page",
+    )
     parser.add_argument("--json", action="store_true", help="print the addresses as one line of JSON")
     parser.add_argument(
         "--enable-debugger",
@@ -115,6 +121,14 @@ def _recorded_to(configured: JobConfiguration) -> list[str]:
     return [directory]
 
 
+def _own_program() -> Path | None:
+    """The program that this process runs, which the server runs to attach to trainings."""
+    candidates = [Path(sys.argv[0]).absolute(), Path(sys.executable).with_name("graphdbg")]
+    return next(
+        (each for each in candidates if each.name == "graphdbg" and each.is_file() and os.access(each, os.X_OK)), None
+    )
+
+
 def _command(arguments: argparse.Namespace, runs: Sequence[str]) -> list[str]:
     """The server's program and its options."""
     command = [
@@ -131,6 +145,9 @@ def _command(arguments: argparse.Namespace, runs: Sequence[str]) -> list[str]:
         if value is not None:
             command.append(f"--{option}={value}")
     command += [f"--runs={directory}" for directory in runs]
+    program = None if arguments.no_attach else _own_program()
+    if program is not None:
+        command.append(f"--attach-program={program}")
     if arguments.no_auth:
         command.append("--no-auth")
     if arguments.json:

@@ -147,7 +147,7 @@ def _check_tensorflow(tensorflow: dict[str, Any] | None) -> Check:
     if tensorflow is None or tensorflow["supported"]:
         return _check_installed(
             "TensorFlow",
-            None if tensorflow is None else f"{tensorflow['version']}, adapter compiled on first use",
+            None if tensorflow is None else f"{tensorflow['version']}, {tensorflow['adapter']}",
             "programs that use TensorFlow or Keras can only be debugged where TensorFlow is installed",
             "pip install tensorflow",
         )

@@ -55,12 +55,18 @@ def _torch() -> dict[str, Any] | None:
 
 
 def _tensorflow() -> dict[str, Any] | None:
+    from graphdbg._build_adapter import has_compiler
     from graphdbg._tensorflow.versions import SUPPORTED, is_supported
 
     version = _version("tensorflow", "tensorflow-cpu")
     if version is None:
         return None
-    return {"version": version, "supported": is_supported(version), "versions": SUPPORTED}
+    return {
+        "version": version,
+        "supported": is_supported(version),
+        "versions": SUPPORTED,
+        "adapter": "adapter compiled on first use" if has_compiler() else "seen by taps, since there is no compiler",
+    }
 
 
 def _version(*distributions: str) -> str | None:

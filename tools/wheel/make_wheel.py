@@ -31,6 +31,7 @@ NATIVE = {
     "agent/abi/libgraphdbg.so": "lib/libgraphdbg.so",
 }
 NATIVE_NOT_IN_DEMO = {
+    "agent/adapters/tensorflow_taps/libgraphdbg_tensorflow_taps.so": "lib/libgraphdbg_tensorflow_taps.so",
     "agent/onnx_splitter/graphdbg_onnx": "lib/graphdbg-onnx",
     "agent/inject/graphdbg_inject": "lib/graphdbg-inject",
 }

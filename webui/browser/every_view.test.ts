@@ -61,9 +61,10 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
   const options = { ...WINDOW, scheme };
 
   it('the views of the server', { timeout: TIMEOUT_MS }, async () => {
-    await start(['--runs'], options);
+    await start(['--runs', '--trainings'], options);
     await page.goto(fixture.address);
     await page.getByRole('link', { name: 'digits_cnn.py' }).waitFor();
+    await page.getByRole('row', { name: /finetune\.py/ }).waitFor();
     await page.getByRole('link', { name: 'nightly' }).waitFor();
     await check('jobs');
     await button('Terminate digits_cnn.py').click();
@@ -92,6 +93,10 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     }
     await tab('Log').click();
     await check('log');
+    await button('Change').click();
+    await page.getByRole('form', { name: 'Change the paused job' }).waitFor();
+    await check('change');
+    await page.keyboard.press('Escape');
     await button('Maximize panel').click();
     await check('maximized');
     await button('Restore layout').click();

@@ -71,7 +71,7 @@ export class Browser {
     private readonly context: BrowserContext,
     readonly page: Page,
   ) {
-    page.on('pageerror', (error) => this.errors.push(error.message));
+    page.on('pageerror', (error) => this.errors.push(error.stack ?? error.message));
     page.on('console', (message) => {
       const refused = /Failed to load resource|WebSocket connection/.test(message.text());
       if (message.type() === 'error' && !refused) this.errors.push(message.text());

@@ -13,6 +13,7 @@ import { FixtureOverview } from './fixture_overview.mjs';
 import { FixtureRun } from './fixture_runs.mjs';
 import { tensorRoute } from './fixture_tensors.mjs';
 import { statisticsOf } from './fixture_values.mjs';
+import { FixtureTrainings } from './fixture_trainings.mjs';
 import { FixtureTrust } from './fixture_trust.mjs';
 import { Refusal } from './refusal.mjs';
 import { acceptWebSocket } from './websocket.mjs';
@@ -44,6 +45,8 @@ const { values: flags } = parseArgs({
     // Of the jobs: jobs (it grows with them), large (500 modules and 1,000 steps), off, or none (as an
     // older server).
     overview: { type: 'string', default: 'jobs' },
+    // Attaches to trainings of its machine.
+    trainings: { type: 'boolean', default: false },
     // Has two recorded runs, "nightly" and "baseline".
     runs: { type: 'boolean', default: false },
   },
@@ -186,6 +189,15 @@ function control(job, body) {
   return { status: 202, body: { command_id: job.control(body.command, body) } };
 }
 
+function change(job, body) {
+  if (job.state !== 'paused') throw new Refusal(409, 'not_paused', 'the job is not paused');
+  if (body.change === 'restore_step') throw new Refusal(409, 'cannot_change', 'there are no copies of the step: capture: {tape: whole_step} keeps them');
+  const ranks = body.rank === undefined ? job.info().ranks.map(({ rank }) => rank) : [body.rank];
+  const texts = { learning_rate: `learning rate 0.01 -> ${body.value}`, skip_step: 'the next step is skipped: its gradients are not applied' };
+  const text = texts[body.change] ?? `${body.name} ${body.slice ?? ''}: ${body.values?.length} elements set`;
+  return { changes: ranks.map((rank) => ({ rank, text })) };
+}
+
 function watchpointSpec(body) {
   const known = CONDITIONS.find((condition) => condition.id === body.condition?.id);
   if (known === undefined) throw new Refusal(422, 'unknown_condition', 'There is no such condition.', 'condition.id');
@@ -212,6 +224,9 @@ function jobRoute(job, method, rest, query, body, headers) {
     case 'POST lease': return { status: 204, body: trust.takeLease(job) };
     case 'DELETE lease': return { status: 204, body: trust.releaseLease(job) };
     case 'POST control': return control(job, body);
+    case 'POST change':
+      trust.require('admin');
+      return { body: change(job, body) };
     case 'GET graphs': return { body: { graphs: [{ id: 'main', node_count: job.graph.nodes.length, edge_count: 0 }] } };
     case 'GET graph/index':
       if (flags['no-index']) throw new Refusal(404, 'not_found', 'There is no such route.');
@@ -246,8 +261,8 @@ const runs = new Map();
 if (flags.runs) for (const id of ['nightly', 'baseline']) runs.set(id, new FixtureRun(id, new FixtureJob(id, id), jobRoute));
 
 function route(method, path, query, body, headers) {
-  if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051', storage: trust.storage } };
-  const answer = trust.route(method, path, query, body);
+  if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051', attaches: flags.trainings, storage: trust.storage } };
+  const answer = trust.route(method, path, query, body) ?? (flags.trainings ? trainings.route(method, path) : null);
   if (answer !== null) return answer;
   if (path === '/conditions') return { body: { conditions: CONDITIONS, measures: [] } };
   if (/^\/conditions\/[^/]+\/advice$/.test(path)) {
@@ -318,6 +333,8 @@ const trust = new FixtureTrust(flags, (event) => {
 }, () => {
   for (const channel of channels) channel.close();
 });
+
+const trainings = new FixtureTrainings(trust, jobs);
 
 for (const job of jobs.values()) job.listeners.add((event) => (event.type === 'state' || event.type === 'job') && broadcast(event));
 

@@ -246,6 +246,11 @@ class Agent:
         execution = _c_api.make_execution(node, flags, inputs, outputs, mode=mode, iteration=iteration)
         self._at_boundary(self._library.graphdbg_executed(self._agent, execution))
 
+    def op_failed(self, node: int, message: str) -> None:
+        """Reports that an execution has raised an error; waits while the job is paused there."""
+        execution = _c_api.make_execution(node, 0, [], [], error=message.encode())
+        self._at_boundary(self._library.graphdbg_executed(self._agent, execution))
+
     def save(self, name: str, collection: str, value: Any) -> None:
         """Records a Tensor structure as the output of a node of this name; waits while the job is paused there."""
         self._at_boundary(

@@ -117,6 +117,13 @@ def _exclusive(lock: Path) -> Iterator[None]:
         yield
 
 
+def has_compiler() -> bool:
+    try:
+        return bool(_compiler())
+    except CannotBuild:
+        return False
+
+
 def _compiler() -> str:
     for name in (os.environ.get("CXX"), "c++", "g++", "clang++"):
         found = shutil.which(name) if name else None

@@ -14,7 +14,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ._log import log
 from ._undo import UndoList
@@ -28,6 +28,17 @@ class Agent(Protocol):
     def close(self, exit_code: int, type_name: str | None, message: str | None, trace: str | None, /) -> None: ...
 
     def close_at_exit(self) -> None: ...
+
+
+@runtime_checkable
+class Replaceable(Agent, Protocol):
+    """An agent that was opened when its framework was imported, which the program may not use for training."""
+
+    def is_used(self) -> bool:
+        """Whether the program has trained or run a model with the framework."""
+
+    def give_up(self) -> None:
+        """Closes the agent, which is not used, for that of another framework."""
 
 
 _agent: Agent | None = None
@@ -93,6 +104,21 @@ def follow_threads(trains: Callable[[int], bool], changes: UndoList) -> None:
 def has_agent() -> bool:
     """Whether an adapter has opened the process's agent."""
     return _agent is not None
+
+
+def may_become_free() -> bool:
+    """Whether another adapter may open the process's agent, if its framework is the first to train."""
+    return _agent is None or (isinstance(_agent, Replaceable) and not _agent.is_used())
+
+
+def make_free() -> bool:
+    """Called by an adapter whose framework trains. Whether it may open the process's agent."""
+    if not may_become_free():
+        return False
+    if isinstance(_agent, Replaceable):
+        _agent.give_up()
+        set_agent(None)
+    return True
 
 
 def _uncaught_exception() -> BaseException | None:

@@ -58,3 +58,8 @@ def followed() -> Iterator[Framework]:
     for framework in FRAMEWORKS:
         if framework.module in names and (framework.in_children or not is_child):
             yield framework
+
+
+def others_loaded(module: str) -> list[str]:
+    """The other frameworks that this process has imported and that may be followed."""
+    return [each.module for each in followed() if each.module != module and each.module in sys.modules]

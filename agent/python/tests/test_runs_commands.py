@@ -190,6 +190,32 @@ def export(runs, kind, output, name="first", **selection):
     return [file.relative_to(output).as_posix() for file in files if file != output]
 
 
+def test_fetched_copies_that_were_used_least_recently_make_room(runs, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    from graphdbg.cli import fetched_run
+    from graphdbg.runs.pack_run import pack_run
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    bucket = tmp_path / "bucket"
+    places = [(bucket / name).as_uri() for name in ("oldest", "used", "newest")]
+    for place in places:
+        train(runs / place.rpartition("/")[2])
+        pack_run(str(runs / place.rpartition("/")[2]), place)
+
+    def fetch(place):
+        return fetched_run.fetched_run(place, None, (None, None), lambda *progress: None)
+
+    oldest, used = fetch(places[0]), fetch(places[1])
+    os.utime(oldest.parent, (1, 1))
+    # Files that are shared with the run take nothing.
+    files = [file.stat() for file in used.parent.rglob("*") if file.is_file()]
+    size = sum(file.st_size for file in files if file.st_nlink == 1)
+    # Room for two.
+    monkeypatch.setattr(fetched_run, "MAX_BYTES", size * 5 // 2)
+    newest = fetch(places[2])
+    assert not oldest.exists() and open_run(used).steps() == open_run(newest).steps() == [1, 2, 3, 4]
+
+
 def test_npy_has_a_file_for_each_value(runs, tmp_path):
     files = export(runs, "npy", tmp_path / "out")
     assert files == [f"rank-00000/0000000{step}/forward%2Ffc%2Fweight%3A0.npy" for step in (2, 4)]

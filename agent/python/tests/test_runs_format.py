@@ -332,9 +332,11 @@ def test_a_pipe_in_the_place_of_a_file_is_not_read(rank):
     add_steps(rank, 2)
     records = rank.write()
     rank.write_json(None)
-    for name in ("ring.gdbr", "graph.gdbm", f"log/{len(records):020d}.gdbl"):
+    messages = ("graph.gdbm", "hits.gdbm", "collections.jsonl")
+    for name in ("ring.gdbr", "ring.gdbr.ops", *messages, f"log/{len(records):020d}.gdbl"):
         (rank.path / name).unlink(missing_ok=True)
         os.mkfifo(rank.path / name)
     run = open_run(rank.directory)
     assert run.steps() == [1, 2] and len(run.graph()) == 0
+    assert run.hits() == [] and run.collections() == {} and run.last_ops() == []
     assert all("not a regular file" in damage.reason for damage in run.damages)

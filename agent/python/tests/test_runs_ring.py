@@ -172,6 +172,30 @@ def test_a_ring_elsewhere_is_found_by_rank_json(rank, tmp_path):
     assert open_run(rank.directory).rank(0).log.count == 0
 
 
+def test_files_of_other_processes_that_a_run_names_are_neither_read_nor_removed(rank, tmp_path):
+    add_steps(rank, 3)
+    dead(rank, 0)
+    ops = b"GDBGOPS\x01" + struct.pack("<IIII16s", 512, 512, 0, 0, rank.incarnation).ljust(504, b"\0")
+    anothers, anothers_ops = tmp_path / "another.gdbr", tmp_path / "another.gdbr.ops"
+    (rank.path / "ring.gdbr").rename(anothers)
+    anothers_ops.write_bytes(ops)
+    contents = anothers.read_bytes(), ops
+    rank.info["ring"] = str(anothers)
+    for incarnation in ("0" * 32, "no number", None):
+        rank.info["incarnation"] = incarnation
+        rank.write_json(None)
+        run = open_run(rank.directory)
+        assert run.rank(0).log.count == 0 and run.last_ops() == []
+        assert {damage.reason for damage in run.damages} == {"the file is that of another process"}
+        recover(run.rank(0))
+        assert (anothers.read_bytes(), anothers_ops.read_bytes()) == contents
+    rank.info["incarnation"] = rank.incarnation.hex()
+    rank.write_json(None)
+    assert recover(open_run(rank.directory).rank(0))
+    assert not anothers.exists() and not anothers_ops.exists()
+    assert (rank.path / "ring.gdbr.ops").read_bytes() == ops
+
+
 def test_a_rank_on_another_host_counts_as_running(rank):
     add_steps(rank, 2)
     rank.info |= {"host": "elsewhere", "ring": "/dev/shm/of-that-host.gdbr"}

@@ -51,17 +51,17 @@ def seen(tmp_path: Path) -> Callable[[str], tuple[bool, bool]]:
 
 
 def _alone(optimizer: object, frame: object) -> bool:
-    from graphdbg._torch.training import step_calls
+    from graphdbg._torch.training import program_text
 
-    original, modules = step_calls._frames, step_calls._other_modules
-    step_calls._frames = lambda _: iter([frame])  # type: ignore[assignment,list-item]
+    original, modules = program_text.frames_from, program_text._files_of_modules
+    program_text.frames_from = lambda _: iter([frame])  # type: ignore[assignment,list-item]
     # The modules of other tests are no part of the program.
-    step_calls._other_modules = lambda _: iter(())  # type: ignore[assignment]
+    program_text._files_of_modules = lambda _: []
     try:
         return may_be_stepped(optimizer, None)
     finally:
-        step_calls._other_modules = modules
-        step_calls._frames = original
+        program_text._files_of_modules = modules
+        program_text.frames_from = original
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,13 @@ export class DebugServer {
     this.jobs.push(spawn(join(bin, "python"), command, { env, stdio: "ignore" }));
   }
 
+  /** Starts a program that is not debugged; `command` is what follows `python`. */
+  program(command: string[]): ChildProcess {
+    const started = spawn(join(bin, "python"), command, { stdio: "ignore" });
+    this.jobs.push(started);
+    return started;
+  }
+
   /** As the machine of the jobs would when it fails. */
   killJobs(): Promise<void> {
     return this.endJobs("SIGKILL");

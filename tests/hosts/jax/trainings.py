@@ -7,6 +7,7 @@ Prints a line per step with the loss to the bit, and in the end a digest of the 
 import argparse
 import functools
 import hashlib
+import inspect
 
 import jax
 import jax.numpy as jnp
@@ -356,16 +357,21 @@ def flax_nnx():
 
     net = Net(nnx.Rngs(0))
     optimizer = nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)
+    # Before flax 0.11 the optimizer had the model.
+    takes_model = "model" in inspect.signature(optimizer.update).parameters
 
     @nnx.jit
     def train_step(net, optimizer, x, y):
         made, gradients = nnx.value_and_grad(lambda net: error(net(x), y))(net)
-        optimizer.update(net, gradients)
+        if takes_model:
+            optimizer.update(net, gradients)
+        else:
+            optimizer.update(gradients)
         return made
 
     for step in range(arguments.steps):
         report(step, train_step(net, optimizer, X, Y))
-    finish(nnx.state((net, optimizer)))
+    finish(nnx.state((net, optimizer) if takes_model else optimizer))
 
 
 def equinox():

@@ -2,7 +2,9 @@
 
 Each worker, FRAMEWORK_worker.py in this directory, trains its workloads (`--list` prints
 their names) and prints a line "cpu MILLISECONDS" with the CPU time of a step after the warm-up,
-and a line "digest TEXT" of the results. All modes are run in turn, in processes of their own.
+and a line "digest TEXT" of the results. A worker that knows `--tools` prints the names of the framework's own
+debuggers, which it uses if their names follow that of the workload. All modes are run in turn, in processes of
+their own.
 """
 
 from __future__ import annotations
@@ -23,14 +25,16 @@ sys.path.insert(0, str(_ROOT / "tests" / "e2e"))
 _GRAPHDBG = str(Path(sys.executable).with_name("graphdbg"))
 _RUN = (_GRAPHDBG, "run", "--no-wait")
 _CONTINUE = ("--on-hit", "continue")
-# Options of `graphdbg run` by mode; None runs the script alone.
-_MODES: dict[str, tuple[str, ...] | None] = {
-    "script without graphdbg": None,
-    "same script again (noise)": None,
-    "attached, nothing watched": (),
-    "NaN and infinity sought": ("--break-on", "nan,inf", *_CONTINUE),
-    "a condition on every value": ("--break-on", "expr:nan_count > 0", *_CONTINUE),
+# What is put before the command of the worker, by mode.
+_MODES: dict[str, tuple[str, ...]] = {
+    "script without graphdbg": (),
+    "same script again (noise)": (),
+    "attached, nothing watched": (*_RUN, "--"),
+    "NaN and infinity sought": (*_RUN, "--break-on", "nan,inf", *_CONTINUE, "--"),
+    "a condition on every value": (*_RUN, "--break-on", "expr:nan_count > 0", *_CONTINUE, "--"),
 }
+# Frameworks with debuggers of their own to compare with.
+_WITH_TOOLS = ("tensorflow",)
 
 
 def main() -> None:
@@ -43,9 +47,10 @@ def main() -> None:
     arguments = parser.parse_args()
     worker = [arguments.python or _python_with(arguments.framework), str(_HERE / f"{arguments.framework}_worker.py")]
     workloads = arguments.workloads or _output([*worker, "--list"]).split()
+    tools = _output([*worker, "--tools"]).split() if arguments.framework in _WITH_TOOLS else []
     for workload in workloads:
         print(f"\n{workload}")
-        for line in _compared([*worker, workload], arguments.rounds):
+        for line in _compared([*worker, workload], tools, arguments.rounds):
             print(line, flush=True)
 
 
@@ -60,12 +65,14 @@ def _output(command: list[str]) -> str:
     return subprocess.run(command, env=kept, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def _compared(worker: list[str], rounds: int) -> Iterator[str]:
-    times: dict[str, list[float]] = {mode: [] for mode in _MODES}
-    digests: dict[str, set[str]] = {mode: set() for mode in _MODES}
+def _compared(worker: list[str], tools: list[str], rounds: int) -> Iterator[str]:
+    commands = {mode: [*before, *worker] for mode, before in _MODES.items()}
+    commands |= {f"{tool}, no graphdbg": [*worker, tool] for tool in tools}
+    times: dict[str, list[float]] = {mode: [] for mode in commands}
+    digests: dict[str, set[str]] = {mode: set() for mode in commands}
     for _ in range(rounds):
-        for mode, options in _MODES.items():
-            output = _output(worker if options is None else [*_RUN, *options, "--", *worker])
+        for mode, command in commands.items():
+            output = _output(command)
             times[mode].append(float(_found("cpu", output)))
             digests[mode].add(_found("digest", output))
     plain, *_ = times.values()
@@ -73,7 +80,7 @@ def _compared(worker: list[str], rounds: int) -> Iterator[str]:
     for mode, made in times.items():
         ratio = statistics.median(own / base for own, base in zip(made, plain, strict=True))
         same = "same" if digests[mode] == expected else "DIFFERENT"
-        yield f"| {mode:26} | {statistics.median(made):8.3f} ms | {ratio:5.2f} | {same} |"
+        yield f"| {mode:35} | {statistics.median(made):8.3f} ms | {ratio:5.2f} | {same} |"
 
 
 def _found(name: str, output: str) -> str:

@@ -12,26 +12,30 @@ from ..errors import CliError
 from ..job_follower import ENDED
 from ..running_servers import running_servers
 from .processes import LAUNCHERS, Process, own_processes
+from .ranks import rank_of
 from .torch_version import torch_version
 
 
 def trainings() -> list[Json]:
     """Processes that have PyTorch loaded and are no helpers of others, the oldest first.
 
-    Each has `pid`, `script`, `torch`, the version, `since`, the time of its start, and `job` and `server` if it is
-    attached to one.
+    Each has `pid`, `script`, `rank` if a launcher has set one, `torch`, the version, `since` and `started_at`, the time
+    of its start for users and for programs, and `job` and `server` if it is attached to one.
     """
     jobs = attached_jobs()
     found = [each for each in own_processes() if _trains(each)]
     rows = []
     for process in sorted(found, key=lambda each: each.start_ticks):
         client, job = jobs.get(process.pid, (None, None))
+        began = _start_time(process)
         rows.append(
             {
                 "pid": process.pid,
                 "script": process.script,
+                "rank": rank_of(process),
                 "torch": torch_version(process),
-                "since": _start_time(process),
+                "since": began.astimezone().replace(tzinfo=None).isoformat(" ", "seconds"),
+                "started_at": began.isoformat(timespec="seconds").replace("+00:00", "Z"),
                 "job": job,
                 "server": client.address if client else None,
             }
@@ -62,9 +66,8 @@ def _trains(process: Process) -> bool:
     return process.torch is not None and not is_helper
 
 
-def _start_time(process: Process) -> str:
-    """In local time, to the second."""
+def _start_time(process: Process) -> datetime.datetime:
+    """In UTC."""
     up = float(Path("/proc/uptime").read_text().split()[0])
     age = up - process.start_ticks / os.sysconf("SC_CLK_TCK")
-    began = datetime.datetime.now() - datetime.timedelta(seconds=age)
-    return began.isoformat(" ", "seconds")
+    return datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=age)

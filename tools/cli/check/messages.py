@@ -35,10 +35,12 @@ def _size(count: int) -> str:
 
 def _environment(facts: Json) -> str:
     count = facts.get("gpus") or 0
-    torch = f"PyTorch {facts['torch']}, " if "torch" in facts else ""
+    used = {"PyTorch": facts["torch"]} if "torch" in facts else {}
+    used |= facts.get("frameworks", {})
+    frameworks = "".join(f"{title} {version}, " for title, version in used.items())
     devices = f"{count} GPU{'' if count == 1 else 's'}" if count else "no GPU"
     devices += f" ({facts['gpu']})" if "gpu" in facts else ""
-    return f"Python {facts.get('python')}, {torch}{facts.get('cpus')} CPUs, {devices}"
+    return f"Python {facts.get('python')}, {frameworks}{facts.get('cpus')} CPUs, {devices}"
 
 
 def _model(facts: Json) -> str:
@@ -61,7 +63,8 @@ def _forward(facts: Json) -> str:
         return ""
     mismatch = facts.get("device_mismatch")
     moved = f"; inputs on {', '.join(mismatch['inputs'])}, model on {', '.join(mismatch['model'])}" if mismatch else ""
-    return f"{_tensors(facts['inputs'])} -> {_tensors(facts['outputs'])}{moved}"
+    outputs = f" -> {_tensors(facts['outputs'])}" if facts["outputs"] else ""
+    return f"{_tensors(facts['inputs'])}{outputs}{moved}"
 
 
 def _loss(facts: Json) -> str:

@@ -183,10 +183,16 @@ def _too_short(ranks: Sequence[Record]) -> Failure | None:
         return None
     following = next((name for name in STAGES[2:] if name not in record.passed), "run")
     empty = record.facts("data").get("empty")
-    if "torch" not in record.facts("environment"):
+    if not record.facts("environment").keys() & {"torch", "frameworks"}:
         others = record.facts("environment").get("others") or []
         kind, used = ("OtherFramework", f"; it has imported {' and '.join(others)}") if others else ("NoTorch", "")
-        return Failure("imports", kind, f"the program ended without importing PyTorch{used}", record.rank, 0.0)
+        return Failure(
+            "imports",
+            kind,
+            f"the program ended without importing a framework whose programs are checked{used}",
+            record.rank,
+            0.0,
+        )
     if empty and "forward" not in record.passed:
         message = f"the data loader yields no batch: {empty['samples']} samples, batch size {empty['batch_size']}"
         return Failure("data", "EmptyLoader", message, record.rank, 0.0, source=record.facts("data").get("source"))

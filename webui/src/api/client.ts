@@ -4,6 +4,7 @@ import { pathOf } from '../base/run_id';
 import type {
   Advice,
   AuditPage,
+  ChangeRequest,
   CheckReport,
   CheckRequest,
   Collection,
@@ -36,6 +37,7 @@ import type {
   TensorHistory,
   TensorStatistics,
   TensorSummary,
+  Training,
   Watchpoint,
   SelectionPreview,
   WatchpointSelection,
@@ -114,6 +116,11 @@ export const api = {
     body: { command: ControlCommand; steps?: number; node?: string; rank?: number },
   ) => http.json<{ command_id: string }>(job(id, '/control'), { method: 'POST', body }),
 
+  trainings: (signal?: AbortSignal) => http.json<{ host: string; trainings: Training[] }>('/trainings', { signal }),
+  attach: (pid: number) =>
+    http.json<{ job: string; message: string }>(`/trainings/${pid}/attach`, { method: 'POST', body: {} }),
+  detach: (pid: number) => http.json<{ message: string }>(`/trainings/${pid}/detach`, { method: 'POST', body: {} }),
+
   openModel: (name: string, file: Blob) =>
     http.json<{ job: string }>('/graphs', { method: 'POST', query: { name }, file }),
 
@@ -186,6 +193,8 @@ export const api = {
   // All experiments that make a difference if none is named.
   whatIf: (id: string, hit: number, experiments: readonly string[]) =>
     http.json<WhatIf>(job(id, '/whatif'), { method: 'POST', body: { hit, experiments } }),
+  change: (id: string, body: ChangeRequest) =>
+    http.json<{ changes: Array<{ rank: number; text: string }> }>(job(id, '/change'), { method: 'POST', body }),
   catchTensors: (id: string, node: string, rank: number) =>
     http.json<{ node: string }>(job(id, '/tensor/catch'), { method: 'POST', body: { node, rank } }),
   recording: (id: string, signal?: AbortSignal) => http.json<Recording>(job(id, '/recording'), { signal }),

@@ -1982,6 +1982,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/trainings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the trainings of the server's user on its machine.
+         * @description Processes that have PyTorch loaded and are no helpers of others, the oldest
+         *     first, whether they are debugged or not. Needs the role `admin`. Errors: 409
+         *     `no_trainings` if the server does not attach to trainings: `graphdbg start`
+         *     does, unless it was started with `--no-attach` or `--no-auth`.
+         */
+        get: operations["listTrainings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trainings/{pid}/attach": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Process id of a training of the server's user. */
+                pid: components["parameters"]["pid"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Puts the agent into a training that runs already.
+         * @description As `graphdbg attach --pid`, with this server. Needs the role `admin`. Errors:
+         *     404 `unknown_training`; 409 `no_trainings`, and `cannot_attach` with the reason,
+         *     such as GRAPHDBG_ALLOW_ATTACH=0 in the environment of the process.
+         */
+        post: operations["attachToTraining"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trainings/{pid}/detach": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Process id of a training of the server's user. */
+                pid: components["parameters"]["pid"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Takes the agent out of a training, which continues.
+         * @description As `graphdbg detach`: also of a process that was started under graphdbg, which
+         *     can be attached to again. Needs the role `admin`. Errors: 404
+         *     `unknown_training`; 409 `no_trainings`, `cannot_detach`.
+         */
+        post: operations["detachFromTraining"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -2053,6 +2126,19 @@ export interface components {
             time: string;
             /** @description Empty for a caller without a valid token. */
             who: string;
+        };
+        CallDifference: {
+            /** @description The attribute's value, the tensor, or the ops that change it with the user's line; null if there is none. */
+            here: string | null;
+            /** @description The attribute's name, the argument's number from 0, or the tensor that is changed, by its name in this run. */
+            subject: string;
+            /** @description The same in the other run. */
+            there: string | null;
+            /**
+             * @description `attribute`, such as another epsilon; `input`: an argument is another tensor; `in_place`: only one run changes an argument in place before, as clipping does with gradients. What was recorded of such a tensor is what its own op has made of it, so that it counts as equal.
+             * @enum {unknown}
+             */
+            what: "attribute" | "input" | "in_place";
         };
         /** @enum {unknown} */
         Category: "weight" | "gradient" | "activation" | "optimizer" | "other";
@@ -2275,6 +2361,8 @@ export interface components {
             title: string | null;
         };
         Difference: {
+            /** @description How the two runs call the op differently. */
+            calls: components["schemas"]["CallDifference"][];
             /** @description Its place in the step here. */
             exec_order: number;
             here: components["schemas"]["DifferenceValue"];
@@ -3019,6 +3107,8 @@ export interface components {
             source: components["schemas"]["NullableSource"];
         };
         Server: {
+            /** @description Whether it lists and attaches to trainings of its machine. */
+            attaches: boolean;
             debugger_address: string;
             http_address: string;
             /** @description The memory budget of the server (`--max-memory`). Requests that need more are refused with 503 `out_of_memory_budget`. */
@@ -3132,6 +3222,22 @@ export interface components {
             statistics: components["schemas"]["Statistics"] | null;
             statistics_step: number | null;
         };
+        Training: {
+            /** @constant */
+            framework: "pytorch";
+            framework_version: string;
+            /** @description The job that it is now. */
+            job: string | null;
+            pid: number;
+            /** @description The rank that a launcher has set. */
+            rank: number | null;
+            /** @description What its interpreter runs. */
+            script: string;
+            /** @description Address of the other server that has the job. */
+            server: string | null;
+            /** Format: date-time */
+            started_at: string;
+        };
         Watchpoint: WithRequired<components["schemas"]["WatchpointFields"], "condition" | "exclude" | "pause" | "enabled" | "once" | "ignore_count" | "muted_until_step" | "group" | "actions"> & WithRequired<components["schemas"]["NodeLists"], "nodes" | "scopes" | "patterns" | "regexes" | "categories" | "op_types" | "sources" | "dtypes" | "ranks"> & {
             condition: {
                 id: string;
@@ -3240,6 +3346,8 @@ export interface components {
         /** @description `previous`, `step:N`, `rank:R[,TENSOR][@STEP]`, `TENSOR[@STEP]`, or `run:RUN[:RANK][,TENSOR][@STEP]`, where `TENSOR` is `tensor:NODE:SLOT`, and `STEP` a number, `current` or `previous`. What it does not name is as on the left side: `rank:1,tensor:forward/h/2/add:0@7` is another tensor of another rank at another step. `run` is a recorded run. */
         maybe_with: string;
         mode: "unknown" | "train" | "eval" | "predict";
+        /** @description Process id of a training of the server's user. */
+        pid: number;
         rank: number;
         /** @description Name of the run's directory. */
         run: string;
@@ -5785,6 +5893,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only ranks in this state. */
                 state?: components["schemas"]["JobState"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
             };
             header?: never;
             path: {
@@ -6449,6 +6559,101 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTrainings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trainings. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Name of the machine. */
+                        host: string;
+                        trainings: components["schemas"]["Training"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    attachToTraining: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Process id of a training of the server's user. */
+                pid: components["parameters"]["pid"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Also attaches to the other ranks of its training on this machine.
+                     * @default true
+                     */
+                    all_ranks?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The training is a job of this server. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Id of the job. */
+                        job: string;
+                        /** @description From when on its ops are shown. */
+                        message: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    detachFromTraining: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Process id of a training of the server's user. */
+                pid: components["parameters"]["pid"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The process is as it was before. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description What had to stay in the process. */
+                        message: string;
+                    };
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -119,6 +119,8 @@ export type SelectionPreview = Schemas['SelectionPreview'];
 export type Hit = Schemas['Hit'];
 export type Diagnosis = Schemas['Diagnosis'];
 export type WhatIf = Schemas['WhatIf'];
+export type ChangeRequest = Schemas['ChangeRequest'];
+export type Training = Schemas['Training'];
 export type EvidenceLink = Schemas['EvidenceLink'];
 export type Incident = Schemas['Incident'];
 
@@ -146,6 +148,7 @@ export type CheckHit = CheckReport['hits'][number];
 export type Divergence = Schemas['Divergence'];
 export type Difference = Schemas['Difference'];
 export type ComparedInput = Difference['inputs'][number];
+export type CallDifference = Difference['calls'][number];
 export type Renaming = Divergence['renamings'][number];
 
 export interface CheckRequest {

@@ -17,3 +17,15 @@ export function classify(value: number): NumberClass {
   if (value === 0) return 'zero';
   return value > 0 ? 'positive' : 'negative';
 }
+
+// The smallest and the largest value. Math.min() and Math.max() take only as many arguments as fit
+// onto the stack, which are fewer than a long run has steps.
+export function extent(values: readonly number[]): { low: number; high: number } {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return { low, high };
+}

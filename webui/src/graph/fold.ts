@@ -92,8 +92,8 @@ function cutInto(
     columns.push({
       first,
       end: bestEnd,
-      left: Math.min(...rows.map((row) => row.left)),
-      right: Math.max(...rows.map((row) => row.right)),
+      left: rows.reduce((least, { left }) => Math.min(least, left), Infinity),
+      right: rows.reduce((most, { right }) => Math.max(most, right), -Infinity),
       height:
         heights.slice(first, bestEnd).reduce((sum, value) => sum + value + spacing.row, 0) -
         spacing.row,

@@ -175,6 +175,12 @@ describe('the search', () => {
     expect(found('aten')).toEqual([]);
   });
 
+  it('takes plain words where each op has a type of its own', () => {
+    const nodes = Array.from({ length: 150_000 }, (_, i) => ({ name: `op_${i}`, op_type: `own::kernel_${i}` }));
+    const index = sampleIndex(nodes);
+    expect(new NameSearch(index).find('kernel_149999')).toHaveLength(1);
+  });
+
   it('looks for types, categories, kinds and source lines', () => {
     expect(found('type:mm')).toEqual(['forward/fc/mm']);
     expect(found('type:aten::r')).toEqual(['forward/relu']);

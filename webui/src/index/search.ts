@@ -169,7 +169,7 @@ export class NameSearch {
     let types: Uint8Array | null = null;
     for (const [text, type] of known) {
       if (!wordIsType(type, word)) continue;
-      types ??= new Uint8Array(Math.max(...known.keys()) + 1);
+      types ??= new Uint8Array(this.index.texts.count);
       types[text] = 1;
     }
     return types;

@@ -85,6 +85,6 @@ export class ModuleTree {
 
 function collect(branch: Branch): number[] {
   if (branch.own >= 0) branch.members.push(branch.own);
-  for (const child of branch.children) branch.members.push(...collect(child));
+  for (const child of branch.children) for (const member of collect(child)) branch.members.push(member);
   return branch.members;
 }

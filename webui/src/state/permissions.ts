@@ -6,7 +6,7 @@ import * as words from '../words/access';
 import { refusals } from '../words/control';
 import { isOver } from './job';
 
-export type Action = 'control' | 'watch' | 'record' | 'terminate' | 'delete' | 'open_model' | 'audit';
+export type Action = 'control' | 'watch' | 'record' | 'terminate' | 'delete' | 'open_model' | 'audit' | 'change' | 'attach';
 
 const NEEDED_ROLE: Record<Action, Role> = {
   control: 'control',
@@ -16,6 +16,8 @@ const NEEDED_ROLE: Record<Action, Role> = {
   terminate: 'admin',
   delete: 'admin',
   audit: 'admin',
+  change: 'admin',
+  attach: 'admin',
 };
 
 const NEEDED_ALLOWANCE: Partial<Record<Action, Allowance>> = {
@@ -23,6 +25,7 @@ const NEEDED_ALLOWANCE: Partial<Record<Action, Allowance>> = {
   watch: 'control',
   record: 'change',
   terminate: 'terminate',
+  change: 'change',
 };
 
 // Returns why the action is not permitted, or an empty text.

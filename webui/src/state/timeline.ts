@@ -1,7 +1,7 @@
 // The steps of a recorded run, and how to move among them. Pure functions.
 
 import type { RecordedStep, StatisticsPoint, TensorHistory } from '../api/types';
-import { toNumber } from '../base/numbers';
+import { extent, toNumber } from '../base/numbers';
 
 // Distinct step numbers, ascending. A step with passes of evaluation has several entries.
 export function stepsOf(entries: readonly RecordedStep[]): number[] {
@@ -76,9 +76,8 @@ export function curveOf(points: readonly StatisticsPoint[]): CurvePoint[] {
 // An SVG path of the curve in a box of this size, over the steps from `first` to `last`.
 export function curvePath(curve: readonly CurvePoint[], first: number, last: number, width: number, height: number): string {
   if (curve.length === 0) return '';
-  const values = curve.map(({ value }) => value);
-  const low = Math.min(...values);
-  const span = Math.max(...values) - low || 1;
+  const { low, high } = extent(curve.map(({ value }) => value));
+  const span = high - low || 1;
   const steps = last - first || 1;
   return curve
     .map(({ step, value }, i) => {

@@ -66,7 +66,7 @@ interface UiState {
   // Hits are listed one by one, not by incident.
   all_hits: boolean;
   // The dialog shown above the page.
-  overlay: 'palette' | 'keys' | null;
+  overlay: 'palette' | 'keys' | 'change' | null;
   // The introduction is shown while no node is selected.
   welcome: boolean;
   // The user has left the neighbourhood, so that stops keep showing the whole graph.

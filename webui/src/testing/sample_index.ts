@@ -18,10 +18,11 @@ const KINDS = ['scope', 'op', 'parameter', 'buffer', 'constant', 'input', 'aggre
 const CATEGORIES = ['other', 'weight', 'gradient', 'activation', 'optimizer'];
 
 export function sampleIndex(nodes: readonly SampleNode[], types: Record<string, string> = {}): GraphIndex {
-  const texts = [''];
+  const texts = new Map([['', 0]]);
   const text = (value: string) => {
-    const known = texts.indexOf(value);
-    return known >= 0 ? known : texts.push(value) - 1;
+    const known = texts.get(value) ?? texts.size;
+    texts.set(value, known);
+    return known;
   };
   const scopes = [''];
   const parents = [0];
@@ -62,7 +63,7 @@ export function sampleIndex(nodes: readonly SampleNode[], types: Record<string, 
   columns['scope_parent'] = u32(parents);
   columns['scope_label'] = u32(scopes.map(label));
   columns['scope_type'] = u32(scopes.map((scope) => text(types[scope] ?? '')));
-  const bytes = texts.map((value) => new TextEncoder().encode(value));
+  const bytes = Array.from(texts.keys(), (value) => new TextEncoder().encode(value));
   let at = 0;
   columns['string_end'] = u32(bytes.map((value) => (at += value.length)));
   columns['string_bytes'] = Uint8Array.from(bytes.flatMap((value) => [...value]));

@@ -18,6 +18,7 @@ import { addRecommended, watchForOverflow, watchTraining } from '../state/watchp
 import { canTestTraining } from '../state/frameworks';
 import { selectNodeFirst } from '../words/common';
 import { giveBack as giveBackLabel, notController } from '../words/access';
+import { changeJob, pauseFirst } from '../words/change';
 import { commandNames } from '../words/control';
 import { closeAllScopes, goToCurrentNode, noCurrentNode, openAllScopes } from '../words/graph';
 import { guideHome, openGuide } from '../words/guide';
@@ -78,6 +79,17 @@ function giveBackControl(): Command {
     group: groups.run,
     reason: controls ? '' : notController,
     run: () => void giveBack(id ?? ''),
+  };
+}
+
+function changeCommand(): Command {
+  const { info } = useJob.getState().model;
+  const forbidden = reasonAgainst('change', useAuth.getState().session, info);
+  return {
+    title: changeJob,
+    group: groups.run,
+    reason: forbidden !== '' || info?.state === 'paused' ? forbidden : pauseFirst,
+    run: () => showOverlay('change'),
   };
 }
 
@@ -177,5 +189,5 @@ export function allCommands(): Command[] {
   const { route } = useRouter.getState();
   if (route.view !== 'job') return helpCommands();
   const { node } = route.route;
-  return [...runCommands(), continueTo(node), giveBackControl(), ...watchCommands(node), ...goCommands(), ...viewCommands(route.route), ...rankCommands()];
+  return [...runCommands(), continueTo(node), changeCommand(), giveBackControl(), ...watchCommands(node), ...goCommands(), ...viewCommands(route.route), ...rankCommands()];
 }

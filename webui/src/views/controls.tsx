@@ -1,7 +1,7 @@
 // Run control: buttons, the shortcuts that debuggers in browsers and editors use, and
 // the reason for the current pause.
 
-import { ArrowDownToDot, Pause, Play, RotateCcw, SkipForward, Square } from 'lucide-react';
+import { ArrowDownToDot, Pause, Pencil, Play, RotateCcw, SkipForward, Square } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import type { ControlCommand, Incident, Job } from '../api/types';
 import { useAuth } from '../state/auth';
@@ -11,14 +11,16 @@ import { availability, commandOfKey, rankFor, ranksApart } from '../state/contro
 import { originOfStop, stoppingHit } from '../state/hits';
 import { incidentOfStop, useIncidents } from '../state/incidents';
 import { sendCommand, useJob } from '../state/job_store';
+import { showOverlay } from '../state/ui';
 import { changeWatchpoint } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { FullName } from '../widgets/full_name';
 import { Tooltip } from '../widgets/tooltip';
+import { change, changeHint } from '../words/change';
 import * as words from '../words/control';
 import { headline, ofStep, onRank } from '../words/incidents';
-import { useReasonAgainstWatching } from './use_reason_against';
+import { useReasonAgainstChange, useReasonAgainstWatching } from './use_reason_against';
 import './controls.css';
 
 // Only jobs of several ranks have one.
@@ -130,6 +132,7 @@ export function Controls() {
   const [steps, setSteps] = useState('1');
   const [asking, setAsking] = useState(false);
   const reason = useStopReason(job);
+  const noChange = useReasonAgainstChange();
   const count = /^[1-9]\d{0,8}$/.test(steps.trim()) ? Number(steps) : null;
 
   const can = (command: ControlCommand) => {
@@ -223,6 +226,15 @@ export function Controls() {
       <span className="controls-line" />
       {button('recheck')}
       {button('terminate', 'danger')}
+      <Button
+        label={change}
+        hint={changeHint}
+        icon={Pencil}
+        iconOnly
+        tone="quiet"
+        disabledReason={noChange}
+        onClick={() => showOverlay('change')}
+      />
       <StopReason {...reason} />
       <OncePerStep />
       <Confirm

@@ -6,10 +6,11 @@ import type { Job } from '../api/types';
 import { exceptionLine } from '../base/exception';
 import { useAuth } from '../state/auth';
 import { availability } from '../state/controls';
-import { isOpenedModel } from '../state/job';
+import { isOpenedModel, isOver } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
+import { useMayAttach } from '../state/trainings';
 import { touch } from '../state/ui';
 import { hasFailed, isPausedAtException, rankOfException } from '../state/words';
 import { Button } from '../widgets/button';
@@ -22,6 +23,14 @@ const Traceback = lazy(async () => {
     return { default: (await import('./traceback')).Traceback };
   } catch {
     return { default: ({ text }: { text: string }) => <pre aria-label={words.traceback}>{text}</pre> };
+  }
+});
+
+const AttachAgain = lazy(async () => {
+  try {
+    return { default: (await import('./attach_again')).AttachAgain };
+  } catch {
+    return { default: () => null };
   }
 });
 
@@ -70,6 +79,7 @@ function StopJob({ job }: { job: Job }) {
 
 export function EndBanner() {
   const job = useJob((state) => state.model.info);
+  const mayAttach = useMayAttach();
   const [opened, setOpen] = useState<boolean | null>(null);
   if (job === null || isOpenedModel(job) || !(isPausedAtException(job) || ['finished', 'terminated', 'lost'].includes(job.state))) return null;
   const { strong, rest } = textOf(job);
@@ -88,6 +98,11 @@ export function EndBanner() {
           <strong>{strong}</strong> {rest}
         </span>
         <span className="grow" />
+        {mayAttach && isOver(job) && (
+          <Suspense fallback={null}>
+            <AttachAgain job={job} />
+          </Suspense>
+        )}
         {node ? (
           <button type="button" className="banner-button" onClick={() => showFailure(node, rankOfException(job))}>
             {words.showNode}

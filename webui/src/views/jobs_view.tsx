@@ -11,6 +11,7 @@ import { controlJob, followJobs, loadJobs, removeJob, useJobs } from '../state/j
 import { reasonAgainst } from '../state/permissions';
 import { formatRoute, jobRoute } from '../state/route';
 import { navigate } from '../state/router';
+import { useMayAttach } from '../state/trainings';
 import { useStorage } from '../state/storage';
 import { hasFailed } from '../state/words';
 import { Button } from '../widgets/button';
@@ -37,6 +38,7 @@ import { StorageBanner } from './storage_banner';
 import './jobs_view.css';
 
 const RunsList = lazy(async () => ({ default: (await import('./runs_list')).RunsList }));
+const TrainingsList = lazy(async () => ({ default: (await import('./trainings_list')).TrainingsList }));
 
 const NONE_SET_ASIDE: Storage['set_aside'] = [];
 const CLOCK_MS = 15_000;
@@ -217,6 +219,7 @@ export function JobsView() {
   const session = useAuth((state) => state.session);
   const server = useAuth((state) => state.server);
   const drop = useModelDrop();
+  const mayAttach = useMayAttach();
   const now = useNow();
   useEffect(() => followJobs(() => void checkAuth()), []);
   useEffect(() => {
@@ -266,7 +269,10 @@ export function JobsView() {
           {jobs !== null && jobs.length > 0 && <JobsTable jobs={jobs} />}
         </div>
         {jobs !== null && <UnreadableJobs jobs={jobs} />}
-        <Suspense fallback={null}><RunsList now={now} /></Suspense>
+        <Suspense fallback={null}>
+          {mayAttach && <TrainingsList now={now} />}
+          <RunsList now={now} />
+        </Suspense>
       </main>
     </div>
   );

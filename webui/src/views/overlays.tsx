@@ -11,6 +11,7 @@ import { showOverlay, useUi } from '../state/ui';
 const fetchPalette = () => import('./palette');
 const Palette = lazy(async () => ({ default: (await fetchPalette()).Palette }));
 const KeysDialog = lazy(async () => ({ default: (await import('./keys_dialog')).KeysDialog }));
+const ChangeDialog = lazy(async () => ({ default: (await import('./change_dialog')).ChangeDialog }));
 
 // Late enough not to compete with the first view.
 const PREFETCH_MS = 3000;
@@ -54,7 +55,12 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
 
 export function Overlays() {
   const overlay = useUi((state) => state.overlay);
-  const inJob = useRouter((state) => state.route.view === 'job');
+  const job = useRouter(({ route }) => (route.view === 'job' ? route.route.job : null));
+  const inJob = job !== null;
+  // The form is about the job on which it was opened.
+  useEffect(() => {
+    if (useUi.getState().overlay === 'change') showOverlay(null);
+  }, [job]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (globalKey(event, inJob)) event.preventDefault();
@@ -71,6 +77,7 @@ export function Overlays() {
     <Suspense fallback={null}>
       {overlay === 'palette' && <Palette />}
       {overlay === 'keys' && <KeysDialog />}
+      {overlay === 'change' && inJob && <ChangeDialog />}
     </Suspense>
   );
 }

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { fireEvent, render, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { ComparedInput, Difference, Divergence } from '../api/types';
+import type { CallDifference, ComparedInput, Difference, Divergence } from '../api/types';
 import { emptyJob } from '../state/job';
 import { useJob } from '../state/job_store';
 import { createQueryClient } from '../state/queries';
@@ -33,6 +33,7 @@ const DIFFERENCE: Difference = {
   here: 1,
   there: 'Infinity',
   inputs: [],
+  calls: [],
 };
 const run = (id: string, ranks: number) => ({ id, ranks: Array.from({ length: ranks }, (_, rank) => ({ rank })) });
 
@@ -119,6 +120,23 @@ it('shows whether the inputs were still equal, and leads to both graphs', async 
   fireEvent.click(screen.getByRole('button', { name: 'Show both graphs' }));
   expect(window.location.hash).toContain('beside=1');
   expect(window.location.hash).toContain('node=forward/log');
+});
+
+it('names what the two sides call differently, instead of an input that only one of them changes', async () => {
+  const gradient: ComparedInput = { node: 'backward/mm', there_node: 'backward/mm', slot: 0, state: 'equal', measure: null, here: null, there: null };
+  const calls: CallDifference[] = [
+    { what: 'attribute', subject: 'beta', here: '0.9', there: null },
+    { what: 'input', subject: '1', here: 'forward/a:0', there: 'forward/b:0' },
+    { what: 'in_place', subject: 'backward/mm:0', here: null, there: 'forward/mul_ (train.py:7)' },
+  ];
+  answer = { ...AGREES, first: { ...DIFFERENCE, inputs: [gradient], calls } };
+  show();
+  await choose('bad');
+  const list = within(await screen.findByRole('list', { name: 'First difference' }));
+  expect(list.getByText('called with beta 0.9, there none')).not.toBeNull();
+  expect(list.getByText('reads forward/a:0, there forward/b:0')).not.toBeNull();
+  expect(list.getByText('only there, backward/mm:0 is changed in place before, by forward/mul_ (train.py:7)')).not.toBeNull();
+  expect(list.queryByText(/still equal/)).toBeNull();
 });
 
 it('compares with another rank of the same run', async () => {

@@ -2,7 +2,7 @@
 
 import { Columns2 } from 'lucide-react';
 import { useState } from 'react';
-import type { Difference, Divergence } from '../api/types';
+import type { CallDifference, Difference, Divergence } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
 import { goToTensor } from '../state/checks';
 import { describe } from '../state/describe';
@@ -15,15 +15,23 @@ import { compareWith, useCompared, type Compared } from './use_compared';
 
 const valueText = (value: number | string) => (typeof value === 'number' ? formatNumber(value) : value);
 
-// Describes whether the inputs of the op were still equal.
-function inputsText({ inputs }: Difference): string {
-  const named = (state: string) => inputs.filter((input) => input.state === state).map(({ node, slot }) => `${node}:${slot}`);
+// Describes whether the inputs of the op were still equal, except those that only one side changes in place: what was
+// recorded of them is from before.
+function inputsText({ inputs, calls }: Difference): string {
+  const changed = new Set(calls.filter(({ what }) => what === 'in_place').map(({ subject }) => subject));
+  const named = (state: string) =>
+    inputs.filter((input) => input.state === state).map(({ node, slot }) => `${node}:${slot}`).filter((name) => !changed.has(name));
   const [equal, different, missing] = [named('equal'), named('differs'), named('not_recorded')];
   const parts: string[] = [];
   if (different.length > 0) parts.push(words.inputsDiffer(different));
   else if (equal.length > 0) parts.push(words.inputsEqual(equal.length));
   if (missing.length > 0) parts.push(words.inputsNotRecorded(missing));
   return parts.join(' · ');
+}
+
+function callText({ what, subject, here, there }: CallDifference): string {
+  if (what === 'attribute') return words.attributeDiffers(subject, here, there);
+  return what === 'input' ? words.inputIsOther(here, there) : words.changedInPlace(subject, here, there);
 }
 
 function DifferenceRow({ difference, rank }: { difference: Difference; rank: number }) {
@@ -37,6 +45,9 @@ function DifferenceRow({ difference, rank }: { difference: Difference; rank: num
         <span className="muted mono ellipsis">{words.differsIn(measure, valueText(here), valueText(there))}</span>
       </button>
       {other !== node && <p className="muted mono ellipsis">{words.namedThere(other)}</p>}
+      {difference.calls.map((call) => (
+        <p key={`${call.what} ${call.subject}`}>{callText(call)}</p>
+      ))}
       {inputs !== '' && <p className="muted">{inputs}</p>}
     </li>
   );

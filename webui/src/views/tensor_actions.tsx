@@ -12,10 +12,12 @@ import { hitToBundle } from '../state/hits';
 import { useJob } from '../state/job_store';
 import type { ValueQuery } from '../state/queries';
 import { showToast } from '../state/toasts';
+import { showOverlay } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Menu, type MenuItem } from '../widgets/menu';
+import { changeValues } from '../words/change';
 import * as words from '../words/tensor';
-import { useReasonAgainst } from './use_reason_against';
+import { useReasonAgainst, useReasonAgainstChange } from './use_reason_against';
 
 const MAX_COPIED = 100_000;
 
@@ -82,6 +84,7 @@ export function TensorActions({ query, value }: Props) {
   const copy = (write: (value: TensorSlice) => string) => () =>
     value !== undefined && void copyText(write(value), words.copiedValues(formatShape(value.shape)));
   const forbidden = useReasonAgainst('control');
+  const noChange = useReasonAgainstChange();
   const hit = useJob(({ model }) => hitToBundle(model, query.name, query.rank));
   const download = (format: 'npy' | 'safetensors') => {
     const { job, name, rank, step } = query;
@@ -109,6 +112,14 @@ export function TensorActions({ query, value }: Props) {
       label: words.downloadBundle,
       disabledReason: forbidden,
       onChoose: () => void save(api.bundle(job, hit.id)),
+    });
+  }
+  if (!isRun(query.job)) {
+    items.push({
+      label: changeValues,
+      separated: true,
+      disabledReason: noChange,
+      onChoose: () => showOverlay('change'),
     });
   }
   return (

@@ -28,6 +28,7 @@ import { useOpened } from './use_opened';
 import './top_bar.css';
 
 const Ranks = lazy(async () => ({ default: (await import('./ranks')).Ranks }));
+const DetachButton = lazy(async () => ({ default: (await import('./detach_button')).DetachButton }));
 
 function deviceOf(rank: Rank): string {
   if (rank.device === '' || rank.device === 'cpu') return rank.device.toUpperCase();
@@ -129,6 +130,7 @@ export function TopBar() {
       {job !== null && !opened && <Position job={job} />}
       {job !== null && !opened && <ControllerChip job={job} />}
       {job !== null && !opened && !isRun(job.id) && !isOver(job) && <RecordingChip job={job} />}
+      <Suspense>{job !== null && !opened && !isRun(job.id) && !isOver(job) && <DetachButton job={job} />}</Suspense>
       <Toasts />
       <Button
         label={words.commands}

@@ -1,7 +1,7 @@
 // The camera and its animation. It is kept outside React state, so that moving it redraws
 // the canvas and nothing else.
 
-import { useEffect, useState } from 'react';
+import { useEffect, useLayoutEffect, useState } from 'react';
 import { mix, type Camera, type Size } from '../graph/camera';
 
 const GLIDE_MS = 180;
@@ -58,10 +58,11 @@ export function useCamera(): CameraControl {
   return control;
 }
 
-// The size of an element, updated when it changes.
+// The size of an element, updated when it changes. Known before the first paint, so that what depends on it
+// is part of it.
 export function useSize(element: React.RefObject<HTMLElement | null>): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const target = element.current;
     if (target === null) return undefined;
     const read = () => setSize({ width: target.clientWidth, height: target.clientHeight });

@@ -1,11 +1,11 @@
-import { useEffect, useState, type RefObject } from 'react';
+import { useLayoutEffect, useState, type RefObject } from 'react';
 import { readPalette, type Palette } from '../graph/palette';
 
-// The colours of the current scheme; null until the element exists. They are read again
-// when the scheme changes and when the fonts have loaded.
+// The colours of the current scheme; null until the element exists, which is before the first paint. They are
+// read again when the scheme changes and when the fonts have loaded.
 export function usePalette(element: RefObject<HTMLElement | null>): Palette | null {
   const [palette, setPalette] = useState<Palette | null>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const read = () => element.current !== null && setPalette(readPalette(element.current));
     read();
     const scheme = window.matchMedia('(prefers-color-scheme: dark)');

@@ -1,7 +1,7 @@
 // The scene of the open scopes, laid out again when the open scopes or the graph change.
 // The worker lays out large graphs, and the old scene is shown until it has answered.
 
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { LayoutAnswer } from '../graph/layout_types';
 import { buildScene, EMPTY_SCENE, layoutScopes, type Scene, type Views } from '../graph/scene';
@@ -64,7 +64,8 @@ export function useScene(): Scene {
   const drawn = useRef<{ answer: LayoutAnswer; views: Views } | null>(null);
   const task = useRef<LayoutTask>(NO_TASK);
 
-  useEffect(() => {
+  // Before the first paint, so that it has the graph if that is known by then.
+  useLayoutEffect(() => {
     const build = (answer: LayoutAnswer) => {
       drawn.current = { answer, views: task.current.views };
       return buildScene(answer, task.current.views, task.current.subject);

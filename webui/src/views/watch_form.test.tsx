@@ -315,3 +315,10 @@ it.each([
   expect(screen.queryByRole('option', { name: 'Loss without gradient' }) !== null).toBe(offered);
   expect(screen.queryByText('1 condition is not offered: only PyTorch programs test it.') !== null).toBe(!offered);
 });
+
+it('says why conditions are left out that a framework has nothing for', async () => {
+  useJob.setState((state) => ({ model: { ...state.model, info: sampleJob({ framework: 'lightgbm' }) } }));
+  show(null);
+  await screen.findByRole('option', { name: 'overflow' });
+  expect(screen.getByText(/not offered: boosted trees have no weights\./)).toBeTruthy();
+});

@@ -9,7 +9,7 @@ import { formatBytes, formatNumber, formatSeconds } from '../base/format';
 import type { WatchSelection } from '../index/coverage';
 import { useAuth } from '../state/auth';
 import { canBeChecked } from '../state/backends';
-import { isTestedIn } from '../state/frameworks';
+import { countNotOffered, reasonNotOffered } from '../state/frameworks';
 import { targetText } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
@@ -206,7 +206,8 @@ export function WatchForm({ form, onCheck }: Props) {
   const fits = (other: Condition) =>
     other.id !== ALIAS && canBeChecked(other, ranks) && (onCheck === undefined || !NOT_RECORDED.has(other.target));
   const fitting = conditions.data.conditions.filter((other) => fits(other) || other.id === from?.condition.id);
-  const offered = fitting.filter((other) => isTestedIn(other, framework) || other.id === from?.condition.id);
+  const offered = fitting.filter((other) => reasonNotOffered(other, framework) === null || other.id === from?.condition.id);
+  const left = fitting.filter((other) => !offered.includes(other));
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title={words.noConditions} />;
 
@@ -303,9 +304,11 @@ export function WatchForm({ form, onCheck }: Props) {
         </select>
       </div>
       <p className="muted form-hint">{condition.help}</p>
-      {offered.length < fitting.length && (
-        <p className="muted form-hint">{words.onlyInPyTorch(fitting.length - offered.length)}</p>
-      )}
+      {[...countNotOffered(left, framework)].map(([reason, count]) => (
+        <p key={reason} className="muted form-hint">
+          {words.notOffered(reason, count)}
+        </p>
+      ))}
       <ParamFields
         condition={condition}
         measures={conditions.data.measures}

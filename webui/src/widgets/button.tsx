@@ -7,6 +7,8 @@ import './button.css';
 
 export interface ButtonProps {
   label: string;
+  // The accessible name, which contains the label, where that alone does not say what the button is for.
+  name?: string;
   // Follows the label and is no part of the button's name.
   caption?: string;
   icon?: LucideIcon;
@@ -26,6 +28,7 @@ export interface ButtonProps {
 
 export function Button({
   label,
+  name,
   caption = '',
   icon: Icon,
   iconOnly = false,
@@ -44,7 +47,7 @@ export function Button({
     <button
       type={submit ? 'submit' : 'button'}
       className={`button button-${tone}${small ? ' button-small' : ''}${iconOnly ? ' button-icon' : ''}`}
-      aria-label={iconOnly ? label : undefined}
+      aria-label={name ?? (iconOnly ? label : undefined)}
       aria-disabled={disabled || undefined}
       aria-description={disabled ? disabledReason : undefined}
       aria-busy={pending || undefined}

@@ -3,6 +3,7 @@
 
 import { useRef } from 'react';
 import { formatNumber } from '../base/format';
+import { extent } from '../base/numbers';
 import { linearScale, logScale, type Scale } from '../base/ticks';
 import { historyKeys } from '../words/tensor_views';
 import { useElementSize } from './use_size';
@@ -41,7 +42,7 @@ function valueScale(series: readonly Series[], log: boolean, ticks: number): Sca
   const all = series.flatMap(({ values }) => values.filter((value) => value !== null));
   const finite = all.filter((value) => Number.isFinite(value) && (!log || value > 0));
   if (finite.length === 0) return log ? logScale(0.1, 10, ticks) : linearScale(0, 1, ticks);
-  const [low, high] = [Math.min(...finite), Math.max(...finite)];
+  const { low, high } = extent(finite);
   if (log) return logScale(low, high, ticks);
   const room = (high - low) * 0.04;
   return linearScale(low - room, high + room, ticks);

@@ -45,10 +45,13 @@ it('stays while the pointer is on it, and goes soon after', async () => {
   await pass(400);
   fireEvent.pointerLeave(button('Continue'));
   await pass(50);
-  fireEvent.pointerEnter(screen.getByRole('tooltip', { hidden: true }));
+  const tip = screen.getByRole('tooltip', { hidden: true });
+  vi.spyOn(tip, 'getBoundingClientRect').mockReturnValue(new DOMRect(100, 100, 200, 20));
+  // What it covers gets the event.
+  fireEvent.pointerMove(document.body, { clientX: 150, clientY: 110 });
   await pass(1000);
   expect(tips()).toHaveLength(1);
-  fireEvent.pointerLeave(screen.getByRole('tooltip', { hidden: true }));
+  fireEvent.pointerMove(document.body, { clientX: 150, clientY: 140 });
   await pass(150);
   expect(tips()).toEqual([]);
   expect(button('Continue').hasAttribute('aria-describedby')).toBe(false);
@@ -69,6 +72,18 @@ it('comes at once after another, and not at all when the pointer only passes', a
   fireEvent.pointerLeave(button('Continue'));
   await pass(1000);
   expect(tips()).toEqual([]);
+});
+
+it('leaves what it covers to the pointer, and is replaced by its tooltip', async () => {
+  point('Continue');
+  await pass(400);
+  fireEvent.pointerLeave(button('Continue'));
+  const tip = screen.getByRole('tooltip', { hidden: true });
+  vi.spyOn(tip, 'getBoundingClientRect').mockReturnValue(new DOMRect(0, 0, 200, 20));
+  fireEvent.pointerMove(button('Pause'), { clientX: 10, clientY: 10 });
+  point('Pause');
+  await pass(400);
+  expect(tips()).toEqual(['Stops']);
 });
 
 it('goes at Escape and when its element is pressed', async () => {

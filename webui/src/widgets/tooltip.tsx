@@ -14,13 +14,23 @@ const GRACE_MS = 100;
 // The delays of all tooltips, which depend on when the last one closed.
 class TooltipDelays {
   private lastClosed = -Infinity;
+  // Closes the tooltip that is shown.
+  private close: (() => void) | null = null;
 
   beforeOpening(): number {
     return performance.now() - this.lastClosed < SOON_MS ? 0 : DELAY_MS;
   }
 
-  closed(): void {
+  // A tooltip is shown, and replaces any other.
+  opened(close: () => void): void {
+    const before = this.close;
+    this.close = close;
+    before?.();
+  }
+
+  closed(close: () => void): void {
     this.lastClosed = performance.now();
+    if (this.close === close) this.close = null;
   }
 }
 
@@ -45,15 +55,17 @@ export function Tooltip({ text, shortcut, side = 'bottom', children }: Props) {
     const timer = setTimeout(() => setShown(pointed), delay);
     return () => clearTimeout(timer);
   }, [pointed, shown]);
-  useEffect(() => {
-    if (shown === null) return undefined;
-    return () => delays.closed();
-  }, [shown]);
   const leave = useCallback(() => setPointed(null), []);
+  const enter = useCallback(() => setPointed(shown), [shown]);
   const close = useCallback(() => {
     setPointed(null);
     setShown(null);
   }, []);
+  useEffect(() => {
+    if (shown === null) return undefined;
+    delays.opened(close);
+    return () => delays.closed(close);
+  }, [shown, close]);
 
   const handlers: HTMLAttributes<HTMLElement> = {
     onPointerEnter: (event) => event.pointerType !== 'touch' && setPointed(event.currentTarget),
@@ -77,7 +89,7 @@ export function Tooltip({ text, shortcut, side = 'bottom', children }: Props) {
             anchor={shown}
             side={side}
             shortcut={shortcut}
-            onEnter={() => setPointed(shown)}
+            onEnter={enter}
             onLeave={leave}
             onClose={close}
           >

@@ -93,6 +93,11 @@ export const onlyThere = (count: number) => `${formatCount(count)} only there`;
 export const inputsEqual = (count: number) => (count === 1 ? 'its input is still equal' : `its ${formatCount(count)} inputs are still equal`);
 export const inputsDiffer = (names: readonly string[]) => `${names.length === 1 ? 'input differs' : 'inputs differ'}: ${names.join(', ')}`;
 export const inputsNotRecorded = (names: readonly string[]) => `not recorded: ${names.join(', ')}`;
+export const attributeDiffers = (name: string, here: string | null, there: string | null) =>
+  `called with ${name} ${here ?? 'none'}, there ${there ?? 'none'}`;
+export const inputIsOther = (here: string | null, there: string | null) => `reads ${here ?? 'nothing'}, there ${there ?? 'nothing'}`;
+export const changedInPlace = (tensor: string, here: string | null, there: string | null) =>
+  here === null ? `only there, ${tensor} is changed in place before, by ${there}` : `only here, ${tensor} is changed in place before, by ${here}`;
 export const namedThere = (name: string) => `there ${name}`;
 export const renamed = (count: number) => `${formatCount(count)} ${count === 1 ? 'name differs' : 'names differ'}`;
 export const renaming = (from: string, to: string, nodes: number) => `${from} → ${to}${nodes > 1 ? ` (${formatCount(nodes)} nodes)` : ''}`;

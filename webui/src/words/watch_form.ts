@@ -7,10 +7,16 @@ export const watchpoint = (id: number | undefined) => `Watchpoint ${id}`;
 export const conditionsNotLoaded = 'Could not load conditions';
 export const loadingConditions = 'Loading conditions';
 export const noConditions = 'No conditions available';
-export const onlyInPyTorch = (count: number) =>
-  count === 1
-    ? '1 condition is not offered: only PyTorch programs test it.'
-    : `${count} conditions are not offered: only PyTorch programs test them.`;
+
+// Why a condition is not offered: only PyTorch programs test it, or the program has none of its targets.
+export type ReasonNotOffered = 'training' | 'weight' | 'gradient';
+const whyNotOffered: Record<ReasonNotOffered, (one: boolean) => string> = {
+  training: (one) => `only PyTorch programs test ${one ? 'it' : 'them'}`,
+  weight: () => 'boosted trees have no weights',
+  gradient: () => 'programs that only run models have no gradients',
+};
+export const notOffered = (reason: ReasonNotOffered, count: number) =>
+  `${count === 1 ? '1 condition is' : `${count} conditions are`} not offered: ${whyNotOffered[reason](count === 1)}.`;
 export const groups: Record<Condition['target'], string> = {
   tensor: 'Any tensor',
   weight: 'Weights',

@@ -22,6 +22,7 @@ from . import moments, path
 from .answer import Answer
 from .session import Session
 from .settings import Settings
+from .started import session_of_start
 
 # Of this process; None unless it has been joined.
 _session: Session | None = None
@@ -52,12 +53,15 @@ def join(text: str) -> None:
 
 
 def detach(text: str) -> None:
-    """Leaves the process. `text` is JSON, see Settings."""
+    """Leaves the process, also one that was started under graphdbg. `text` is JSON, see Settings."""
+    global _session
     settings = Settings.parse(text)
     answer = Answer(settings.answer)
     path.take_out()
     try:
         if _session is None or _session.is_over:
+            _session = session_of_start()
+        if _session is None:
             answer.send("failed", "graphdbg has not joined this process")
         else:
             _session.detach(answer)

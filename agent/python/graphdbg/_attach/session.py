@@ -195,7 +195,7 @@ class Session:
         except BaseException as error:
             answer.fail(error)
             return
-        answer.send("detached", _summary(stays), threads=len(residue.threads()), stays=stays)
+        answer.send("detached", self._summary(stays), threads=len(residue.threads()), stays=stays)
 
     def _await_boundary(self) -> None:
         deadline = time.monotonic() + _LEAVE_SECONDS
@@ -236,6 +236,9 @@ class Session:
         self._adapter = self._observers = None
         return stays + self._left_behind()
 
+    def _summary(self, stays: list[str]) -> str:
+        return f"detached; what stays: {', '.join(stays)}" if stays else "detached; nothing is left"
+
     def _left_behind(self) -> list[str]:
         """Threads and descriptors that the process did not have before."""
         deadline = time.monotonic() + _THREADS_SECONDS
@@ -266,7 +269,3 @@ def _place() -> dict[str, str]:
         "GRAPHDBG_RANK": str(distributed.get_rank()),
         "GRAPHDBG_WORLD_SIZE": str(distributed.get_world_size()),
     }
-
-
-def _summary(stays: list[str]) -> str:
-    return f"detached; what stays: {', '.join(stays)}" if stays else "detached; nothing is left"

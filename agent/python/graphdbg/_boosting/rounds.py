@@ -115,7 +115,7 @@ class Rounds:
 
     def _open(self) -> Agent | None:
         title, module = self._library.title, self._library.module
-        if _exit_report.has_agent():
+        if not _exit_report.make_free():
             log(
                 f"the program uses {title} and another framework, and only the other one is debugged; "
                 f"set GRAPHDBG_FRAMEWORK={module} to debug {title} instead"

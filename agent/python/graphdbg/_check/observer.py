@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import functools
+import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -12,8 +14,10 @@ from .. import _import_hook
 from .._log import log
 from .progress import Progress
 
+# Modules of this package that observe programs of other frameworks, by the framework.
+_OBSERVERS = {"tensorflow": "tensorflow", "jax": "jax", "xgboost": "boosting", "lightgbm": "boosting"}
 # Frameworks that graphdbg debugs and whose programs have no stages to check.
-_OTHERS = ("onnxruntime", "tensorflow", "jax", "xgboost", "lightgbm")
+_OTHERS = ("onnxruntime",)
 
 
 def install() -> None:
@@ -23,6 +27,15 @@ def install() -> None:
     _watch_sys_exit(progress)
     atexit.register(_at_exit, progress)
     _import_hook.after_import("torch", lambda: _follow_torch(progress))
+    for framework, module in _OBSERVERS.items():
+        _import_hook.after_import(framework, functools.partial(_follow, progress, framework, module))
+
+
+def _follow(progress: Progress, framework: str, module: str) -> None:
+    try:
+        importlib.import_module(f".{module}", __package__).install(progress, framework)
+    except Exception as error:
+        log(f"cannot observe {framework}: {error}; the program continues without being checked")
 
 
 def _follow_torch(progress: Progress) -> None:

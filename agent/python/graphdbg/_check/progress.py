@@ -58,6 +58,7 @@ class Progress:
         self._failure: BaseException | None = None
         self._is_complete = False
         self.step = 0
+        self.frameworks: dict[str, str] = {}
         # The names of the model's parameters, by the id of the parameter.
         self.parameter_names: dict[int, str] = {}
         self.fingerprints = os.environ.get("GRAPHDBG_CHECK_REPEAT") == "1"
@@ -79,6 +80,11 @@ class Progress:
         # Asking PyTorch would initialise CUDA, which programs that fork must not find done.
         devices = len(glob.glob("/dev/nvidia[0-9]*")) + len(glob.glob("/dev/davinci[0-9]*"))
         self.note("environment", torch=str(torch.__version__), gpus=devices)
+
+    def framework_imported(self, title: str, version: str) -> None:
+        """Notes a framework other than PyTorch whose programs are checked."""
+        self.frameworks[title] = version
+        self.note("environment", frameworks=self.frameworks)
 
     def devices_used(self) -> None:
         """Notes the name of the GPU if the program uses one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import weakref
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from .. import _c_api
 from .._agent import Agent, NodeDeclaration
 from . import structure, taps
-from .program import Argument, Made, Producer, Program
+from .program import Argument, Made, Op, Producer, Program
 from .values import HostArray, describe
 
 
@@ -35,7 +36,7 @@ class Followed:
                         stack=op.stack,
                         inputs=[self.edge(each) for each in op.inputs],
                         outputs=_outputs(op.avals),
-                        forward_node=self.ops[op.forward] if op.forward is not None else 0,
+                        forward_node=self._forward_of(op),
                         order=order,
                     )
                 )
@@ -50,14 +51,24 @@ class Followed:
         self._resolved: dict[int, HostArray] = {}
         for argument in program.role.state:
             agent.bind(self.arguments[argument], lambda argument=argument: self._describe_state(argument))
+        # The thread that has found all of the state finite, while the agent asks for it to know that.
+        self.tested_by: int | None = None
         # Why its values are not looked into; None if they are.
         self.why_opaque: str | None = None
         # The name that the program gives the function, and the types of its outputs.
         self.called = program.name
         self.output_types: list[Any] = []
+        # For each output that may be NaN, its size in bytes and the number of its dtype.
+        self.tested: list[tuple[int, int] | None] = []
         # Whether the copy's outputs have been compared, and whether the user knows of values that were not kept.
         self.compared = False
         self.told_omitted = False
+
+    def _forward_of(self, op: Op) -> int:
+        """The node that the op's gradient belongs to; 0 if it makes none."""
+        if op.parameter is not None:
+            return self.arguments[op.parameter]
+        return self.ops[op.forward] if op.forward is not None else 0
 
     def _declare_argument(self, argument: Argument) -> int:
         return self._agent.declare(
@@ -84,6 +95,17 @@ class Followed:
             copies[key] = taps.with_taps(closed, key[0], passes)
         return copies[key]
 
+    def record_loss(self, outputs: Sequence[Any]) -> None:
+        """Records the first number that a function which trains returns beside its state."""
+        role = self.program.role
+        state = set(role.state.values())
+        for number, output in enumerate(outputs) if role.trains else ():
+            if number not in state and getattr(output, "shape", None) == () and output.dtype.kind == "f":
+                value = HostArray(output)
+                description = describe(value.dtype, value.shape, value.address)
+                self._agent.save(f"forward/{self.program.name}/loss", "losses", description)
+                return
+
     # ---- state
 
     def set_state(self, arrays: dict[int, Any]) -> None:
@@ -101,6 +123,8 @@ class Followed:
         self._resolved = {}
 
     def _describe_state(self, argument: int) -> Any:
+        if self.tested_by == threading.get_ident():
+            return None
         array = self._arrays.get(argument)
         if array is None and argument in self._references:
             array = self._references[argument]()

@@ -16,12 +16,14 @@ from .._process import default_job_name
 from . import structure
 from .followed import Followed
 from .look import Look
+from .memory import reuse_freed_memory
 from .names import cleaned
 from .program import program_of
+from .reported_agent import ReportedAgent
 from .seam import Seam
 from .steps import Role, role_of
-from .tap_library import TapLibrary
-from .values import host_parts
+from .tap_library import TapLibrary, number_of
+from .values import Addresses, host_parts
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,9 @@ class Job:
         self._agent: Agent | None = None
         self._refused = False
         self._library: TapLibrary | None = None
+        self._records = bool(os.environ.get("GRAPHDBG_RECORD"))
+        self._reuses_memory = False
+        self._addresses = Addresses()
         self._functions: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
         self._calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._by_callable: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
@@ -108,17 +113,22 @@ class Job:
             self._begin(followed)
             tests = self._tests_results(followed)
             look = None if tests else self._look(followed, call)
+        is_bad = False
         if tests:
             # The arguments are kept, so that the call can be repeated.
+            self._reuse_memory(True)
             result = call.keeping_arguments()
-            if self._is_bad(result[0]):
+            is_bad = self._is_bad(followed, result[0])
+            if is_bad:
                 with self._lock:
                     look = self._look(followed, call)
         else:
             result = call.as_it_is()
         if look is not None and look.result is not None:
             self._compare(followed, look.result[0], result[0])
-        self._end(followed, result[0])
+            if self._records:
+                followed.record_loss(result[0])
+        self._end(followed, result[0], tested=tests and not is_bad)
         return result, not self._looks_at_all(followed) and tests == self._tests_results(followed)
 
     def has_called(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
@@ -133,9 +143,11 @@ class Job:
             return
         leaves = self._jax.tree_util.tree_leaves(outputs)
         self._begin(followed)
-        if self._tests_results(followed) and self._is_bad(leaves):
+        tests = self._tests_results(followed)
+        is_bad = tests and self._is_bad(followed, leaves)
+        if is_bad:
             self._repeat(function, arguments, keywords)
-        self._end(followed, leaves)
+        self._end(followed, leaves, tested=tests and not is_bad)
         if self._looks_at_all(followed):
             self._seam.clear()
 
@@ -171,10 +183,28 @@ class Job:
         assert agent is not None
         return followed.why_opaque is None and agent.follows_ops() and not agent.seeks_only_nonfinite()
 
-    def _is_bad(self, outputs: Any) -> bool:
+    def _is_bad(self, followed: Followed, outputs: Any) -> bool:
         """Whether a result is NaN or infinite. Waits for the results."""
-        library = self._taps()
-        return any(library.has_nonfinite(*part) for array in outputs for part in host_parts(array))
+        has_nonfinite = self._taps().has_nonfinite
+        outputs = list(outputs)
+        self._jax.block_until_ready(outputs)
+        if len(outputs) != len(followed.tested):
+            return False
+        for array, test in zip(outputs, followed.tested, strict=True):
+            if test is None:
+                continue
+            size, dtype = test
+            address = self._addresses.of(array)
+            parts = [(address, size)] if address else host_parts(array)
+            if any(has_nonfinite(*part, dtype) for part in parts):
+                return True
+        return False
+
+    def _reuse_memory(self, reuses: bool) -> None:
+        """Results do not take the memory of arguments that are kept: it would come from the system each time."""
+        if self._reuses_memory != reuses:
+            self._reuses_memory = reuses
+            reuse_freed_memory(reuses)
 
     def _taps(self) -> TapLibrary:
         if self._library is None:
@@ -187,12 +217,15 @@ class Job:
         if followed.program.role.gradients and self._step_is_open:
             self._end_step()
 
-    def _end(self, followed: Followed, outputs: Any) -> None:
+    def _end(self, followed: Followed, outputs: Any, tested: bool) -> None:
+        """`tested`: no output is NaN or infinite, and nothing else is to be known of them."""
         role = followed.program.role
         followed.set_state({argument: outputs[output] for argument, output in role.state.items()})
+        followed.tested_by = threading.get_ident() if tested else None
         try:
             self._close_step(followed, role)
         finally:
+            followed.tested_by = None
             followed.release_state(remembers=self._several)
 
     def _close_step(self, followed: Followed, role: Role) -> None:
@@ -214,6 +247,13 @@ class Job:
         self._step_is_open = False
         with self._lock:
             self._agent.step_end()
+
+    def _level_changed(self) -> None:
+        """Calls of followed functions leave the fast path when somebody begins to look."""
+        self._seam.clear()
+        agent = self._agent
+        if agent is not None and not agent.follows_ops():
+            self._reuse_memory(False)
 
     # ---- looking
 
@@ -320,6 +360,7 @@ class Job:
         self._orders += len(followed.ops)
         followed.called = called
         followed.output_types = [(aval.shape, aval.dtype) for aval in closed.out_avals]
+        followed.tested = [_test_of(aval) for aval in closed.out_avals]
         reason = structure.why_not_twice(closed.jaxpr)
         platform = self._jax.default_backend()
         if platform != "cpu":
@@ -333,7 +374,7 @@ class Job:
     def _open(self) -> Agent | None:
         if self._agent is not None or self._refused:
             return self._agent
-        if _exit_report.has_agent():
+        if not _exit_report.make_free():
             self._refused = True
             log(
                 "the program uses JAX beside another framework, which is debugged; "
@@ -344,8 +385,14 @@ class Job:
         if not agent.open("jax", str(self._jax.__version__), default_job_name(), "cpu"):
             self._refused = True
             return None
-        # Calls of followed functions leave the fast path when somebody begins to look.
-        agent.on_level = self._seam.clear
+        agent.on_level = self._level_changed
         self._agent = agent
-        _exit_report.set_agent(agent)
+        _exit_report.set_agent(ReportedAgent(agent, self._functions))
         return agent
+
+
+def _test_of(aval: Any) -> tuple[int, int] | None:
+    """The size in bytes and the number of the dtype of a result that may be NaN; None for others."""
+    if not structure.is_plain(aval) or aval.dtype.kind in "iub":
+        return None
+    return int(aval.size) * int(aval.dtype.itemsize), number_of(aval.dtype.name)

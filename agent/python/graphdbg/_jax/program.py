@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _c_api
-from . import names, structure
+from . import names, structure, versions
 from .sources import Sources
 from .steps import Role
 
@@ -41,6 +41,7 @@ class Op:
         taps: The numbers of the outputs' values; None for what is no tensor.
         loop: The number of the outermost loop that it is in; 0 outside loops.
         forward: The op of the forward pass whose gradient it computes.
+        parameter: The argument whose gradient it makes.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Op:
     taps: list[int | None]
     loop: int = 0
     forward: int | None = None
+    parameter: int | None = None
     is_branching: bool = False
 
 
@@ -127,6 +129,7 @@ class _Builder:
         producers |= {variable: Given(i, constant=True) for i, variable in enumerate(jaxpr.constvars)}
         self._visit(jaxpr, producers, _Place())
         self._add_arguments()
+        self._link_gradients([_look_up(producers, atom) for atom in jaxpr.outvars])
         return self._program
 
     # ---- equations
@@ -209,6 +212,43 @@ class _Builder:
                 return "/".join(path[1:-1])
         return ""
 
+    def _link_gradients(self, outputs: Sequence[Producer | None]) -> None:
+        """Finds the gradient of each parameter: what its next value was computed from, or what the function returns."""
+        program = self._program
+        for argument, output in program.role.state.items():
+            if program.arguments[argument].kind == "parameter":
+                self._link_gradient(argument, outputs[output])
+        if program.role.gradients:
+            self._link_returned(outputs)
+
+    def _link_gradient(self, argument: int, output: Producer | None) -> None:
+        """The nearest op of the backward pass with the parameter's shape makes its gradient, before it is clipped."""
+        ops, shape = self._program.ops, self._program.arguments[argument].aval.shape
+        level, seen = [output], set[int]()
+        while level:
+            made = [each.op for each in level if isinstance(each, Made) and each.op not in seen]
+            seen.update(made)
+            for number in made:
+                if ops[number].stage == names.BACKWARD and getattr(ops[number].avals[0], "shape", None) == shape:
+                    ops[number].parameter = argument
+                    return
+            level = [each for number in made if ops[number].stage == names.OPTIMIZER for each in ops[number].inputs]
+
+    def _link_returned(self, outputs: Sequence[Producer | None]) -> None:
+        """Gradients are returned in the order of the arguments."""
+        program = self._program
+        left = [
+            n for n, each in enumerate(program.arguments) if n in self._read_forward and hasattr(each.aval, "shape")
+        ]
+        for output in outputs:
+            if not isinstance(output, Made) or program.ops[output.op].stage != names.BACKWARD:
+                continue
+            op = program.ops[output.op]
+            argument = next((n for n in left if program.arguments[n].aval.shape == op.avals[output.slot].shape), None)
+            if argument is not None:
+                op.parameter = argument
+                left.remove(argument)
+
     # ---- arguments
 
     def _argument_name(self, number: int) -> str:
@@ -260,7 +300,7 @@ class _Place:
 
 
 def _joined(outer: str, equation: Any) -> str:
-    own = str(equation.source_info.name_stack)
+    own = versions.stack_text(equation.source_info.name_stack)
     return f"{outer}/{own}" if outer and own else outer or own
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from . import names, structure
+from . import names, structure, versions
 
 # Functions with fewer equations are eager ops.
 _FEW_EQUATIONS = 3
@@ -37,6 +37,7 @@ class Role:
         return not self.trains and bool(self.state)
 
 
+_NUMBER = ((), "float32")
 _NONE = Role(False, {}, False)
 
 
@@ -56,7 +57,7 @@ def role_of(closed: Any) -> Role:
 
 
 def _is_backward(equation: Any) -> bool:
-    return names.is_transposed(str(equation.source_info.name_stack))
+    return names.is_transposed(versions.stack_text(equation.source_info.name_stack))
 
 
 def _matching(jaxpr: Any) -> dict[int, int]:
@@ -64,6 +65,8 @@ def _matching(jaxpr: Any) -> dict[int, int]:
     given = [_type_of(variable.aval) for variable in jaxpr.invars]
     made = [_type_of(atom.aval) for atom in jaxpr.outvars]
     blocks = SequenceMatcher(None, given, made, autojunk=False).get_matching_blocks()
+    # A single number for itself is a loss rather than the next value of an argument.
+    blocks = [each for each in blocks if any(type_ != _NUMBER for type_ in given[each.a : each.a + each.size])]
     pairs = {a + i: b + i for a, b, size in blocks for i in range(size)}
     # An output that is the argument itself is no result of the training.
     pairs = {a: b for a, b in pairs.items() if jaxpr.invars[a] is not jaxpr.outvars[b]}

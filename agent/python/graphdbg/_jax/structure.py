@@ -28,7 +28,7 @@ _LOOPS = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr")}
 # Callbacks that only show values. The copy of a function does not call them.
 DEBUG_CALLBACKS = frozenset(("debug_callback", "debug_print"))
 # Equations that must not run twice.
-_CALLBACKS = frozenset(("io_callback", "pure_callback", "python_callback", "infeed", "outfeed"))
+CALLBACKS = frozenset(("io_callback", "pure_callback", "python_callback", "infeed", "outfeed"))
 
 # Effects that only say which axes of devices an equation names.
 _HARMLESS = frozenset(("NamedAxisEffect",))
@@ -127,7 +127,7 @@ def why_not_twice(jaxpr: Any) -> str | None:
     """The reason why a function must not run beside itself; None if it may."""
     for equation in all_equations(jaxpr):
         name = equation.primitive.name
-        if name in _CALLBACKS:
+        if name in CALLBACKS:
             return f"it calls back into Python ({name})"
         if name in DEBUG_CALLBACKS or inner_jaxprs(equation):
             continue

@@ -40,6 +40,11 @@ _DTYPES = {
 _NUMBERS = {name: number for number, name in _DTYPES.items()}
 
 
+def number_of(dtype: str) -> int:
+    """XLA's number of an element type; 0 if it is not known here."""
+    return _NUMBERS.get(dtype, 0)
+
+
 class _Tapped(ctypes.Structure):
     _fields_ = (
         ("tap", ctypes.c_int64),
@@ -90,9 +95,9 @@ class TapLibrary:
         for name in ("graphdbg_tap_observe", "graphdbg_tap_pass"):
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
 
-    def has_nonfinite(self, address: int, size: int, dtype: str) -> bool:
-        """Whether an element in this memory, of this many bytes, is NaN or infinite."""
-        return bool(self._library.graphdbg_taps_nonfinite(address, size, _NUMBERS.get(dtype, 0)))
+    def has_nonfinite(self, address: int, size: int, dtype: int) -> bool:
+        """Whether an element in this memory, of this many bytes and this number_of() its dtype, is NaN or infinite."""
+        return bool(self._library.graphdbg_taps_nonfinite(address, size, dtype))
 
     def collect(self, run: Callable[[], Any]) -> tuple[dict[int, list[Tapped]], int]:
         """Calls `run` and returns the values by tap, in order of iterations, and how many were not kept."""

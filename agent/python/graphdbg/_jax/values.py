@@ -49,21 +49,41 @@ class HostArray:
         self.shape = list(self._array.shape)
 
 
-def host_parts(array: Any) -> list[tuple[int, int, str]]:
-    """Address, size in bytes and dtype of each different part of an array in host memory, when it is ready."""
+def host_parts(array: Any) -> list[tuple[int, int]]:
+    """Address and size in bytes of each different part of an array in host memory, when it is ready."""
     if not hasattr(array, "sharding") or not structure.is_plain(array.aval):
         return []
     shards = array.addressable_shards
     parts = [shard.data for shard in (shards[:1] if array.sharding.is_fully_replicated else shards)]
-    return [(address, part.nbytes, str(part.dtype)) for part in parts if (address := _address_of(part))]
+    return [(address, part.nbytes) for part in parts if (address := _address_of(part))]
+
+
+class Addresses:
+    """Finds the memory of arrays that are ready, quickly where they are all on the same CPU device."""
+
+    def __init__(self) -> None:
+        self._sharding: Any = None
+
+    def of(self, array: Any) -> int:
+        """The address of an array on one CPU device; 0 for others."""
+        sharding = getattr(array, "sharding", None)
+        if sharding is None:
+            return 0
+        if sharding is not self._sharding and sharding != self._sharding:
+            if not _is_one_cpu(sharding):
+                return 0
+            self._sharding = sharding
+        return int(array.unsafe_buffer_pointer())
+
+
+def _is_one_cpu(sharding: Any) -> bool:
+    return len(sharding.device_set) == 1 and next(iter(sharding.device_set)).platform == "cpu"
 
 
 def _address_of(array: Any) -> int:
     """The address of an array on one CPU device; 0 for others."""
     sharding = getattr(array, "sharding", None)
-    if sharding is None or len(sharding.device_set) != 1:
-        return 0
-    if next(iter(sharding.device_set)).platform != "cpu":
+    if sharding is None or not _is_one_cpu(sharding):
         return 0
     try:
         array.block_until_ready()

@@ -67,6 +67,19 @@ def _older_hook(jax_jit: Any) -> Any:
     return jax_jit.thread_local_state().post_hook or jax_jit.global_state().post_hook
 
 
+def stack_text(name_stack: Any) -> str:
+    """A name stack such as "transpose(jvp(Net))/Dense"; transformations without a scope are "jvp()"."""
+    text = str(name_stack)
+    # Before 0.6 the text left these out.
+    if "(" in text or not any(hasattr(each, "wrap") for each in name_stack.stack):
+        return text
+    scopes: tuple[str, ...] = ()
+    for each in reversed(name_stack.stack):
+        is_transformation = type(each).__name__ == "Transform"
+        scopes = (f"{each.name}()",) if is_transformation and not scopes else each.wrap(scopes)
+    return "/".join(scopes)
+
+
 def new_variable(aval: Any) -> Any:
     from jax._src import core
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import threading
-import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .. import Terminated, _c_api
+from .. import Terminated, _c_api, _frameworks
 from .functions import Declarations, FunctionGraphs
-from .native import Native, TensorFlowAgent
-from .xla import Uncompiled
+from .gradients import Gradients
+from .native import Copies, Native, TensorFlowAgent
+from .tap_native import TapNative
+from .updates import Updates
 
+# A function that does not train is followed beside other frameworks where it is called again and again.
+_CALLS_OF_INFERENCE = 3
 # Functions of Keras that only set variables.
 _SETUP = re.compile(r"__inference_initialize_variables_\d+$")
 
@@ -20,7 +23,7 @@ _SETUP = re.compile(r"__inference_initialize_variables_\d+$")
 class Steps:
     """Starts the job, and ends its steps."""
 
-    def __init__(self, native: Native, open_agent: Callable[[], TensorFlowAgent | None]) -> None:
+    def __init__(self, native: Native | TapNative, open_agent: Callable[[], TensorFlowAgent | None]) -> None:
         self.native = native
         self._open = open_agent
         self._agent: TensorFlowAgent | None = None
@@ -80,21 +83,16 @@ class Steps:
 class Calls:
     """Replaces Context.call_function, through which Python calls functions."""
 
-    def __init__(self, steps: Steps, graphs: FunctionGraphs) -> None:
+    def __init__(self, steps: Steps, graphs: FunctionGraphs, gradients: Gradients) -> None:
         self._steps = steps
         self._graphs = graphs
+        self._gradients = gradients
         self.declarations: Declarations | None = None
-        self._uncompiled: Uncompiled | None = None
+        self._copies: Copies | None = None
         self._thread = threading.local()
-        # Graphs in which an optimizer updates variables.
-        self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
-        # Of the functions that have been called: whether they contain such a graph, and
-        # whether it is in a loop.
-        self._updates: dict[str, tuple[bool, bool]] = {}
-
-    def updates_variables(self, graph: Any) -> None:
-        """Called when an optimizer adds its ops to a graph."""
-        self._updating.add(graph)
+        self.updates = Updates(graphs)
+        # How often functions have been called before the job has started.
+        self._calls: dict[str, int] = {}
 
     def install(self) -> None:
         from tensorflow.python.eager.context import Context
@@ -114,9 +112,11 @@ class Calls:
 
     def _call(self, original: Any, context: Any, name: Any, inputs: Any, output_count: Any) -> Any:
         function = name.decode()
-        updates, in_loop = self._find_updates(function)
+        updates, in_loop = self.updates.find(function)
+        in_loop = in_loop and self._steps.native.counts_steps
         is_step = updates or (not self._steps.optimizer_seen and not _SETUP.match(function))
-        agent = self._steps.begin() if is_step else self._steps.agent
+        begins = is_step and (updates or self._steps.agent is not None or self._is_wanted(function))
+        agent = self._steps.begin() if begins else self._steps.agent
         if agent is None or agent.is_off():
             return original(context, name, inputs, output_count)
         if agent.follows_ops():
@@ -136,14 +136,28 @@ class Calls:
             self._steps.end()
         return result
 
+    def _is_wanted(self, function: str) -> bool:
+        """Whether the job starts with this call. Where another framework is loaded, that one may be what trains."""
+        if not _frameworks.others_loaded("tensorflow"):
+            return True
+        calls = self._calls[function] = self._calls.get(function, 0) + 1
+        computes_gradients, _ = self.updates.search(function, self._gradients.are_in)
+        return computes_gradients or calls >= _CALLS_OF_INFERENCE
+
     def _prepare(self, agent: TensorFlowAgent, context: Any, function: str) -> bytes:
         """Declares the function's ops. Returns the name of the function to call."""
         if self.declarations is None:
             return function.encode()
-        self.declarations.declare(function)
-        if self._uncompiled is None:
-            self._uncompiled = Uncompiled(agent)
-        return self._uncompiled.name_of(context, function).encode()
+        try:
+            self.declarations.declare(function)
+            if self._copies is None:
+                self._copies = agent.native.copies_of(self._graphs, agent)
+            return self._copies.name_of(context, function).encode()
+        except Exception as error:
+            # An error of graphdbg must not affect the program.
+            self.declarations = None
+            agent.notify(f"functions are no longer followed: {type(error).__name__}: {error}")
+            return function.encode()
 
     def _begin_pass(self, agent: TensorFlowAgent, updates: bool) -> int:
         """Tells the agent the purpose of the call, and returns it."""
@@ -155,35 +169,3 @@ class Calls:
             return _c_api.EVAL
         agent.begin_pass(_c_api.PREDICT)
         return _c_api.PREDICT
-
-    def _find_updates(self, function: str) -> tuple[bool, bool]:
-        known = self._updates.get(function)
-        if known is None:
-            known = self._updates[function] = self._search_updates(function, False, set())
-        return known
-
-    def _search_updates(self, function: str, in_loop: bool, seen: set[str]) -> tuple[bool, bool]:
-        graph = self._graphs.get(function)
-        if graph is None or function in seen:
-            return False, False
-        seen.add(function)
-        if graph in self._updating:
-            return True, in_loop
-        for op in graph.get_operations():
-            for body, loops in _called(op):
-                found = self._search_updates(body, in_loop or loops, seen)
-                if found[0]:
-                    return found
-        return False, False
-
-
-def _called(op: Any) -> list[tuple[str, bool]]:
-    """The functions that an op calls, and whether in a loop."""
-    from . import op_types
-
-    if op.type in op_types.LOOPS:
-        return [(op.get_attr("body").name, True)]
-    if op.type in op_types.CASES:
-        return [(branch.name, False) for branch in op.get_attr("branches")]
-    attributes = op_types.CALLS.get(op.type) or op_types.BRANCHES.get(op.type) or ()
-    return [(op.get_attr(name).name, False) for name in attributes]

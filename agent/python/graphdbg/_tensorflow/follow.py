@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from functools import wraps
@@ -12,12 +13,15 @@ from .._build_adapter import CannotBuild
 from .._log import log, warn_not_debugged
 from .._process import default_job_name
 from .._torch.user_code import library_directories
+from . import tap_native
 from .calls import Calls, Steps
+from .first_training import FirstTraining
 from .functions import Declarations, FunctionGraphs
 from .gradients import Gradients
 from .keras import KerasFollower
 from .names import Scopes
-from .native import Native, TensorFlowAgent, Unsupported, load
+from .native import Native, TensorFlowAgent, Unsupported, check, load
+from .tap_native import NoTaps, TapNative
 from .variables import VariablePaths
 
 _OTHER = (
@@ -31,19 +35,51 @@ def follow() -> None:
     try:
         import tensorflow
 
-        if _exit_report.has_agent():
+        if not _exit_report.may_become_free():
+            log(_OTHER)
+        elif _exit_report.has_agent():
             # Libraries import TensorFlow for other purposes, too; no adapter is compiled for that.
+            FirstTraining(lambda: _install(tensorflow, late=True)).wait()
+        else:
+            _install(tensorflow, late=False)
+    except Exception as error:
+        warn_not_debugged(f"cannot follow TensorFlow: {error}")
+
+
+def _install(tensorflow: Any, late: bool) -> None:
+    """Never raises. `late`: the program may have made models already."""
+    try:
+        if late and not _exit_report.may_become_free():
             log(_OTHER)
             return
-        _Follower(tensorflow, load(tensorflow)).install()
-    except (CannotBuild, Unsupported) as error:
+        check(tensorflow)
+        _Follower(tensorflow, _load(tensorflow)).install(late)
+    except (NoTaps, Unsupported) as error:
         warn_not_debugged(str(error))
     except Exception as error:
         warn_not_debugged(f"cannot follow TensorFlow: {error}")
 
 
+def _load(tensorflow: Any) -> Native | TapNative:
+    """The compiled adapter; where it cannot be built, the one with taps. Raises NoTaps."""
+    if os.environ.get("GRAPHDBG_ADAPTER") == "taps":
+        return tap_native.load(tensorflow)
+    try:
+        return load(tensorflow)
+    except CannotBuild as error:
+        try:
+            native = tap_native.load(tensorflow)
+        except NoTaps as reason:
+            raise NoTaps(f"{error}; {reason}") from None
+        log(
+            f"{error}. Until then TensorFlow's functions run as copies with taps while ops are followed, so their "
+            "values may differ in the last bits, and ops outside of functions are not followed"
+        )
+        return native
+
+
 class _Follower:
-    def __init__(self, tensorflow: Any, native: Native) -> None:
+    def __init__(self, tensorflow: Any, native: Native | TapNative) -> None:
         self._tensorflow = tensorflow
         self._native = native
         self._graphs = FunctionGraphs()
@@ -52,10 +88,10 @@ class _Follower:
         self._variables = VariablePaths()
         self._pid = os.getpid()
         self._steps = Steps(native, self._open)
-        self._calls = Calls(self._steps, self._graphs)
+        self._calls = Calls(self._steps, self._graphs, self._gradients)
         self._keras = KerasFollower(self._steps, self._calls, self._scopes, self._variables)
 
-    def install(self) -> None:
+    def install(self, late: bool) -> None:
         from tensorflow.python.eager import backprop, context
 
         # Before the first op.
@@ -64,6 +100,8 @@ class _Follower:
         self._gradients.install()
         self._calls.install()
         self._keras.install()
+        if late:
+            self._keras.adopt(gc.get_objects())
         self._follow_tapes(backprop.GradientTape, context.executing_eagerly)
 
     def _follow_tapes(self, tape_class: Any, is_eager: Callable[[], bool]) -> None:
@@ -85,6 +123,8 @@ class _Follower:
                 start = graph.version
                 result = gradient(tape, target, sources, *args, **kwargs)
                 self._gradients.add_range(graph, start, graph.version)
+                flatten = self._tensorflow.nest.flatten
+                self._gradients.add_results(graph, flatten(sources), flatten(result))
                 return result
             if self._calls.declarations is not None:
                 self._calls.declarations.declare_parameters(self._tensorflow.nest.flatten(sources))
@@ -103,7 +143,7 @@ class _Follower:
     def _open(self) -> TensorFlowAgent | None:
         if os.getpid() != self._pid:
             return None
-        if _exit_report.has_agent():
+        if not _exit_report.make_free():
             log(_OTHER)
             return None
         agent = TensorFlowAgent(self._native)

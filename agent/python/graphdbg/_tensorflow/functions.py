@@ -11,7 +11,7 @@ from .. import _c_api
 from .._agent import NodeDeclaration, TooLarge
 from . import op_types, sources
 from .gradients import Gradients
-from .names import Scopes, UniqueNames, without_gradient_scope
+from .names import Scope, Scopes, UniqueNames, without_gradient_scope
 from .native import TensorFlowAgent, handle_of
 from .variables import VariablePaths
 
@@ -110,6 +110,8 @@ class Declarations:
         # The outputs of the functions that have been declared.
         self._declared: dict[str, list[Value]] = {}
         self._parameters: dict[str, int] = {}
+        # Scopes whose class has been told.
+        self._scope_types: set[str] = set()
         self._taken: set[str] = set()
         self._order = 0
         self._full = False
@@ -214,6 +216,10 @@ class Declarations:
         full = self._names.make(name.full, (op.type, line), self._taken)
         self._order += 1
         values = [output(function.value(tensor)) for tensor in op.inputs]
+        variable = self._gradients.variable_of(function.graph, op.name)
+        # The gradient of a parameter belongs to that.
+        parameter = self._parameter(variable) if variable is not None else 0
+        self._declare_scope(name.scope)
         node = self._agent.declare(
             NodeDeclaration(
                 graph="",
@@ -222,7 +228,7 @@ class Declarations:
                 op_type=op.type,
                 stack=stack,
                 inputs=[value for value in values if value != _UNKNOWN],
-                forward_node=function.nodes.get(forward or "", 0),
+                forward_node=parameter or function.nodes.get(forward or "", 0),
                 order=self._order,
             )
         )
@@ -230,7 +236,13 @@ class Declarations:
         outputs = [(node, slot) for slot in range(len(op.outputs))]
         for tensor, value in zip(op.outputs, outputs, strict=True):
             function.set_value(tensor, value)
-        self._agent.native.add_op(function.name, op.name, node, op_types.flags_of(op.type), False, outputs)
+        self._agent.native.add_op(function.name, op.name, node, op_types.flags_of(op.type), False, outputs, values)
+
+    def _declare_scope(self, scope: Scope | None) -> None:
+        """Tells the class of the layer or loss whose scope this is."""
+        if scope is not None and scope.class_name and scope.path not in self._scope_types:
+            self._scope_types.add(scope.path)
+            self._agent.declare_scope("", f"forward/{scope.path}", scope.class_name)
 
     def _forward_op(self, function: _Function, number: int, op: Any) -> str | None:
         forward = self._gradients.forward_op(function.graph, number, op)
@@ -261,6 +273,6 @@ class Declarations:
                     op_type="VarHandleOp",
                 )
             )
-            self._agent.native.bind(node, handle_of(variable.handle))
+            self._agent.native.bind_variable(node, variable)
             self._parameters[path] = node
         return self._parameters[path]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import bisect
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from .op_types import PASSED_ON
 
 
 class Gradients:
@@ -21,6 +23,8 @@ class Gradients:
         # For each graph, the ranges of op numbers with the op that they are the gradient of.
         self._ranges: weakref.WeakKeyDictionary[Any, list[tuple[int, int, str]]] = weakref.WeakKeyDictionary()
 
+        # For each graph, the variables by the names of the ops that make their gradients.
+        self._variables: weakref.WeakKeyDictionary[Any, dict[str, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
         # For each graph, the ranges of op numbers that compute gradients.
         self._backward: weakref.WeakKeyDictionary[Any, list[tuple[int, int]]] = weakref.WeakKeyDictionary()
 
@@ -28,9 +32,28 @@ class Gradients:
         """The ops of a graph with these numbers, from 0, compute gradients."""
         self._backward.setdefault(graph, []).append((start, end))
 
+    def add_results(self, graph: Any, sources: Sequence[Any], results: Sequence[Any]) -> None:
+        """The gradients of variables, and of other values, have been added to a graph."""
+        for source, result in zip(sources, results, strict=False):
+            op = getattr(result, "op", None)
+            while op is not None and op.type in PASSED_ON and op.inputs:
+                op = op.inputs[0].op
+            variable = getattr(source, "_value", source)
+            if op is not None and hasattr(variable, "handle"):
+                self._variables.setdefault(graph, {})[op.name] = weakref.ref(variable)
+
+    def variable_of(self, graph: Any, op: str) -> Any:
+        """The variable whose gradient the op makes; None if there is none."""
+        found = self._variables.get(graph, {}).get(op)
+        return found() if found is not None else None
+
     def in_backward(self, graph: Any, number: int) -> bool:
         """Whether the graph's `number`-th op computes gradients."""
         return any(start <= number < end for start, end in self._backward.get(graph, ()))
+
+    def are_in(self, graph: Any) -> bool:
+        """Whether the graph computes gradients."""
+        return graph in self._backward or graph in self._ranges
 
     def install(self) -> None:
         from tensorflow.python import pywrap_tfe

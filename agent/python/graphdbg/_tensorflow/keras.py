@@ -6,7 +6,7 @@ import importlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -19,7 +19,7 @@ from .native import handle_of
 from .variables import VariablePaths
 
 # Where Keras defines what is followed. The layers are imported after the backend.
-_OPTIMIZERS = "keras.src.optimizers.base_optimizer"
+OPTIMIZERS = "keras.src.optimizers.base_optimizer"
 _LAYERS = "keras.src.layers.layer"
 _BACKEND = "keras.src.backend.tensorflow.core"
 
@@ -39,7 +39,18 @@ class KerasFollower:
 
     def install(self) -> None:
         _after_import(_LAYERS, "layers", self._follow_backend)
-        _after_import(_OPTIMIZERS, "optimizers", self._follow_optimizers)
+        _after_import(OPTIMIZERS, "optimizers", self._follow_optimizers)
+
+    def adopt(self, candidates: Iterable[object]) -> None:
+        """Follows the variables and optimizers among objects that were made before."""
+        core, optimizers = sys.modules.get(_BACKEND), sys.modules.get(OPTIMIZERS)
+        for candidate in candidates:
+            # The classes of some proxies run code when they are asked for their class.
+            if core is not None and issubclass(type(candidate), core.Variable):
+                self._variables.add(candidate)
+            elif optimizers is not None and issubclass(type(candidate), optimizers.BaseOptimizer):
+                self._steps.optimizer_seen = True
+                self._variables.add_optimizer(candidate)
 
     # ---- scopes and variables
 
@@ -69,11 +80,13 @@ class KerasFollower:
             result = enter(scope)
             if not scope._pop_on_exit:
                 return result
-            module = sys.modules.get(_OPTIMIZERS)
+            module = sys.modules.get(OPTIMIZERS)
             is_optimizer = module is not None and isinstance(scope.caller, module.BaseOptimizer)
             if not context.executing_eagerly():
                 graph = ops.get_default_graph()
-                self._scopes.add(graph, graph.get_name_scope(), Scope(current_path(), is_optimizer))
+                path = current_path()
+                class_name = _class_of(scope.caller, path)
+                self._scopes.add(graph, graph.get_name_scope(), Scope(path, is_optimizer, class_name))
             elif self._steps.agent is not None:
                 scope._graphdbg_before = self._enter(current_path(), is_optimizer)
             return result
@@ -108,7 +121,11 @@ class KerasFollower:
         if number is None:
             number = self._numbers[path, False] = agent.native.scope(path, _c_api.GRADIENT)
         before = agent.native.enter(number, handle_of(output))
-        return lambda: agent.native.enter(before, None)
+
+        def leave() -> None:
+            agent.native.enter(before, None)
+
+        return leave
 
     # ---- optimizers
 
@@ -116,7 +133,7 @@ class KerasFollower:
         from tensorflow.python.eager import context
         from tensorflow.python.framework import ops
 
-        base = importlib.import_module(_OPTIMIZERS).BaseOptimizer
+        base = importlib.import_module(OPTIMIZERS).BaseOptimizer
         initialize, apply = base.__init__, base.apply
 
         @wraps(initialize)
@@ -139,7 +156,7 @@ class KerasFollower:
                 if context.executing_eagerly():
                     self._counter(optimizer)
                 else:
-                    self._calls.updates_variables(ops.get_default_graph())
+                    self._calls.updates.add(ops.get_default_graph())
             return result
 
         base.__init__ = initialize_and_report
@@ -151,7 +168,16 @@ class KerasFollower:
         value = getattr(scale, "_value", None)
         if value is not None and optimizer not in self._scaling:
             self._scaling.add(optimizer)
-            self._steps.native.set_loss_scale(handle_of(value.handle))
+            self._steps.native.follow_loss_scale(value)
+
+
+def _class_of(caller: Any, path: str) -> str:
+    """The name of the class of a layer, or of the loss with which a model was compiled; "" for other scopes."""
+    layers = sys.modules.get(_LAYERS)
+    if layers is not None and isinstance(caller, layers.Layer):
+        return type(caller).__name__
+    # Losses open scopes in which they are not mentioned.
+    return "Loss" if caller is None and path.split("/")[0] == "compile_loss" else ""
 
 
 def _after_import(name: str, what: str, call: Callable[[], None]) -> None:

@@ -13,10 +13,14 @@ _GRADIENT_SCOPES = ("gradient_tape/", "gradients/")
 
 @dataclass(frozen=True)
 class Scope:
-    """A scope that Keras has opened: the path of a layer, an optimizer or a loss."""
+    """A scope that Keras has opened: the path of a layer, an optimizer or a loss.
+
+    `class_name` is that of the layer or loss, "" for others; those of losses end with "Loss".
+    """
 
     path: str
     is_optimizer: bool
+    class_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class OpName:
 
     phase: str
     rest: str
+    scope: Scope | None = None
 
     @property
     def full(self) -> str:
@@ -81,7 +86,7 @@ class Scopes:
         scope, rest = found
         if scope.is_optimizer and phase == "forward":
             phase = "optimizer"
-        return OpName(phase, f"{scope.path}/{rest}")
+        return OpName(phase, f"{scope.path}/{rest}", scope)
 
 
 @dataclass

@@ -12,12 +12,15 @@ from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import Terminated, _c_api
 from .._agent import Agent
 from .._build_adapter import Library, build
 from .versions import SUPPORTED, is_supported
+
+if TYPE_CHECKING:
+    from .tap_native import TapNative
 
 # A C++ function of TensorFlow, and the libraries that have it, the one of newer versions first.
 _EAGER_TENSOR_HANDLE = "_Z18EagerTensor_HandlePK7_object"
@@ -32,11 +35,15 @@ class Unsupported(Exception):
     """This version of TensorFlow cannot be followed; the message says so."""
 
 
-def load(tensorflow: Any) -> Native:
-    """Builds the adapter if necessary. Raises Unsupported or CannotBuild."""
+def check(tensorflow: Any) -> None:
+    """Raises Unsupported unless the adapters were made for this version."""
     version = str(tensorflow.__version__)
     if not is_supported(version):
         raise Unsupported(f"TensorFlow {version} is not supported, only {SUPPORTED}")
+
+
+def load(tensorflow: Any) -> Native:
+    """Builds the adapter if necessary. Raises CannotBuild."""
     # The adapter finds the agent because it is loaded already.
     _c_api.load()
     return Native(ctypes.CDLL(str(build(_library(tensorflow)))))
@@ -90,8 +97,22 @@ def _eager_tensor_handle() -> Any:
     return None
 
 
+class Functions(Protocol):
+    """The graphs of the program's functions."""
+
+    def get(self, name: str) -> Any: ...
+
+
+class Copies(Protocol):
+    def name_of(self, context: Any, function: str) -> str:
+        """The name of the function to call instead; the same if there is no reason for another."""
+
+
 class Native:
     """The functions of python_calls.cc, which describes them."""
+
+    # Whether steps are seen that end within a call of a function.
+    counts_steps = True
 
     def __init__(self, library: ctypes.CDLL) -> None:
         types: dict[str, tuple[Any, ...]] = {
@@ -141,8 +162,16 @@ class Native:
             frame = frame.f_back
 
     def add_op(
-        self, function: str, op: str, node: int, flags: int, counts_steps: bool, outputs: Sequence[tuple[int, int]]
+        self,
+        function: str,
+        op: str,
+        node: int,
+        flags: int,
+        counts_steps: bool,
+        outputs: Sequence[tuple[int, int]],
+        inputs: Sequence[tuple[int, int]] = (),
     ) -> None:
+        """`outputs` and `inputs` are pairs of the node that has made a value and its slot there; 0: not known."""
         producers = (c_uint32 * (2 * len(outputs)))(*(number for output in outputs for number in output))
         self._library.graphdbg_tf_add_op(
             function.encode(), op.encode(), node, flags, int(counts_steps), producers, len(outputs)
@@ -151,11 +180,18 @@ class Native:
     def add_copy(self, function: str, copy: str) -> None:
         self._library.graphdbg_tf_add_copy(function.encode(), copy.encode())
 
-    def bind(self, node: int, handle: int | None) -> bool:
-        return bool(self._library.graphdbg_tf_bind(node, handle))
+    def bind_variable(self, node: int, variable: Any) -> None:
+        self._library.graphdbg_tf_bind(node, handle_of(variable.handle))
 
-    def set_loss_scale(self, handle: int | None) -> None:
-        self._library.graphdbg_tf_set_loss_scale(handle)
+    def follow_loss_scale(self, variable: Any) -> None:
+        """The loss is multiplied by a variable."""
+        self._library.graphdbg_tf_set_loss_scale(handle_of(variable.handle))
+
+    def copies_of(self, functions: Functions, agent: TensorFlowAgent) -> Copies:
+        """The copies of functions that run while ops are followed."""
+        from .xla import Uncompiled
+
+        return Uncompiled(agent, self)
 
     def scope(self, name: str, category: int) -> int:
         number: int = self._library.graphdbg_tf_scope(name.encode(), category)
@@ -163,9 +199,9 @@ class Native:
 
 
 class TensorFlowAgent(Agent):
-    """The agent with the callbacks of the compiled adapter."""
+    """The agent with the callbacks of the compiled adapter, or of that with taps."""
 
-    def __init__(self, native: Native) -> None:
+    def __init__(self, native: Native | TapNative) -> None:
         super().__init__()
         self.native = native
         # Called before the end of the program is reported.

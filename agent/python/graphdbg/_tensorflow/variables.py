@@ -25,7 +25,7 @@ class VariablePaths:
 
     def counts_steps(self, variable: Any) -> bool:
         """Whether an optimizer counts its steps with this variable of TensorFlow."""
-        counters = (getattr(optimizer._iterations, "_value", None) for optimizer in self._optimizers)
+        counters = (getattr(optimizer.iterations, "_value", None) for optimizer in self._optimizers)
         return any(getattr(counter, "_unique_id", None) == variable._unique_id for counter in counters)
 
     def path_of(self, variable: Any) -> str | None:

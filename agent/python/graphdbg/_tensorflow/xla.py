@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .native import TensorFlowAgent
+from .native import Native, TensorFlowAgent
 
 _MARK = "_XlaMustCompile"
 _SUFFIX = "_graphdbg"
@@ -18,10 +18,11 @@ _NOTICE = (
 class Uncompiled:
     """Makes copies of functions without the mark by which TensorFlow gives them to XLA."""
 
-    def __init__(self, agent: TensorFlowAgent) -> None:
+    def __init__(self, agent: TensorFlowAgent, native: Native) -> None:
         import os
 
         self._agent = agent
+        self._native = native
         self._keeps = os.environ.get("GRAPHDBG_COMPILED") == "keep"
         self._names: dict[str, str] = {}
         self._told = False
@@ -35,7 +36,7 @@ class Uncompiled:
         return self._names[function]
 
     def _copy(self, context: Any, function: str) -> str:
-        definitions = dict(_reachable(context, function))
+        definitions = dict(reachable(context, function))
         if not any(_is_marked(definition) for definition in definitions.values()):
             return function
         if not self._told:
@@ -45,14 +46,14 @@ class Uncompiled:
             copy = type(definition)()
             copy.CopyFrom(definition)
             copy.signature.name = name + _SUFFIX
-            _unmark(copy, definitions)
+            refer_to_copies(copy, definitions, _SUFFIX)
             if not context.has_function(copy.signature.name):
                 context.add_function_def(copy)
-            self._agent.native.add_copy(name, copy.signature.name)
+            self._native.add_copy(name, copy.signature.name)
         return function + _SUFFIX
 
 
-def _reachable(context: Any, function: str) -> Iterator[tuple[str, Any]]:
+def reachable(context: Any, function: str) -> Iterator[tuple[str, Any]]:
     """The definitions of a function and of all that it calls."""
     waiting, seen = [function], set()
     while waiting:
@@ -82,13 +83,14 @@ def _is_marked(definition: Any) -> bool:
     return marked or any(_MARK in node.attr and node.attr[_MARK].b for node in definition.node_def)
 
 
-def _unmark(definition: Any, copied: Any) -> None:
+def refer_to_copies(definition: Any, copied: Any, suffix: str) -> None:
+    """Has a copy call those of the functions that are `copied`, with this suffix, and without XLA."""
     definition.attr.pop(_MARK, None)
     for node in definition.node_def:
         node.attr.pop(_MARK, None)
         if node.op in copied:
-            node.op += _SUFFIX
+            node.op += suffix
         for function in _functions(node):
             function.attr.pop(_MARK, None)
             if function.name in copied:
-                function.name += _SUFFIX
+                function.name += suffix

@@ -11,7 +11,7 @@ from opcode import opmap
 from typing import Any
 
 from .. import Terminated, _exit_report
-from .._log import warn_not_debugged
+from .._log import log, warn_not_debugged
 from .._process import default_job_name
 from .._undo import UndoList
 from . import (
@@ -56,6 +56,11 @@ def _follow() -> None:
 _observers: Observers | None = None
 
 
+def current_observers() -> Observers | None:
+    """Those of the job in progress; None if there is none."""
+    return _observers
+
+
 def open_job(job_name: str) -> Any | None:
     """Opens the agent, as the environment requests, and follows PyTorch.
 
@@ -84,6 +89,18 @@ class ReportedAgent:
         self._adapter = adapter
         self.close = adapter.close
         self.close_at_exit = adapter.close_at_exit
+
+    def is_used(self) -> bool:
+        return _observers is None or _observers.has_place()
+
+    def give_up(self) -> None:
+        log(
+            "the program trains with another framework, so what it does with PyTorch is not debugged; "
+            "set GRAPHDBG_FRAMEWORK=torch to debug that instead"
+        )
+        self._adapter.close(0, None, None, None)
+        close_job()
+        self._adapter.forget()
 
     def failed(self, exception: BaseException, type_name: str, message: str, trace: str) -> None:
         report_failure(self._adapter, exception, type_name, message, trace)

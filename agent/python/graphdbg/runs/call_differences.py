@@ -1,4 +1,7 @@
-"""How an op is called differently by two runs: what the differences of its results may come from."""
+"""How an op is called differently by two runs: what the differences of its results may come from.
+
+server/runs/call_differences.cc finds the same.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +47,14 @@ class Side:
 
 
 def call_differences(here: Side, there: Side) -> tuple[CallDifference, ...]:
+    if here.op not in here.nodes.nodes or there.op not in there.nodes.nodes:
+        return ()
     return (*_attributes(here, there), *_arguments(here, there))
 
 
 def _attributes(here: Side, there: Side) -> Iterator[CallDifference]:
     first, second = (side.nodes.nodes[side.op].values["attributes"] for side in (here, there))
-    for name in dict.fromkeys((*first, *second)):
+    for name in sorted({*first, *second}):
         values = str(first.get(name, "")), str(second.get(name, ""))
         if values[0] != values[1] and name not in _OF_EXECUTION:
             yield CallDifference("attribute", name, *values)

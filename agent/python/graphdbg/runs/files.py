@@ -68,6 +68,7 @@ class LocalFiles:
             return None
 
     def read(self, path: str, offset: int = 0, count: int | None = None) -> bytes:
+        regular_size(self.root / path)
         with (self.root / path).open("rb") as stream:
             stream.seek(offset)
             return stream.read() if count is None else stream.read(count)

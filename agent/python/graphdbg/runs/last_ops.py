@@ -5,11 +5,14 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphdbg.client.models import Source
 
 from .errors import Damage
+from .files import regular_size
+from .ring import ANOTHERS
 
 if TYPE_CHECKING:
     from .rank import Rank
@@ -61,13 +64,19 @@ def read_last_ops(rank: Rank) -> tuple[list[LastOp], Damage | None]:
 
     Empty if the rank ended properly, or its recording has no such file.
     """
-    for file in _places(rank):
+    if rank.files.local is None:
+        return [], None
+    places = [rank.files.local / rank.name / NAME]
+    if rank.ring_file:
+        places.insert(0, Path(f"{rank.ring_file}{SUFFIX}"))
+    for file in dict.fromkeys(places):
         try:
-            with open(file, "rb") as stream:
-                content = stream.read(_SIZE * (_MAX_SLOTS + 1))
+            content = content_of(file)
         except OSError:
             continue
         try:
+            if file != places[-1]:
+                check_incarnation(content, rank)
             ops = _decode(content, rank)
         except ValueError as error:
             return [], Damage(str(file), 0, str(error))
@@ -75,11 +84,22 @@ def read_last_ops(rank: Rank) -> tuple[list[LastOp], Damage | None]:
     return [], None
 
 
-def _places(rank: Rank) -> list[str]:
-    if rank.files.local is None:
-        return []
-    beside_ring = [f"{rank.ring_file}{SUFFIX}"] if rank.ring_file else []
-    return [*beside_ring, str(rank.files.local / rank.name / NAME)]
+def content_of(file: Path) -> bytes:
+    """The content of a file of last ops, as far as it may reach. Raises OSError."""
+    regular_size(file)
+    with file.open("rb") as stream:
+        return stream.read(_SIZE * (_MAX_SLOTS + 1))
+
+
+def check_incarnation(content: bytes, rank: Rank) -> None:
+    """Checks a file of last ops outside of the run, which may name any file.
+
+    Raises:
+        ValueError: It is not that of the rank's process.
+    """
+    known = content.startswith(_MAGIC) and len(content) >= _HEADER.size
+    if rank.ring_incarnation is not None and not (known and _HEADER.unpack_from(content)[5] == rank.ring_incarnation):
+        raise ValueError(ANOTHERS)
 
 
 def _decode(content: bytes, rank: Rank) -> list[LastOp]:

@@ -79,16 +79,19 @@ class Log:
         recovered: What only the ring has.
     """
 
-    def __init__(self, directory: Path, ring_file: Path | None) -> None:
+    def __init__(self, directory: Path, ring_file: Path | None, incarnation: bytes | None = None) -> None:
         self._directory = directory
         self._ring_file = ring_file
+        self._incarnation = incarnation
         self._segments: dict[str, Segment] = {}
         self.recovered = ring.nothing()
 
     def refresh(self, progress: Callable[[int], None] = lambda records: None) -> None:
         """Reads what was added since the last call. `progress` receives the number of records of each segment."""
         self._refresh_segments(progress)
-        held = ring.nothing() if self._ring_file is None else ring.read_ring(self._ring_file, self._wanted_of_ring())
+        held = ring.nothing()
+        if self._ring_file is not None:
+            held = ring.read_ring(self._ring_file, self._wanted_of_ring(), self._incarnation)
         # Again, because a record may have left the ring meanwhile.
         self._refresh_segments()
         covered = numpy.zeros(len(held.positions), bool)

@@ -14,7 +14,7 @@ import bisect
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -56,7 +56,8 @@ class Alignment:
 
     def __init__(self, here: NodeTable, there: NodeTable, names: Mapping[int, str]) -> None:
         """`names` has what the nodes here are called there, by id."""
-        here_nodes, there_nodes = _unique(_facts(here, names)), _unique(_facts(there, {}))
+        given = {names[number] for number, node in here.nodes.items() if names.get(number, node.name) != node.name}
+        here_nodes, there_nodes = _unique(_facts(here, names)), _unique(_facts(there, {}, given))
         names_here = {node.id: names.get(node.id, here.name(node.id)) for node in here_nodes}
         taken = set(names_here.values())
         pairs = _align(here_nodes, there_nodes)
@@ -86,12 +87,17 @@ class _Node:
     behind: tuple[tuple[int, str], ...]
     # The names of the nodes that it reads.
     reads: tuple[str, ...]
-    # The name is not its own, but a given one.
+    # The name is not its own, or not that of its own parameter, but a given one.
     renamed: bool
 
 
-def _facts(table: NodeTable, names: Mapping[int, str]) -> list[_Node]:
-    """The nodes in order of execution; first those that are not executed."""
+def _facts(table: NodeTable, names: Mapping[int, str], given: Collection[str] = ()) -> list[_Node]:
+    """The nodes in order of execution; first those that are not executed.
+
+    Args:
+        names: Names that nodes were given, by id.
+        given: Names that nodes of the other graph were given.
+    """
     types = {number: (node.values["kind"], node.op_type) for number, node in table.nodes.items()}
     behind: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
     producers: dict[int, list[int]] = {}
@@ -106,9 +112,14 @@ def _facts(table: NodeTable, names: Mapping[int, str]) -> list[_Node]:
     for number in order:
         node = table.nodes[number]
         own = names.get(number, node.name)
-        parameter = parameter_of.get(number)
-        # No node has a name with this character.
-        name = own if parameter is None else names.get(parameter, table.name(parameter)) + "\0"
+        renamed = own != node.name
+        parameter = None if renamed or own in given else parameter_of.get(number)
+        name = own
+        if parameter is not None:
+            of = names.get(parameter, table.name(parameter))
+            renamed = of != table.name(parameter)
+            # No node has a name with this character.
+            name = of + "\0"
         found.append(
             _Node(
                 number,
@@ -120,7 +131,7 @@ def _facts(table: NodeTable, names: Mapping[int, str]) -> list[_Node]:
                 tuple(sorted(types[each] for each in producers[number])),
                 tuple(sorted(behind[number])),
                 tuple(names.get(each, table.name(each)) for each in producers[number]),
-                own != node.name,
+                renamed,
             )
         )
     return found

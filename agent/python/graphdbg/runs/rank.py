@@ -127,7 +127,7 @@ class Rank:
     def load(self, progress: Callable[[int], None]) -> None:
         """Reads the log. `progress` receives the number of records of each segment."""
         if self.files.local is not None and self._is_stale("log"):
-            self._log = self._log or Log(self.log_directory, self.ring_file)
+            self._log = self._log or Log(self.log_directory, self.ring_file, self.ring_incarnation)
             self._log.refresh(progress)
 
     @property
@@ -203,6 +203,17 @@ class Rank:
         if not os.path.isabs(place) and "/" in place:
             return None
         return self.files.local / self.name / place
+
+    @property
+    def ring_incarnation(self) -> bytes | None:
+        """The incarnation that a ring outside of the run must have: a run may name any file. None: it is in the run."""
+        file = self.ring_file
+        if file is None or file.parent == self.log_directory.parent:
+            return None
+        try:
+            return bytes.fromhex(str(self.info.get("incarnation")))
+        except ValueError:
+            return b""
 
     @property
     def ended(self) -> str | None:

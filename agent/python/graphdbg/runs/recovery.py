@@ -12,7 +12,7 @@ import numpy
 from . import ring
 from .crc32c import record_crcs
 from .files import whole_file
-from .last_ops import NAME, SUFFIX
+from .last_ops import NAME, SUFFIX, check_incarnation, content_of
 from .log import Log
 from .rank import Rank, outside
 from .record import HOLE_KIND, RECORD, Array
@@ -33,6 +33,9 @@ def recover(rank: Rank) -> bool:
     file = rank.ring_file
     if file is None or not file.exists() or rank.log is None:
         return rank.ended is not None
+    if rank.ring_incarnation is not None and rank.log.recovered.header is None:
+        # It is not this rank's, whose process may be on another machine.
+        return rank.ended is not None
     try:
         with ring.Lock(file):
             rank.refresh()
@@ -52,8 +55,13 @@ def _keep_last_ops(rank: Rank, ring_file: Path) -> None:
     source, target = Path(f"{ring_file}{SUFFIX}"), rank.log_directory.parent / NAME
     if source == target or not source.exists():
         return
+    content = content_of(source)
+    try:
+        check_incarnation(content, rank)
+    except ValueError:
+        return
     with whole_file(target) as stream:
-        stream.write(source.read_bytes())
+        stream.write(content)
     source.unlink()
 
 

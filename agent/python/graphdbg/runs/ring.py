@@ -19,7 +19,9 @@ from .record import RECORD, RECORD_SIZE, Array
 MAGIC = b"GDBGRNG\x01"
 HEADER = struct.Struct("<8sIIQQ16sIIII")
 HEADER_SIZE = 4096
-HEAD, TAIL, DROPPED, TENSORS_DROPPED = 128, 192, 256, 264
+INCARNATION, HEAD, TAIL, DROPPED, TENSORS_DROPPED = 32, 128, 192, 256, 264
+# What is wrong with a file that a run names and that is not of it.
+ANOTHERS = "the file is that of another process"
 _MAX_BYTES = 4 << 30
 # struct flock of <fcntl.h>, with the alignment of the platform's C compiler.
 _FLOCK = struct.Struct("@hhlli0q")
@@ -129,24 +131,32 @@ class Lock:
         os.close(self._descriptor)
 
 
-def read_ring(file: Path, wanted: int = 0) -> Recovered:
-    """The records of a ring from position `wanted` on whose CRC holds."""
+def read_ring(file: Path, wanted: int = 0, incarnation: bytes | None = None) -> Recovered:
+    """The records of a ring from position `wanted` on whose CRC holds.
+
+    Args:
+        file: The ring.
+        wanted: The first position.
+        incarnation: That of the process; the ring of another one is damage. None: whichever it is.
+    """
     try:
         with _opened(file) as descriptor:
             size = os.fstat(descriptor).st_size
             if size < HEADER_SIZE:
                 return nothing(Damage(str(file), size, "the ring's header is cut short"))
-            return _read(file, descriptor, size, wanted)
+            return _read(file, descriptor, size, wanted, incarnation)
     except FileNotFoundError:
         return nothing()
     except (OSError, ValueError) as error:
         return nothing(Damage(str(file), 0, str(error)))
 
 
-def _read(file: Path, descriptor: int, size: int, wanted: int) -> Recovered:
+def _read(file: Path, descriptor: int, size: int, wanted: int, incarnation: bytes | None) -> Recovered:
     header, problem = _header(os.pread(descriptor, HEADER_SIZE, 0), size)
     if header is None:
         return nothing(Damage(str(file), 0, problem))
+    if incarnation not in (None, header.incarnation):
+        return nothing(Damage(str(file), INCARNATION, ANOTHERS))
     start = max(wanted, header.head - header.capacity, 0)
     if start >= header.head:
         return Recovered(header, numpy.empty(0, "<u8"), numpy.empty(0, RECORD))

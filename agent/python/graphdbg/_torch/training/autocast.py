@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from ..._undo import UndoList
-from .check import Check, ModelCall, Report
+from ..user_code import Line, is_called_by_library, line_of
+from .check import PATIENCE, Check, ModelCall, Report
 
 
 class Autocast(Check):
@@ -17,11 +19,29 @@ class Autocast(Check):
         super().__init__(report)
         # Contexts that the program is inside of and that PyTorch has disabled.
         self.disabled: list[Any] = []
+        # How many contexts each line of the program has made, if none of them was entered.
+        self._idle: dict[Line, int] = {}
+        self._entered: set[Line] = set()
+
+    def make(self, line: Line | None) -> None:
+        """The user's line makes a context."""
+        if line is not None and line not in self._entered:
+            self._idle[line] = self._idle.get(line, 0) + 1
+
+    def enter(self, line: Line) -> None:
+        """A context is entered that this line has made."""
+        self._entered.add(line)
+        self._idle.pop(line, None)
 
     def model_called(self, call: ModelCall) -> None:
         first = next(call.module.parameters(), None)
         if first is None:
             return
+        for line in [line for line, times in self._idle.items() if times >= PATIENCE]:
+            message = (
+                "torch.autocast() only makes a context, which changes nothing until it is entered: `with` is missing"
+            )
+            self.report("autocast_without_effect", message, [first], line=line, key=line)
         enabled = _enabled_devices()
         device = first.device.type
         if self.disabled:
@@ -54,11 +74,19 @@ def follow_contexts(check: Callable[[], Autocast], changes: UndoList) -> None:
         make(self, device_type, dtype, enabled, *args, **kwargs)
         if changes.active:
             self._graphdbg_requested = enabled
+            # A library may make contexts that it does not enter.
+            caller = sys._getframe(1)
+            if enabled and not is_called_by_library(caller):
+                self._graphdbg_line = line_of(caller)
+                check().make(self._graphdbg_line)
 
     @functools.wraps(enter)
     def watched_enter(self: Any) -> Any:
         if getattr(self, "_graphdbg_requested", False) and not self._enabled:
             check().disabled.append(self)
+        line = getattr(self, "_graphdbg_line", None)
+        if line is not None:
+            check().enter(line)
         return enter(self)
 
     @functools.wraps(leave)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from ..._undo import UndoList
@@ -15,7 +18,9 @@ _REMEMBERED = 4096
 class AveragedGradients:
     """The tensors that the program has reduced over all ranks since the last step."""
 
-    def __init__(self) -> None:
+    def __init__(self, add: Callable[[Any, FrameType], None]) -> None:
+        """`add` is called with each tensor that is reduced, and the frame that calls."""
+        self._add = add
         # By weak references to their memory, whose place no other tensor can take meanwhile: the group.
         self._reduced: dict[Any, Any] = {}
 
@@ -33,7 +38,10 @@ class AveragedGradients:
         @functools.wraps(original)
         def watched(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             # What is noticed would break a compiled graph.
-            if not is_compiling() and changes.active and len(self._reduced) < _REMEMBERED:
+            if is_compiling() or not changes.active:
+                return original(tensor, *args, **kwargs)
+            self._add(tensor, sys._getframe(1))
+            if len(self._reduced) < _REMEMBERED:
                 memory = _memory_of(tensor)
                 if memory is not None:
                     self._reduced[memory] = args[1] if len(args) > 1 else kwargs.get("group")

@@ -6,6 +6,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, NamedTuple
 
 from ..._undo import UndoList
@@ -97,10 +98,13 @@ class Evaluations(Check):
 
 
 class _Dropped(NamedTuple):
-    """A call of a function that drops elements whatever the mode of the model is."""
+    """A call that drops elements whatever the mode of the model is."""
 
-    function: str
+    # The function, or the class of the module.
+    name: str
     line: Line | None
+    # It is in the wrong mode because it is no part of the model.
+    is_unregistered: bool
 
 
 class FunctionalDropout(Check):
@@ -115,6 +119,8 @@ class FunctionalDropout(Check):
         # The functions of PyTorch that are replaced during a call of a model.
         self._originals: dict[str, Callable[..., Any]] = {}
         self._dropped: list[_Dropped] = []
+        # The ids of the modules of the model that is being called.
+        self._registered: set[int] = set()
 
     def needs_more_calls(self) -> bool:
         """Whether further calls in evaluation mode are examined."""
@@ -126,6 +132,7 @@ class FunctionalDropout(Check):
             return
         if self._models.has(call.module):
             self._looks += 1
+            self._registered = {id(each) for each in call.module.modules()}
             self._replace()
 
     def model_returned(self, call: ModelCall, output: Any) -> None:
@@ -133,10 +140,13 @@ class FunctionalDropout(Check):
         dropped, self._dropped = self._dropped, []
         if not dropped:
             return
-        function, line = dropped[0]
-        advice = "dropout_p=0 unless self.training" if function == _ATTENTION else "training=self.training"
+        name, line, is_unregistered = dropped[0]
+        if is_unregistered:
+            cause = "the model has not registered it, so that eval() does not reach it"
+        else:
+            cause = f"it needs {'dropout_p=0 unless self.training' if name == _ATTENTION else 'training=self.training'}"
         model = type(call.module).__name__
-        message = f"{function}() drops elements although {model} is in evaluation mode: it needs {advice}"
+        message = f"{name}() drops elements although {model} is in evaluation mode: {cause}"
         parameters = list(call.module.parameters())[:1]
         self.report("wrong_mode", message, parameters, line=line, key=(id(call.module), "function"))
 
@@ -170,8 +180,12 @@ class FunctionalDropout(Check):
 
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+            module = _dropout_that_calls(frame)
             if probability(args, kwargs) > 0:
-                self._dropped.append(_Dropped(name, line_of(sys._getframe(1))))
+                self._dropped.append(_Dropped(name, line_of(frame), False))
+            elif module is not None and module.training and module.p > 0 and id(module) not in self._registered:
+                self._dropped.append(_Dropped(type(module).__name__, line_of(frame), True))
             return original(*args, **kwargs)
 
         return call
@@ -201,6 +215,13 @@ def _default_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
 
 def _attention_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
     return float(args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0))
+
+
+def _dropout_that_calls(frame: FrameType) -> Any | None:
+    """The module of PyTorch whose `forward` is this frame."""
+    from torch.nn.modules import dropout
+
+    return frame.f_locals.get("self") if frame.f_code.co_filename == dropout.__file__ else None
 
 
 def _calibrates(module: Any) -> bool:

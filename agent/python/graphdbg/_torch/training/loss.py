@@ -9,6 +9,7 @@ from typing import Any
 from ..user_code import Line, is_called_by_library, line_of
 from .broadcasts import mistake_in
 from .check import PATIENCE, Check, Counts, ModelCall, Report, trained
+from .labels import LABEL_CONDITIONS, label_mistake_in
 from .loss_graph import nodes_of_loss, normalizes_one, op_of
 from .models import Models
 from .optimized import Optimized
@@ -16,7 +17,7 @@ from .samples import tensors_in
 
 
 class Loss(Check):
-    conditions = ("loss_detached", "loss_broadcast", "loss_normalized_twice", "output_constant")
+    conditions = ("loss_detached", "loss_broadcast", "loss_normalized_twice", "output_constant", *LABEL_CONDITIONS)
 
     def __init__(self, report: Report, models: Models, optimized: Optimized) -> None:
         super().__init__(report)
@@ -87,6 +88,9 @@ class Loss(Check):
             if twice is not None:
                 message = f"the loss applies {twice} to values that are the result of {twice} already"
                 self._report_at(root, "loss_normalized_twice", message, line)
+            condition, message = label_mistake_in(node)
+            if condition is not None:
+                self._report_at(root, condition, message, line)
             if normalizes_one(node):
                 message = (
                     "softmax is over a dimension of size 1, so that its result is the same whatever the model computes"

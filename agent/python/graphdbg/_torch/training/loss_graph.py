@@ -82,12 +82,20 @@ def normalizes_one(node: Any) -> bool:
     """Whether a node differentiates a softmax over a dimension of size 1."""
     if op_of(node) not in ("Softmax", "LogSoftmax"):
         return False
-    shape, dimension = shape_of(node), getattr(node, "_saved_dim", None)
+    shape, dimension = shape_of(node), saved_dimension(node)
     if shape is None or dimension is None:
         return False
     # A batch of one sample may well be compared with itself, but a layer that makes one value is a mistake.
     if max(shape, default=1) == 1 and op_of(node.next_functions[0][0]) != "Addmm":
         return False
+    return dimension < len(shape) and shape[dimension] == 1
+
+
+def saved_dimension(node: Any) -> int | None:
+    """The dimension that an op such as softmax works over, from 0; None if PyTorch does not provide it."""
+    shape, dimension = shape_of(node), getattr(node, "_saved_dim", None)
+    if shape is None or dimension is None:
+        return None
     # Dimensions from the end are stored as unsigned numbers.
     dimension = dimension - (1 << 64) if dimension >= 1 << 63 else dimension
-    return bool(-len(shape) <= dimension < len(shape) and shape[dimension] == 1)
+    return int(dimension % len(shape)) if -len(shape) <= dimension < len(shape) else None

@@ -21,6 +21,8 @@ class Home(NamedTuple):
     is_users: bool
     # A module that is called has it, but the one that calls it has not registered it.
     is_unregistered: bool
+    # A module holds it in a plain list or dict, or as a plain attribute.
+    is_loose: bool
     # It is in a list of modules, not all of which a call must use.
     is_choice: bool
     # The code of the modules around its layer calls it, if only on some condition.
@@ -107,6 +109,11 @@ class Models:
         layer = home.layer() if home is not None else None
         return [] if layer is None else [each for each in layer.parameters(recurse=False) if each is not parameter]
 
+    def is_loose(self, parameter: Any) -> bool:
+        """Whether no module has registered it."""
+        home = self.home_of(parameter)
+        return home is None or home.is_loose
+
     def name_of(self, parameter: Any) -> str:
         home = self.home_of(parameter)
         return home.name if home is not None else "a parameter"
@@ -133,21 +140,34 @@ class Models:
                 composite = next((each for each in (*above, module) if _is_composite(each)), None)
                 of = next((each for each in (module, holder) if is_users_class(type(each))), None)
                 forward = line_of_forward(of) if of is not None else self._calls.get(root)
-                for name, parameter in (*module.named_parameters(recurse=False), *_loose_in(module)):
+                own = [(name, each, False) for name, each in module.named_parameters(recurse=False)]
+                for name, parameter, loose in (*own, *((name, each, True) for name, each in _loose_in(module))):
                     full_name = prefix + (f"{path}.{name}" if path else name)
                     outermost = weakref.ref(composite) if composite else None
-                    place = users, bool(prefix), choice, named, skips
+                    place = users, bool(prefix), loose, choice, named, skips
                     home = Home(full_name, weakref.ref(module), *place, outermost, forward)
-                    self._homes.setdefault(id(parameter), (weakref.ref(parameter), home))
+                    known = self._homes.get(id(parameter))
+                    # A list may have parameters that a module below has registered.
+                    if known is None or (known[1].is_loose and not loose):
+                        self._homes[id(parameter)] = weakref.ref(parameter), home
 
 
 def _loose_in(module: Any) -> list[tuple[str, Any]]:
-    """The tensors that a module holds as if they were parameters, by the names of the attributes."""
+    """The tensors that a module holds as if they were parameters, by the names of the attributes: plain tensors, and
+    what is in plain lists and dicts."""
     import torch
 
-    values = vars(module).items()
-    plain = [(name, value) for name, value in values if type(value) is torch.Tensor]
-    return [(name, value) for name, value in plain if value.requires_grad and value.is_leaf]
+    found: list[tuple[str, Any]] = []
+    for name, value in vars(module).items():
+        # Modules keep what is registered in dicts of their own.
+        if type(value) is torch.Tensor:
+            found.append((name, value))
+        elif type(value) in (list, tuple) and not name.startswith("_"):
+            found += [(f"{name}.{place}", each) for place, each in enumerate(value)]
+        elif type(value) is dict and not name.startswith("_"):
+            found += [(f"{name}.{key}", each) for key, each in value.items()]
+    types = (torch.Tensor, torch.nn.Parameter)
+    return [(name, each) for name, each in found if type(each) in types and each.requires_grad and each.is_leaf]
 
 
 def _ends(path: str) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 
 from ..._log import log
 from ..._undo import UndoList
-from ..user_code import line_of
+from ..user_code import Line, line_of
 from . import autocast, batches
 from .cadence import Cadence
 from .casts import Casts
@@ -41,6 +42,8 @@ class TrainingHooks(Hooks, Protocol):
     def observe_models(self, on_output: Callable[[object, object], None] | None, suspicious_only: bool, /) -> None: ...
 
 
+# How many models are remembered that were called before anything was watched.
+_CALLS_BEFORE = 16
 # The steps after which the set of watched conditions is read again.
 _PERIOD = 10
 
@@ -105,6 +108,8 @@ class TrainingObserver:
         # Whether this step is observed.
         self._active = False
         self._steps = 0
+        # The models that were called before anything was watched, each with the user's line.
+        self._called_before: weakref.WeakKeyDictionary[Any, Line | None] = weakref.WeakKeyDictionary()
         # The call of a model that has not returned.
         self._call: ModelCall | None = None
 
@@ -129,6 +134,9 @@ class TrainingObserver:
             self._observe(True)
 
     def model_called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not self._watched and len(self._called_before) < _CALLS_BEFORE and _records_gradients():
+            # A job receives its watchpoints after the first call of a model has begun.
+            self._called_before[module] = line_of(sys._getframe(1))
         if not self._is_followed():
             return
         trains = _records_gradients()
@@ -246,6 +254,8 @@ class TrainingObserver:
             self._active = False
             self._observe(True)
             self._follow()
+            for model, line in self._called_before.items():
+                self._models.add(model, line)
 
     def _watch(self, checks: list[Check]) -> None:
         self._watched = checks

@@ -33,6 +33,9 @@ class Optimized(Check):
         # Parameters for which an optimizer has others, which no model uses.
         self._replaced = Counts()
         self.symptoms = [self._unchanged, self._replaced]
+        # By the layer's id and the parameter's name: the parameter that was there last, and how many others were there
+        # before it, one in each step.
+        self._renewed: dict[tuple[int, str], tuple[weakref.ref[Any], int]] = {}
         # Samples of the values at the last look, by the parameter's id.
         self._values: dict[int, Any] = {}
         # Tensors that are given to models, of which a program may want the gradients, as for differential equations.
@@ -105,6 +108,7 @@ class Optimized(Check):
         without = [] if self._trains_inputs() else list(self._without_optimizer())
         stale = self._stale_for(without) if without else None
         for parameter in without:
+            self._look_at_renewed(parameter)
             is_replaced = self._replaced.add(parameter, stale is not None) == PATIENCE
             values = self._values[id(parameter)] = sample_of(_local(parameter.detach())).clone()
             before = known.get(id(parameter))
@@ -114,6 +118,24 @@ class Optimized(Check):
                 found.append(parameter)
         if found:
             self._report_unchanged(found, stale)
+
+    def _look_at_renewed(self, parameter: Any) -> None:
+        """Looks for a parameter of a module that each call of the model replaces by a new one."""
+        home = self._models.home_of(parameter)
+        layer = home.layer() if home is not None else None
+        if home is None or layer is None:
+            return
+        # Models may have parameters of the same name.
+        last, count = self._renewed.get((id(layer), home.name), (weakref.ref(parameter), 0))
+        count = 0 if last() is parameter else count + 1
+        self._renewed[id(layer), home.name] = weakref.ref(parameter), count
+        if count == PATIENCE - 1:
+            message = (
+                f"{home.name} is a new parameter in each of {PATIENCE} successive steps, so that it is never trained: "
+                "an assignment in forward() replaces it"
+            )
+            tensors = [parameter, *self._models.parameters()]
+            self.report("parameter_not_optimized", message, tensors, line=home.forward, key=home.name)
 
     def _trains_inputs(self) -> bool:
         """Whether optimizers change what is given to models rather than the models, as for an image's style."""
@@ -142,6 +164,11 @@ class Optimized(Check):
                 "the module that calls their layer has not registered it, so that parameters() lacks them. "
                 "Keep layers in nn.ModuleList or nn.ModuleDict, not in a list or a dict"
             )
+        elif home is not None and home.is_loose and _is_parameter(found[0]):
+            cause = (
+                "parameters() does not look into plain lists and dicts. Keep parameters in nn.ParameterList or "
+                "nn.ParameterDict"
+            )
         elif not _is_parameter(found[0]):
             cause = "plain tensors are not among the parameters() of a module. Make each an nn.Parameter"
         elif stale is None:
@@ -156,6 +183,9 @@ class Optimized(Check):
         line = self._made.get(stale if stale is not None else self._leader and self._leader())
         # A sharded parameter is one tensor to the program and another one to its ops.
         tensors = [*found, *map(_local, found), *self._models.parameters()]
+        if home is not None and home.is_loose:
+            # It has no node of its own.
+            tensors = [each for each in tensors if not self._models.is_loose(each)]
         self.report("parameter_not_optimized", message, tensors, line=line, key=id(found[0]))
 
     def _stale_for(self, found: list[Any]) -> Any | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import hashlib
+import sys
 import weakref
 from collections.abc import Callable
 from time import perf_counter
@@ -16,6 +16,8 @@ from . import digests
 from .averaged_gradients import AveragedGradients
 from .check import grouped, trained
 from .readout import Readout
+from .replica_group import ReplicaGroup
+from .unsynchronized import Unsynchronized
 
 _CONDITION = "replicas_differ"
 # All of them are compared, later ones every so often.
@@ -24,9 +26,6 @@ _FIRST_STEPS = 10
 _SHARE = 0.01
 # Steps from one comparison to the next.
 _MAX_PERIOD = 1024
-# A moment is the number of collectives of the group and, in these lowest bits, the number
-# of steps of optimizers since the last one.
-_STEP_BITS = 16
 # PyTorch's hooks for the communication of DistributedDataParallel after which all ranks
 # have the same gradients.
 _EQUALIZING_HOOKS = {"default_hooks", "powerSGD_hook", "quantization_hooks", "mixed_precision_hooks"}
@@ -39,39 +38,6 @@ class Hooks(Protocol):
     def node_of(self, tensor: object, /) -> int: ...
     def enter_ignored(self) -> int: ...
     def leave_ignored(self, depth: int, /) -> None: ...
-
-
-class _Group:
-    """The ranks that have copies of a model."""
-
-    def __init__(self, process_group: Any, of: str = "") -> None:
-        """`of`: what the copies have in common besides."""
-        ranks = _ranks_of(process_group)
-        self.size = len(ranks)
-        # Several groups may have the same name, or the same ranks.
-        text = f"{getattr(process_group, 'group_name', '')} {ranks}{of}"
-        self.name = hashlib.sha256(text.encode()).hexdigest()
-        self._process_group = process_group
-        self._collectives = 0
-        self._steps = 0
-
-    def count_step(self) -> None:
-        """An optimizer has stepped."""
-        collectives = self._count_collectives()
-        self._steps = self._steps + 1 if collectives == self._collectives else 0
-        self._collectives = collectives
-
-    @property
-    def moment(self) -> int:
-        """Equal on all ranks that have computed the same; ascends."""
-        return self._collectives << _STEP_BITS | min(self._steps, (1 << _STEP_BITS) - 1)
-
-    def _count_collectives(self) -> int:
-        try:
-            return int(self._process_group._get_sequence_number_for_group())
-        except RuntimeError:
-            # The backend does not count them.
-            return 0
 
 
 class _Cadence:
@@ -127,13 +93,14 @@ class Replicas:
         self._has_models = False
         self._has_failed = False
         self._readout = Readout()
-        self._groups: weakref.WeakKeyDictionary[Any, _Group] = weakref.WeakKeyDictionary()
+        self._groups: weakref.WeakKeyDictionary[Any, ReplicaGroup] = weakref.WeakKeyDictionary()
         self._cadences: weakref.WeakKeyDictionary[Any, _Cadence] = weakref.WeakKeyDictionary()
         # Models that have stepped without synchronization, as local SGD does.
         self._apart: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._averaged = AveragedGradients()
+        self._unsynchronized = Unsynchronized(self._digests_of)
+        self._averaged = AveragedGradients(self._unsynchronized.add_reduced)
         # Of optimizers whose gradients the program averages itself: those that began with the same parameters.
-        self._equals: weakref.WeakKeyDictionary[Any, _Group] = weakref.WeakKeyDictionary()
+        self._equals: weakref.WeakKeyDictionary[Any, ReplicaGroup] = weakref.WeakKeyDictionary()
         # The optimizer that steps with such gradients.
         self._averages: weakref.ref[Any] | None = None
 
@@ -143,6 +110,7 @@ class Replicas:
         from torch.nn.parallel import DistributedDataParallel
 
         self._averaged.follow(changes)
+        self._unsynchronized.follow(changes)
         base = DistributedDataParallel.__init__
 
         @functools.wraps(base)
@@ -161,12 +129,16 @@ class Replicas:
         self._averages = None
         if self._averaged.has_any():
             self._run(self._before_step, optimizer)
+        if self._unsynchronized.may_begin(optimizer) and self._hooks.watches(_CONDITION):
+            self._run(self._begin_unsynchronized, optimizer)
 
     def after_step(self, optimizer: Any) -> None:
         if self._has_models:
             self._run(self._after_step, optimizer)
         if self._averages is not None and self._averages() is optimizer:
             self._run(self._after_averaged_step, optimizer)
+        if self._unsynchronized.is_followed(optimizer):
+            self._run(self._after_unsynchronized_step, optimizer)
 
     def _run(self, point: Callable[[Any], None], optimizer: Any) -> None:
         if self._has_failed:
@@ -184,8 +156,18 @@ class Replicas:
         if optimizer not in self._equals:
             # Only ranks whose parameters are equal now are compared: others have parts of a model, or models of
             # their own.
-            self._equals[optimizer] = _Group(process_group, f" {self._digests_of(list(trained(optimizer)))}")
+            self._equals[optimizer] = ReplicaGroup(process_group, f" {self._digests_of(list(trained(optimizer)))}")
         self._averages = weakref.ref(optimizer)
+
+    def _begin_unsynchronized(self, optimizer: Any) -> None:
+        own = {id(each) for model in self._models for each in model.parameters()}
+        self._unsynchronized.begin(optimizer, own)
+
+    def _after_unsynchronized_step(self, optimizer: Any) -> None:
+        self._readout.poll()
+        group = self._unsynchronized.count_step(optimizer, sys._getframe(1))
+        if group is not None and self._hooks.watches(_CONDITION):
+            self._compare([each for each in trained(optimizer) if each.numel() > 0], group)
 
     def _after_averaged_step(self, optimizer: Any) -> None:
         group = self._equals[optimizer]
@@ -215,12 +197,12 @@ class Replicas:
             self._compare(_parameters(model, optimizer), group)
         cadence.spent(perf_counter() - began)
 
-    def _group_of(self, model: Any) -> _Group:
+    def _group_of(self, model: Any) -> ReplicaGroup:
         group = self._groups.get(model)
         if group is None:
             others = (other for other in self._groups if other.process_group is model.process_group)
             other = next(others, None)
-            group = self._groups[other] if other is not None else _Group(model.process_group)
+            group = self._groups[other] if other is not None else ReplicaGroup(model.process_group)
             self._groups[model] = group
         return group
 
@@ -234,7 +216,7 @@ class Replicas:
             self._apart.add(model)
         return model not in self._apart
 
-    def _compare(self, parameters: list[Any], group: _Group) -> None:
+    def _compare(self, parameters: list[Any], group: ReplicaGroup) -> None:
         moment = group.moment
         for tensors in grouped(parameters, lambda each: each.device):
             nodes = [self._hooks.node_of(tensor) for tensor in tensors]
@@ -269,7 +251,7 @@ class Replicas:
         finally:
             self._hooks.leave_ignored(depth)
 
-    def _send(self, group: _Group, moment: int, nodes: list[int], found: list[int]) -> None:
+    def _send(self, group: ReplicaGroup, moment: int, nodes: list[int], found: list[int]) -> None:
         replicas = [(node, digest) for node, digest in zip(nodes, found, strict=True) if node != 0]
         library = self._agent_library()
         agent = library.graphdbg_current()
@@ -280,15 +262,6 @@ class Replicas:
         if self._library is None:
             self._library = _c_api.load()
         return self._library
-
-
-def _ranks_of(process_group: Any) -> list[int]:
-    from torch.distributed import distributed_c10d
-
-    if hasattr(distributed_c10d, "get_process_group_ranks"):
-        return list(distributed_c10d.get_process_group_ranks(process_group))
-    # PyTorch 1.
-    return list(distributed_c10d._pg_group_ranks[process_group])
 
 
 def _parameters(model: Any, optimizer: Any) -> list[Any]:

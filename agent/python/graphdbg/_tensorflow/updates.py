@@ -1,0 +1,59 @@
+"""Finds the functions in which an optimizer updates variables."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .functions import FunctionGraphs
+
+
+class Updates:
+    def __init__(self, graphs: FunctionGraphs) -> None:
+        self._graphs = graphs
+        self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Of the functions that have been called: whether they contain such a graph, and
+        # whether it is in a loop.
+        self._found: dict[str, tuple[bool, bool]] = {}
+
+    def add(self, graph: Any) -> None:
+        """Called when an optimizer adds its ops to a graph."""
+        self._updating.add(graph)
+
+    def find(self, function: str) -> tuple[bool, bool]:
+        """Whether a function updates variables, and whether it does in a loop."""
+        known = self._found.get(function)
+        if known is None:
+            known = self._found[function] = self.search(function, self._updating.__contains__)
+        return known
+
+    def search(self, function: str, holds: Callable[[Any], bool]) -> tuple[bool, bool]:
+        """Whether something holds for the graph of a function or of one that it calls, and whether in a loop."""
+        return self._search(function, holds, False, set())
+
+    def _search(self, function: str, holds: Callable[[Any], bool], in_loop: bool, seen: set[str]) -> tuple[bool, bool]:
+        graph = self._graphs.get(function)
+        if graph is None or function in seen:
+            return False, False
+        seen.add(function)
+        if holds(graph):
+            return True, in_loop
+        for op in graph.get_operations():
+            for body, loops in _called(op):
+                found = self._search(body, holds, in_loop or loops, seen)
+                if found[0]:
+                    return found
+        return False, False
+
+
+def _called(op: Any) -> list[tuple[str, bool]]:
+    """The functions that an op calls, and whether in a loop."""
+    from . import op_types
+
+    if op.type in op_types.LOOPS:
+        return [(op.get_attr("body").name, True)]
+    if op.type in op_types.CASES:
+        return [(branch.name, False) for branch in op.get_attr("branches")]
+    attributes = op_types.CALLS.get(op.type) or op_types.BRANCHES.get(op.type) or ()
+    return [(op.get_attr(name).name, False) for name in attributes]
