@@ -4,7 +4,7 @@ import { expect, type Page } from "@playwright/test";
 import { test, WAIT } from "./guide.ts";
 
 // Each starts several programs.
-test.describe.configure({ timeout: 240_000 });
+test.describe.configure({ timeout: 400_000 });
 
 const cause = (page: Page) => page.getByRole("region", { name: "Likely cause" });
 const node = (page: Page) => page.getByRole("region", { name: "Node", exact: true });

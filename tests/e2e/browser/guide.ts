@@ -17,6 +17,8 @@ const retake = process.env.GRAPHDBG_GUIDE === "1";
 const pictures = retake ? join(guide, "images") : join(root, ".build/screenshots/guide");
 
 export const WAIT = { timeout: 60_000 };
+// Each process of a launcher imports PyTorch before there is a job, which takes a minute on a busy machine.
+const START = { timeout: 200_000 };
 
 const fence = /^```sh\n([\s\S]*?)^```$/gm;
 
@@ -109,9 +111,9 @@ export class Guide {
     const started = this.start(part);
     await this.page.goto(await started.url());
     const job = this.page.getByRole("table").getByRole("link").first();
-    await job.or(this.state()).first().waitFor(WAIT);
+    await job.or(this.state()).first().waitFor(START);
     if (await job.isVisible()) await this.press(job);
-    await expect(this.state()).toHaveText(/paused|model/i, WAIT);
+    await expect(this.state()).toHaveText(/paused|model/i, START);
   }
 
   state(): Locator {
