@@ -18,6 +18,7 @@ from .. import Terminated, _c_api
 from .._agent import Agent
 from .._build_adapter import Library, build
 from .versions import SUPPORTED, is_supported
+from .xla import Uncompiled
 
 if TYPE_CHECKING:
     from .tap_native import TapNative
@@ -189,9 +190,7 @@ class Native:
 
     def copies_of(self, functions: Functions, agent: TensorFlowAgent) -> Copies:
         """The copies of functions that run while ops are followed."""
-        from .xla import Uncompiled
-
-        return Uncompiled(agent, self)
+        return Uncompiled(agent.notify, self.add_copy)
 
     def scope(self, name: str, category: int) -> int:
         number: int = self._library.graphdbg_tf_scope(name.encode(), category)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from typing import Any
-
-from .native import Native, TensorFlowAgent
 
 _MARK = "_XlaMustCompile"
 _SUFFIX = "_graphdbg"
@@ -18,11 +17,10 @@ _NOTICE = (
 class Uncompiled:
     """Makes copies of functions without the mark by which TensorFlow gives them to XLA."""
 
-    def __init__(self, agent: TensorFlowAgent, native: Native) -> None:
-        import os
-
-        self._agent = agent
-        self._native = native
+    def __init__(self, notify: Callable[[str], None], add_copy: Callable[[str, str], None]) -> None:
+        """`notify` tells the user something; `add_copy` is given the names of each function and its copy."""
+        self._notify = notify
+        self._add_copy = add_copy
         self._keeps = os.environ.get("GRAPHDBG_COMPILED") == "keep"
         self._names: dict[str, str] = {}
         self._told = False
@@ -41,7 +39,7 @@ class Uncompiled:
             return function
         if not self._told:
             self._told = True
-            self._agent.notify(_NOTICE)
+            self._notify(_NOTICE)
         for name, definition in definitions.items():
             copy = type(definition)()
             copy.CopyFrom(definition)
@@ -49,7 +47,7 @@ class Uncompiled:
             refer_to_copies(copy, definitions, _SUFFIX)
             if not context.has_function(copy.signature.name):
                 context.add_function_def(copy)
-            self._native.add_copy(name, copy.signature.name)
+            self._add_copy(name, copy.signature.name)
         return function + _SUFFIX
 
 
