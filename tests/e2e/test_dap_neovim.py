@@ -22,9 +22,12 @@ RELU = next(n for n, text in enumerate(SCRIPT.read_text().splitlines(), 1) if te
 def test_neovim_stops_at_a_line_and_shows_a_value():
     if shutil.which("nvim") is None:
         pytest.skip("Neovim is not installed (Debian: neovim)")
-    if not os.environ.get("GRAPHDBG_TEST_NVIM_DAP"):
+    plugin = os.environ.get("GRAPHDBG_TEST_NVIM_DAP")
+    if not plugin:
         pytest.skip("GRAPHDBG_TEST_NVIM_DAP does not name a copy of nvim-dap, which no package registry has")
-    environment = clean_environment(SCRIPT=str(SCRIPT), LINE=str(RELU), GRAPHDBG=GRAPHDBG, PYTHON=sys.executable)
+    environment = clean_environment(
+        NVIM_DAP=plugin, SCRIPT=str(SCRIPT), LINE=str(RELU), GRAPHDBG=GRAPHDBG, PYTHON=sys.executable
+    )
     ran = subprocess.run(
         ["nvim", "--headless", "--clean", "-S", str(FOLDER / "neovim.lua")],
         env=environment,

@@ -1,6 +1,6 @@
 -- Debugs a script with nvim-dap: stops at a line, looks at the stack and a value, and runs to the end.
 -- Prints one line for each step; `test_dap_neovim.py` reads them.
-vim.opt.runtimepath:append(os.getenv("GRAPHDBG_TEST_NVIM_DAP"))
+vim.opt.runtimepath:append(os.getenv("NVIM_DAP"))
 local dap = require("dap")
 local script, line = os.getenv("SCRIPT"), tonumber(os.getenv("LINE"))
 
@@ -9,12 +9,22 @@ local function say(...)
   io.stdout:flush()
 end
 
+-- nvim-dap runs these listeners before it has asked for the threads; until then `dap.continue()` shows a menu.
+local function continue(session)
+  if session.stopped_thread_id then
+    return dap.continue()
+  end
+  vim.defer_fn(function()
+    continue(session)
+  end, 10)
+end
+
 dap.adapters.graphdbg = { type = "executable", command = os.getenv("GRAPHDBG"), args = { "dap" } }
 
 dap.listeners.after.event_stopped.test = function(session, body)
   say("stopped", body.reason)
   if body.reason == "entry" then
-    return dap.continue()
+    return continue(session)
   end
   session:request("stackTrace", { threadId = body.threadId }, function(failed, stack)
     local frame = stack.stackFrames[1]
@@ -23,7 +33,7 @@ dap.listeners.after.event_stopped.test = function(session, body)
       say("value", value.result)
       dap.clear_breakpoints()
       session:request("setBreakpoints", { source = { path = script }, breakpoints = {} }, function()
-        dap.continue()
+        continue(session)
       end)
     end)
   end)
