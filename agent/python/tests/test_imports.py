@@ -82,10 +82,10 @@ def test_no_modules_import_each_other_in_a_circle(imports: dict[str, set[str]]) 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_adapters_do_not_import_each_other(imports: dict[str, set[str]], adapter: str) -> None:
-    other = next(name for name in ADAPTERS if name != adapter)
+    others = tuple(f"{name}." for name in ADAPTERS if name != adapter)
     modules = [name for name in imports if f"{name}.".startswith(f"{adapter}.")]
-    assert len(modules) > 10
-    assert [name for name in modules if any(f"{i}.".startswith(f"{other}.") for i in imports[name])] == []
+    assert len(modules) > 5
+    assert [name for name in modules if any(f"{i}.".startswith(others) for i in imports[name])] == []
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)

@@ -11,13 +11,13 @@ import threading
 import weakref
 from collections.abc import Sequence
 from ctypes import CFUNCTYPE, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_void_p
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import Terminated, _c_api
+from .tapped_functions import TappedFunctions, TappedOp
 
 if TYPE_CHECKING:
     from .native import Copies, Functions, TensorFlowAgent
@@ -30,15 +30,6 @@ _Reader = CFUNCTYPE(None, c_uint32)
 
 class NoTaps(Exception):
     """Taps cannot be used; the message says why."""
-
-
-@dataclass(frozen=True)
-class TappedOp:
-    """An op of a function: its node, flags of its executions, and for each input what has made it."""
-
-    node: int
-    flags: int
-    inputs: Sequence[tuple[int, int]]
 
 
 def load(tensorflow: Any) -> TapNative:
@@ -133,8 +124,6 @@ class TapNative:
             self.ops.setdefault(function, {})[op] = TappedOp(node, flags, inputs)
 
     def copies_of(self, functions: Functions, agent: TensorFlowAgent) -> Copies:
-        from .tapped_functions import TappedFunctions
-
         return TappedFunctions(functions, self.ops)
 
     def scope(self, name: str, category: int) -> int:

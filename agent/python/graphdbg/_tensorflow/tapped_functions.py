@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .native import Functions
-from .tap_native import TappedOp
 from .xla import reachable, refer_to_copies
 
 _OP = "GraphdbgTap"
 _SUFFIX = "_graphdbg_taps"
 # The library cannot take these.
 _NOT_TAPPED = ("resource", "variant", "string")
+
+
+@dataclass(frozen=True)
+class TappedOp:
+    """An op of a function: its node, flags of its executions, and for each input what has made it."""
+
+    node: int
+    flags: int
+    inputs: Sequence[tuple[int, int]]
 
 
 class TappedFunctions:
