@@ -67,6 +67,7 @@ export class FixtureRun {
     const at = (node, there_node, measure, place) => ({
       step: HIT_STEPS[1], mode: 'train', pass: 1, node, there_node, slot: 0, exec_order: place, measure, here: 1, there: 'Infinity',
       inputs: this.job.graph.byName.get(node).inputs?.map((name) => ({ node: name, there_node: name, slot: 0, state: 'equal', measure: null, here: null, there: null })) ?? [],
+      calls: [],
     });
     return {
       steps: HIT_STEPS[1], matched: 1200, only_here: ['forward/head/add:0'], only_there: [], only_here_count: 1, only_there_count: 0,

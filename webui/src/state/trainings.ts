@@ -4,9 +4,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api } from '../api/client';
 import type { Job, Rank, Training } from '../api/types';
 import * as words from '../words/trainings';
-import { useAuth } from './auth';
 import { describe } from './describe';
-import { reasonAgainst } from './permissions';
 import { jobRoute } from './route';
 import { navigate } from './router';
 import { showToast } from './toasts';
@@ -21,11 +19,6 @@ export const trainingsOptions = queryOptions({
   refetchOnWindowFocus: true,
   staleTime: 0,
 });
-
-// Whether the server attaches to trainings, and the user may have it do so.
-export function useMayAttach(): boolean {
-  return useAuth(({ server, session }) => server?.attaches === true && session !== null && reasonAgainst('attach', session, null) === '');
-}
 
 export function useTrainings() {
   return useQuery(trainingsOptions);

@@ -13,6 +13,7 @@ import { showOverlay } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Dialog } from '../widgets/dialog';
 import * as words from '../words/change';
+import { changeJob } from '../words/change_orders';
 import { cancel, close as closeText } from '../words/common';
 import { useReasonAgainstChange } from './use_reason_against';
 import './change_dialog.css';
@@ -178,15 +179,15 @@ export function ChangeDialog() {
   };
   const close = () => showOverlay(null);
   return (
-    <Dialog label={words.changeJob} className="change" onClose={close}>
+    <Dialog label={changeJob} className="change" onClose={close}>
       <form
-        aria-label={words.changeJob}
+        aria-label={changeJob}
         onSubmit={(event) => {
           event.preventDefault();
           void submit();
         }}
       >
-        <h2>{words.changeJob}</h2>
+        <h2>{changeJob}</h2>
         <p className="muted">{words.warning}</p>
         <div className="change-fields">
           <label>

@@ -18,7 +18,7 @@ import { addRecommended, watchForOverflow, watchTraining } from '../state/watchp
 import { canTestTraining } from '../state/frameworks';
 import { selectNodeFirst } from '../words/common';
 import { giveBack as giveBackLabel, notController } from '../words/access';
-import { changeJob, pauseFirst } from '../words/change';
+import { changeJob, pauseFirst } from '../words/change_orders';
 import { commandNames } from '../words/control';
 import { closeAllScopes, goToCurrentNode, noCurrentNode, openAllScopes } from '../words/graph';
 import { guideHome, openGuide } from '../words/guide';

@@ -17,7 +17,7 @@ import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { FullName } from '../widgets/full_name';
 import { Tooltip } from '../widgets/tooltip';
-import { change, changeHint } from '../words/change';
+import { change, changeHint } from '../words/change_orders';
 import * as words from '../words/control';
 import { headline, ofStep, onRank } from '../words/incidents';
 import { useReasonAgainstChange, useReasonAgainstWatching } from './use_reason_against';

@@ -15,7 +15,7 @@ import { showToast } from '../state/toasts';
 import { showOverlay } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Menu, type MenuItem } from '../widgets/menu';
-import { changeValues } from '../words/change';
+import { changeValues } from '../words/change_orders';
 import * as words from '../words/tensor';
 import { useReasonAgainst, useReasonAgainstChange } from './use_reason_against';
 

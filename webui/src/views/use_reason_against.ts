@@ -1,7 +1,7 @@
 import { useAuth } from '../state/auth';
 import { useJob } from '../state/job_store';
 import { reasonAgainst, type Action } from '../state/permissions';
-import { pauseFirst } from '../words/change';
+import { pauseFirst } from '../words/change_orders';
 import { useOfflineReason } from './use_offline_reason';
 
 // Why the user may not do this to the job that the page shows; empty if it is permitted.

@@ -1,9 +1,5 @@
 // Texts of the form that changes the paused job.
 
-export const change = 'Change';
-export const changeJob = 'Change the paused job';
-export const changeHint = 'Set values of a tensor or a learning rate, skip the next step, or take the last one back';
-export const changeValues = 'Change values…';
 export const warning = 'The program continues with what is changed here. It is written to the audit log and to the recording.';
 export const what = 'What';
 export const kinds = {
@@ -41,4 +37,3 @@ export const enterValues = 'Enter a number, or several separated by commas.';
 export const enterTensor = 'Enter a node and an output, such as forward/fc1/weight:0.';
 export const enterRate = 'Enter a learning rate of 0 or more.';
 export const enterNumber = (field: string) => `${field} must be a number from 0, or empty for all.`;
-export const pauseFirst = 'Pause the job first.';
