@@ -10,8 +10,8 @@ namespace {
 // them what it saved while it did nothing.
 constexpr std::chrono::milliseconds kTimeSaved(100);
 
-// What noting an op in the file of last ops takes, in any step, by measurements
-// of small PyTorch ops.
+// The time to note an op in the file of last ops, which every step does, as
+// measured with small PyTorch ops.
 constexpr double kNanosecondsOfNote = 100;
 
 // The share of the time that recorded steps may take: the ops of all steps are

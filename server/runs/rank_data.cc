@@ -128,12 +128,12 @@ std::vector<runs::LastOp> RankData::LastOps() {
     auto file = elsewhere ? File::Open(info_.ring_path + runs::kLastOpsSuffix)
                           : folder_.OpenFile(own);
     // Once the ring is gone, its place is in the rank's directory.
-    const bool anothers_possible = elsewhere && file.ok();
+    const bool may_be_of_another = elsewhere && file.ok();
     if (elsewhere && !file.ok()) file = folder_.OpenFile(own);
     RETURN_IF_ERROR(file.status());
     ASSIGN_OR_RETURN(const size_t count, file->ReadAt(0, content));
     content.resize(count);
-    if (anothers_possible &&
+    if (may_be_of_another &&
         IncarnationOfLastOps(content) != info_.incarnation) {
       return absl::DataLossError("the file is that of another process");
     }

@@ -16,7 +16,7 @@ from .._process import default_job_name
 from . import structure
 from .followed import Followed
 from .look import Look
-from .memory import reuse_freed_memory
+from .memory import keep_freed_memory
 from .names import cleaned
 from .program import program_of
 from .reported_agent import ReportedAgent
@@ -62,7 +62,6 @@ class Job:
         self._refused = False
         self._library: TapLibrary | None = None
         self._records = bool(os.environ.get("GRAPHDBG_RECORD"))
-        self._reuses_memory = False
         self._addresses = Addresses()
         self._functions: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
         self._calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -115,8 +114,8 @@ class Job:
             look = None if tests else self._look(followed, call)
         is_bad = False
         if tests:
-            # The arguments are kept, so that the call can be repeated.
-            self._reuse_memory(True)
+            # The arguments are kept, so that the call can be repeated, and results need memory of their own.
+            keep_freed_memory()
             result = call.keeping_arguments()
             is_bad = self._is_bad(followed, result[0])
             if is_bad:
@@ -189,7 +188,8 @@ class Job:
         outputs = list(outputs)
         self._jax.block_until_ready(outputs)
         if len(outputs) != len(followed.tested):
-            return False
+            # What cannot be tested is looked into.
+            return True
         for array, test in zip(outputs, followed.tested, strict=True):
             if test is None:
                 continue
@@ -199,12 +199,6 @@ class Job:
             if any(has_nonfinite(*part, dtype) for part in parts):
                 return True
         return False
-
-    def _reuse_memory(self, reuses: bool) -> None:
-        """Results do not take the memory of arguments that are kept: it would come from the system each time."""
-        if self._reuses_memory != reuses:
-            self._reuses_memory = reuses
-            reuse_freed_memory(reuses)
 
     def _taps(self) -> TapLibrary:
         if self._library is None:
@@ -247,13 +241,6 @@ class Job:
         self._step_is_open = False
         with self._lock:
             self._agent.step_end()
-
-    def _level_changed(self) -> None:
-        """Calls of followed functions leave the fast path when somebody begins to look."""
-        self._seam.clear()
-        agent = self._agent
-        if agent is not None and not agent.follows_ops():
-            self._reuse_memory(False)
 
     # ---- looking
 
@@ -385,7 +372,8 @@ class Job:
         if not agent.open("jax", str(self._jax.__version__), default_job_name(), "cpu"):
             self._refused = True
             return None
-        agent.on_level = self._level_changed
+        # Calls of followed functions leave the fast path when somebody begins to look.
+        agent.on_level = self._seam.clear
         self._agent = agent
         _exit_report.set_agent(ReportedAgent(agent, self._functions))
         return agent

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 
-# Options of glibc's mallopt.
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
-# How much freed memory a heap keeps, and how much more than needed it fetches; and its usual settings.
-_KEPT, _MORE, _LARGEST = 512 << 20, 64 << 20, 32 << 20
-_USUAL = ((_TRIM_THRESHOLD, 128 << 10), (_TOP_PAD, 0), (_MMAP_THRESHOLD, 128 << 10))
-_REUSING = ((_TRIM_THRESHOLD, _KEPT), (_TOP_PAD, _MORE), (_MMAP_THRESHOLD, _LARGEST))
+# Options of glibc's mallopt, and values: how much freed memory a heap keeps, how much more than needed it fetches, and
+# the largest block that lies in it. As in agent/core/heap.h, which is told only once values are kept.
+_OPTIONS = {-1: 512 << 20, -2: 64 << 20, -3: 32 << 20}
 
 
-def reuse_freed_memory(reuses: bool) -> None:
+@functools.cache
+def keep_freed_memory() -> None:
     """Has freed memory kept for what is allocated next, which saves a quarter of a short step.
 
     Otherwise it goes back to the system, which clears each page before it is used again. Settings that the user has
@@ -22,6 +21,6 @@ def reuse_freed_memory(reuses: bool) -> None:
     if any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    for option, value in _REUSING if reuses else _USUAL:
-        if mallopt is not None:
+    if mallopt is not None:
+        for option, value in _OPTIONS.items():
             mallopt(option, value)

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from . import op_types
 from .functions import FunctionGraphs
 
 
@@ -49,8 +50,6 @@ class Updates:
 
 def _called(op: Any) -> list[tuple[str, bool]]:
     """The functions that an op calls, and whether in a loop."""
-    from . import op_types
-
     if op.type in op_types.LOOPS:
         return [(op.get_attr("body").name, True)]
     if op.type in op_types.CASES:
