@@ -103,6 +103,7 @@ graphdbg_status Guarded(graphdbg_agent* handle, const Body& body) {
   last_error.clear();
   const char* what = "unknown exception";
   try {
+    const InOwnCode inside(handle->agent->own_time());
     return body(*handle->agent);
   } catch (const std::exception& e) {
     what = e.what();
@@ -280,6 +281,14 @@ void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node) {
 
 void graphdbg_end_op(graphdbg_agent* agent) {
   if (Usable(agent)) agent->agent->EndOp();
+}
+
+void graphdbg_begin_overhead(graphdbg_agent* agent) {
+  if (agent != nullptr) agent->agent->own_time()->Enter();
+}
+
+void graphdbg_end_overhead(graphdbg_agent* agent) {
+  if (agent != nullptr) agent->agent->own_time()->Leave();
 }
 
 graphdbg_status graphdbg_start(graphdbg_agent* agent) {

@@ -162,6 +162,7 @@ void Agent::ReportState(v1::StateUpdate state) {
     state.set_device(device->first);
     state.set_device_id(device->second);
   }
+  if (const auto share = own_time_.share()) state.set_overhead(*share);
   outbox_.PutState(std::move(state));
 }
 

@@ -53,6 +53,7 @@
 #include "agent/core/node_table.h"
 #include "agent/core/outbox.h"
 #include "agent/core/overview.h"
+#include "agent/core/own_time.h"
 #include "agent/core/rechecker.h"
 #include "agent/core/recording.h"
 #include "agent/core/recording_control.h"
@@ -124,6 +125,10 @@ class Agent final {
   absl::Status Report(const graphdbg_finding& finding);
   // INVALID_ARGUMENT for unknown nodes.
   absl::Status CompareReplicas(const graphdbg_replicas& replicas);
+
+  // Measures the time that the program's threads spend in the agent and its
+  // adapter.
+  OwnTime* own_time() { return &own_time_; }
 
   // Logs the line and does nothing more in this process. Only the first call
   // has an effect.
@@ -198,6 +203,7 @@ class Agent final {
   Metrics metrics_;
   StatisticsRecorder statistics_;
   ExecutionCounter counter_;
+  OwnTime own_time_;
   RecordingControl recordings_;
   BundleWriter bundle_writer_;
   Captures captures_;

@@ -204,6 +204,7 @@ graphdbg_status Agent::StepEnd() {
   counter_.EndStep();
   interest_.EndStep();
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
+  own_time_.EndStep(gate_.needs().pauses);
   values_.EndStep(watch_.snapshot(), step, Stepping());
   counter_.RestartOrder();
   if (!live()) return GRAPHDBG_DETACHED;

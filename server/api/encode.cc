@@ -217,6 +217,7 @@ Json Encode(const model::Job& job) {
       {"dropped_hit_count", job.dropped_hit_count},
       {"recommended_offered", job.recommended_offered},
       {"stopped_by", job.stopped_by},
+      {"overhead", job.overhead ? Json(*job.overhead) : Json()},
       {"unchecked_watchpoints", job.unchecked},
       {"unsupported_commands", EncodeUnsupported(job)},
       {"controller", OrNull(job.controller)},

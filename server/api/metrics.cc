@@ -38,6 +38,16 @@ void AppendFindings(std::string& text,
   }
 }
 
+void AppendOverheads(std::string& text,
+                     const std::map<std::string, double>& overheads) {
+  Head(text, "graphdbg_job_overhead_ratio", "gauge",
+       "Share of a job's time that its threads spend in graphdbg's code.");
+  for (const auto& [job, overhead] : overheads) {
+    absl::StrAppend(&text, "graphdbg_job_overhead_ratio{job=\"", Escaped(job),
+                    "\"} ", overhead, "\n");
+  }
+}
+
 void AppendMemory(std::string& text, const MemoryBudget& memory) {
   Head(text, "graphdbg_memory_bytes", "gauge",
        "Memory in use, by what it is used for.");
@@ -64,10 +74,12 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
       {JobState::kFinished, 0},   {JobState::kTerminated, 0},
       {JobState::kLost, 0}};
   uint64_t hits = 0;
+  std::map<std::string, double> overheads;
   for (const auto& job : services.directory.Jobs()) {
     const std::shared_ptr<const model::Job> info = job->LastKnown();
     ++jobs[info->state];
     hits += info->hit_count;
+    if (info->overhead) overheads[info->id] = *info->overhead;
   }
   http::ServerCounters http = services.http_counters();
   std::string text;
@@ -77,6 +89,7 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
                     std::string(model::ToString(state)), "\"} ", count, "\n");
   }
   Single(text, "graphdbg_hits", "gauge", "Hits of all jobs.", hits);
+  AppendOverheads(text, overheads);
   if (services.rules != nullptr) {
     AppendFindings(text, services.rules->finding_counts());
   }

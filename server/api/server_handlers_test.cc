@@ -84,6 +84,18 @@ TEST_F(ServerHandlersTest, MetricsCountJobsByState) {
   EXPECT_NE(text.find("\ngraphdbg_hits 5\n"), std::string::npos);
 }
 
+TEST_F(ServerHandlersTest, MetricsHaveTheOverheadOfJobsInWhichItIsKnown) {
+  EXPECT_EQ(Get("/metrics").body.find("graphdbg_job_overhead_ratio{"),
+            std::string::npos);
+  EXPECT_TRUE(BodyOf(Get("/jobs/train"))["overhead"].is_null());
+  job_->info.overhead = 0.25;
+  EXPECT_NE(
+      Get("/metrics")
+          .body.find("\ngraphdbg_job_overhead_ratio{job=\"train\"} 0.25\n"),
+      std::string::npos);
+  EXPECT_EQ(BodyOf(Get("/jobs/train"))["overhead"], 0.25);
+}
+
 TEST_F(ServerHandlersTest, ParametersThatNobodyReadsAreRefused) {
   ExpectProblem(Get("/jobs?state=paused"), 400, "unknown_parameter", "state");
 }

@@ -102,6 +102,7 @@ AgentReport Decode(const v1::StateUpdate& state) {
   report.resume_if_unattended = state.resume_if_unattended();
   report.device = state.device();
   report.device_id = state.device_id();
+  if (state.has_overhead()) report.overhead = state.overhead();
   return report;
 }
 

@@ -92,6 +92,9 @@ struct RunReport {
   // if the agent has not seen one.
   std::string device;
   int32_t device_id = 0;
+  // The share of the program's time that passes in the agent; absent if it is
+  // not known.
+  std::optional<double> overhead;
 };
 
 // A tensor matched the condition of a watchpoint.

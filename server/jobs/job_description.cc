@@ -100,6 +100,8 @@ void DescribeRanks(const JobStateMachine& machine, const ListedRanks& listed,
     if (hello.framework == kUnverifiedFramework) job.verified = false;
     job.unsupported.insert(hello.unsupported.begin(), hello.unsupported.end());
     job.world_size = std::max(job.world_size, hello.world_size);
+    // The others wait for it.
+    job.overhead = std::max(job.overhead, rank.overhead);
     if (rank.exit_report) DescribeOutcome(*rank.exit_report, job);
     DescribeException(rank.run.exception, job);
   }

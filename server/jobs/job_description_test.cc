@@ -75,6 +75,16 @@ TEST_F(JobDescriptionTest, ReportsTheStopOfThePausedJob) {
   EXPECT_EQ(Describe().node, "node");
 }
 
+TEST_F(JobDescriptionTest, HasTheLargestOverheadOfItsRanks) {
+  Rank& first = Connect(0, 2);
+  Rank& second = Connect(1, 2);
+  EXPECT_EQ(Describe().overhead, std::nullopt);
+  second.overhead = 0.02;
+  EXPECT_EQ(Describe().overhead, 0.02);
+  first.overhead = 0.03;
+  EXPECT_EQ(Describe().overhead, 0.03);
+}
+
 TEST_F(JobDescriptionTest, PrefersTheOutcomeOfARankThatFailed) {
   ExitReport good;
   ExitReport failed;

@@ -170,6 +170,7 @@ void LiveJob::OnHit(const model::Hit& hit) {
 
 void LiveJob::Handle(Rank& rank, RunReport& report) {
   RecordDevice(rank, report);
+  if (report.overhead) rank.overhead = report.overhead;
   const graph::NodeIndex node = rank.ids.Find(report.node_id);
   const uint64_t from = JobWatchpoints::StepOf(rank);
   machine_.OnRunReport(

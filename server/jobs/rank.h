@@ -38,6 +38,9 @@ struct Rank {
   bool resume_confirmed = false;
   // The command that asked the running rank to pause; 0 if there was none.
   uint64_t pausing_command = 0;
+  // The share of recent steps that passed in the agent; absent if it is not
+  // known.
+  std::optional<double> overhead;
   // The number of completed steps when the rank last stopped.
   uint64_t steps_ended = 0;
   // The step after which the running rank stops. Absent if it is not known to

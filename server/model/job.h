@@ -144,6 +144,9 @@ struct Job {
   // have a token. MindSpore's protocol has no credentials.
   bool verified = true;
   Allowed allowed;
+  // The share of the time of recent steps that the job's threads have spent in
+  // the agent, of the rank that spends most. Absent if it is not known.
+  std::optional<double> overhead;
   // Absent if nobody controls the job.
   std::optional<Controller> controller;
   // Set once the job has ended.

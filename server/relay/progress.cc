@@ -28,6 +28,8 @@ Progress ProgressOf(const grpc::ByteBuffer& message) {
   }
   state.clear_step();
   state.clear_step_ended();
+  // Measured again every few steps.
+  state.clear_overhead();
   return {Progress::Kind::kRunning, state.SerializeAsString()};
 }
 

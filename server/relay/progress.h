@@ -16,11 +16,11 @@ struct Progress {
     // A change of state, which has to be passed on.
     kChange,
     // The rank runs. If `what` is that of the state passed on last, only the
-    // step is newer.
+    // step and the overhead are newer.
     kRunning,
   };
   Kind kind = Kind::kOther;
-  // The state without its step.
+  // The state without these.
   std::string what;
 };
 

@@ -22,11 +22,14 @@ Progress Of(const v1::StateUpdate& state) {
   return ProgressOf(wire::EncodeFrame(&message));
 }
 
-TEST(Progress, DiffersInTheStepOnly) {
+TEST(Progress, DiffersInTheStepAndTheOverheadOnly) {
   v1::StateUpdate ended = Running(4);
   ended.set_step_ended(true);
   EXPECT_EQ(Of(Running(3)).kind, Kind::kRunning);
   EXPECT_EQ(Of(Running(3)).what, Of(ended).what);
+  v1::StateUpdate measured = Running(5);
+  measured.set_overhead(0.5);
+  EXPECT_EQ(Of(Running(3)).what, Of(measured).what);
 }
 
 TEST(Progress, AStateThatSaysMoreIsNotTheSame) {

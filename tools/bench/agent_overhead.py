@@ -13,6 +13,9 @@ over 1,000 steps with them.
 The page's overview, which is on unless it is switched off, has a mode of its own, so that the
 others show what they cost alone. What it costs is in the third table: its ratio to being
 attached in the same rounds. The goal is 1.01 on `short_resnet`, whose steps take about 50 ms.
+
+The last table has what graphdbg reports itself as the share of its own code, beside the share that the
+ratio of wall times shows: that includes what it makes PyTorch's code slower.
 """
 
 from __future__ import annotations
@@ -129,6 +132,8 @@ class Slice:
 
     cpu: float
     wall: float
+    # What graphdbg itself reports as its share of a step; None without it.
+    inside: float | None = None
 
 
 class Worker:
@@ -137,6 +142,7 @@ class Worker:
     def __init__(self, workload: str, mode: str, number: int, server: ServerProcess) -> None:
         self.mode = mode
         self._job = f"{workload}-{mode}-{number}"
+        self._client = server.client
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG", "ENABLE_MS", "MS_DEBUGGER"))}
         if self.debugged:
             host, port = server.debugger_address.rsplit(":", 1)
@@ -182,7 +188,10 @@ class Worker:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{steps}\n")
         self._process.stdin.flush()
-        return self._read_slice()
+        part = self._read_slice()
+        if self.debugged:
+            part.inside = self._client.get(f"/jobs/{self._job}")["overhead"]
+        return part
 
     def _read_slice(self) -> Slice:
         cpu, wall = self._read_line().split()
@@ -281,6 +290,30 @@ def table_of_tapes(results: dict[str, Any]) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
+def own_shares(slices: Slices) -> dict[str, tuple[float, float]]:
+    """By mode, the share of a step that graphdbg reports as its own, and the one that is seen from outside."""
+    shares = {}
+    for mode, parts in slices.items():
+        inside = [part.inside for part in parts if part.inside is not None]
+        if inside:
+            shares[mode] = statistics.median(inside), 1 - 1 / beside(slices, mode, "plain", "wall")
+    return shares
+
+
+def table_of_own_shares(results: dict[str, Any]) -> str:
+    """Empty if graphdbg was not measured."""
+    lines = [
+        "| share of a step that graphdbg reports; that is seen from outside | " + " | ".join(results) + " |",
+        "| --- |" + " --- |" * len(results),
+    ]
+    for mode in MODES:
+        cells = [found["own_shares"].get(mode) for found in results.values()]
+        if any(cells):
+            shown = (f"{cell[0]:.3f}; {cell[1]:.3f}" if cell else "" for cell in cells)
+            lines.append(f"| {MODES[mode]} | " + " | ".join(shown) + " |")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
 def table(results: dict[str, Any]) -> str:
     names = list(results)
     lines = ["| mode | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
@@ -324,6 +357,7 @@ def main() -> None:
                 "ratios": ratio,
                 "with_first_steps": apart,
                 "tapes_beside_captured": tapes,
+                "own_shares": own_shares(slices),
                 "overview_beside_attached": beside(slices, "overview", "attached", "cpu") if both else None,
             }
             # What a run that is cut off has measured is not lost.
@@ -331,8 +365,8 @@ def main() -> None:
                 arguments.json.write_text(json.dumps(results, indent=2))
             print(f"{workload}: done", file=sys.stderr)
         server.stop()
-    tables = (table(results), table_with_first_steps(results), table_beside_attached(results), table_of_tapes(results))
-    print("\n\n".join(filter(None, tables)))
+    shown = (table, table_with_first_steps, table_beside_attached, table_of_tapes, table_of_own_shares)
+    print("\n\n".join(filter(None, (each(results) for each in shown))))
 
 
 if __name__ == "__main__":

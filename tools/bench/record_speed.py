@@ -41,6 +41,8 @@ BETWEEN_STEPS = 0.01
 STEPS_OF_BOUND = 4000
 ELEMENTS = 16_384
 MEMORY = Path("/dev/shm")
+# GB/s from which on the disk is not what limits how fast copies are kept.
+FAST_DISK = 2.0
 
 
 @dataclass
@@ -245,10 +247,13 @@ def measure_tensors(program: Path, place: Path, rounds: int) -> list[list[str]]:
             show(rows)
             print()
             where = f"{shape} in {place}"
+            pairs = zip(found["recording"].speed, found["disk"].speed, strict=True)
+            limited = [speed / min(disk, FAST_DISK) for speed, disk in pairs]
             # 0.15 s a GB where a copy takes 0.06 s.
             pairs = zip(found["recording"].cpu, found["copy"].cpu, strict=True)
             cpu = statistics.median(recording / copy for recording, copy in pairs)
-            lines.append(target(f"values, part of the disk's speed, {where}", shares["recording"], 0.9, "", False))
+            line = f"values, part of the disk's speed up to {FAST_DISK:g} GB/s, {where}"
+            lines.append(target(line, statistics.median(limited), 0.9, "", False))
             lines.append(target(f"values, CPU time beside a copy's, {where}", cpu, 2.5, ""))
         times, dropped = tensor_speed.offered(program, root)
         print(

@@ -102,6 +102,7 @@ def _result(records: Sequence[Record], ending: Ending, command: Sequence[str], r
         "exception": exception,
         "steps": max((record.step for record in records), default=0),
         "wall_seconds": round(ending.seconds, 3),
+        "overhead": None,
         "hits": [],
         "absorbed_hits": [],
         "incidents": [],

@@ -15,7 +15,7 @@ from .client import ApiError, Json
 from .configuration import watchpoint_bodies
 from .errors import CliError
 from .finding_actions import FindingActions
-from .job_follower import JobFollower, OnHit, RunOptions, job_summary, split_absorbed
+from .job_follower import JobFollower, OnHit, RunOptions, job_summary, overhead_of, split_absorbed
 from .job_process import JobProcess, job_name, script_name, signals_to
 from .kept_jobs import keep_job
 from .page_hold import hold_page
@@ -132,6 +132,7 @@ class _Run:
             "exception": self._exception(jobs),
             "steps": sum(job["step"] for job in jobs),
             "wall_seconds": round(seconds, 3),
+            "overhead": overhead_of(jobs),
             **split_absorbed([] if self._server_lost else [hit for follower in followers for hit in follower.hits()]),
             "incidents": [] if self._server_lost else [each for follower in followers for each in follower.incidents()],
             "stages": [],

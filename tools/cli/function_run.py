@@ -19,7 +19,7 @@ from .break_on import watchpoints_of
 from .client import Json
 from .errors import USAGE, CliError
 from .function_control import FunctionControl
-from .job_follower import job_summary, split_absorbed
+from .job_follower import job_summary, overhead_of, split_absorbed
 from .kept_jobs import keep_job
 from .limit_batches import limit_batches
 from .recorded_run import RecordedRun
@@ -164,6 +164,7 @@ class FunctionRun:
             "exception": outcome.exception((job or {}).get("exception")),
             "steps": job["step"] if job else 0,
             "wall_seconds": round(seconds, 3),
+            "overhead": overhead_of([job] if job else []),
             **split_absorbed(self.server.client.hits(job["id"]) if job else []),
             "incidents": self._incidents(job),
             "stages": [],

@@ -200,6 +200,11 @@ def split_absorbed(hits: Iterable[Json]) -> Json:
     return parts
 
 
+def overhead_of(jobs: Iterable[Json]) -> float | None:
+    """The share of their time that jobs have spent in graphdbg's code: that of the one that spent most."""
+    return max((job["overhead"] for job in jobs if job.get("overhead") is not None), default=None)
+
+
 def job_summary(job: Json) -> Json:
     """A job as it appears in the result object."""
     return {
@@ -208,4 +213,5 @@ def job_summary(job: Json) -> Json:
         "steps": job["step"],
         "world_size": job["world_size"],
         "hit_count": job["hit_count"],
+        "overhead": job.get("overhead"),
     }

@@ -62,6 +62,10 @@ void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node) {
 
 void graphdbg_end_op(graphdbg_agent* agent) { (void)agent; }
 
+void graphdbg_begin_overhead(graphdbg_agent* agent) { (void)agent; }
+
+void graphdbg_end_overhead(graphdbg_agent* agent) { (void)agent; }
+
 graphdbg_status graphdbg_start(graphdbg_agent* agent) {
   (void)agent;
   return GRAPHDBG_DETACHED;

@@ -83,11 +83,14 @@ class OpTracer {
   template <typename Body>
   void Guarded(Body body) {
     if (disabled()) return;
+    graphdbg_agent* const agent = agent_;
+    graphdbg_begin_overhead(agent);
     try {
       body();
     } catch (const std::exception& error) {
       DisableAfterError(error);
     }
+    graphdbg_end_overhead(agent);
   }
 
  private:

@@ -601,6 +601,12 @@ GRAPHDBG_EXPORT int graphdbg_seeks_only_nonfinite(graphdbg_agent* agent);
 GRAPHDBG_EXPORT void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node);
 GRAPHDBG_EXPORT void graphdbg_end_op(graphdbg_agent* agent);
 
+/* Call when an adapter's own code begins and ends on this thread: its time
+ * counts as the debugger's, as that of all functions does, of which some are
+ * called in between. Calls may be nested. Optional. */
+GRAPHDBG_EXPORT void graphdbg_begin_overhead(graphdbg_agent* agent);
+GRAPHDBG_EXPORT void graphdbg_end_overhead(graphdbg_agent* agent);
+
 /* Call before the first step. Waits for the server and, unless GRAPHDBG_WAIT=0,
  * for the user. Later calls have no effect. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_start(graphdbg_agent* agent);

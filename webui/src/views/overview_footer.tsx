@@ -3,6 +3,7 @@
 import { formatNumber } from '../base/format';
 import { measuringShare, strideOf } from '../overview/steps';
 import { describe } from '../state/describe';
+import { useJob } from '../state/job_store';
 import { useOverview } from '../state/overview_store';
 import * as words from '../words/overview';
 import type { Shown } from './overview_shown';
@@ -57,10 +58,12 @@ export function OverviewFooter({ shown, picture }: { shown: Shown; picture: bool
   const { steps } = shown.data;
   const share = measuringShare(steps);
   const stride = strideOf(steps);
+  const overhead = useJob(({ model }) => model.info?.overhead ?? null);
   const facts = [
     words.stepsShown(steps[0]?.step ?? 0, steps.at(-1)?.step ?? 0),
     ...(stride > 1 ? [words.everyStep(stride)] : []),
     ...(share === null ? [] : [words.measuringTime(share)]),
+    ...(overhead === null ? [] : [words.ownCode(overhead)]),
   ];
   const problem = useOverview((state) => state.problem);
   const text = problem === null ? facts.join(' · ') : describe(problem);

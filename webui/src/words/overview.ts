@@ -45,6 +45,7 @@ export const finite = 'finite';
 export const notMeasured = 'not measured';
 export const notFinite = 'NaN or infinity';
 export const measuringTime = (share: number) => `measured in ${formatNumber(share * 100, 2)} % of the time`;
+export const ownCode = (share: number) => `graphdbg takes ${formatNumber(share * 100, 2)} % of a step`;
 export const everyStep = (stride: number) =>
   `every ${stride === 2 ? '2nd' : stride === 3 ? '3rd' : `${formatCount(stride)}th`} step`;
 export const stepsShown = (first: number, last: number) =>

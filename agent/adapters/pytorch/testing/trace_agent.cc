@@ -214,6 +214,8 @@ graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
 int graphdbg_interest(graphdbg_agent*, uint32_t) { return 1; }
 
 void graphdbg_begin_op(graphdbg_agent*, uint32_t) {}
+void graphdbg_begin_overhead(graphdbg_agent*) {}
+void graphdbg_end_overhead(graphdbg_agent*) {}
 
 void graphdbg_end_op(graphdbg_agent*) {}
 

@@ -228,6 +228,8 @@ class JobInfo:
         ranks: Its processes; of a job of more than 64 in a list of jobs, the first ones.
         exit_code, exception: How it has ended; None while it runs.
         metrics: The last value of each scalar that `save_scalar` recorded, by name, once the job has ended.
+        overhead: The share of the time of recent steps, from 0 to 1, that its threads have spent in graphdbg's
+            code, of the rank that spends most; None before it is measured.
     """
 
     id: str
@@ -247,6 +249,7 @@ class JobInfo:
     exception: ExceptionInfo | None
     absorbed_hit_count: int = 0
     metrics: Mapping[str, float] = field(default_factory=dict)
+    overhead: float | None = None
 
     @classmethod
     def from_json(cls, data: Json) -> JobInfo:
