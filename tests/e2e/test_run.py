@@ -43,6 +43,23 @@ def test_losses_are_the_same_to_the_bit(debug_run, script: str) -> None:
     assert losses(watched.stdout) == losses(plain.stdout)
 
 
+SMALL_STEPS = """
+import torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(60):
+    optimizer.zero_grad()
+    model(torch.randn(8, 4)).square().mean().backward()
+    optimizer.step()
+"""
+
+
+def test_the_result_has_the_share_of_time_in_graphdbgs_code(debug_run) -> None:
+    run = debug_run("--no-wait", "--break-on", "nan", command=[PYTHON, "-c", SMALL_STEPS])
+    assert 0 < run.result["overhead"] < 1
+    assert run.result["jobs"][0]["overhead"] == run.result["overhead"]
+
+
 def test_infinities_of_masks_are_no_hits(debug_run) -> None:
     run = debug_run("--no-wait", "--break-on", "nan,inf", command=[PYTHON, str(HOSTS / "masked_transformer.py")])
     assert run.result["hits"] == []

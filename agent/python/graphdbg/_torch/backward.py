@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Protocol
 
 from .._undo import UndoList
@@ -38,24 +37,15 @@ class Engine:
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
     ) -> Any:
-        run = partial(
-            self._engine.run_backward,
-            tensors,
-            grad_tensors,
-            keep_graph,
-            create_graph,
-            inputs,
-            allow_unreachable=allow_unreachable,
-            accumulate_grad=accumulate_grad,
-        )
+        run = self._engine.run_backward
         if not self._changes.active:
-            return run()
+            return run(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable, accumulate_grad)
         if accumulate_grad:
             self._before(tensors)
         token = self._hooks.enter_backward(create_graph)
         accumulates = False
         try:
-            result = run()
+            result = run(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable, accumulate_grad)
             accumulates = accumulate_grad
         finally:
             self._hooks.leave_backward(create_graph, accumulates, token)

@@ -8,10 +8,11 @@ from typing import Any
 
 from . import step_record
 
-# The optimizers of which the next step does nothing.
-_to_skip: weakref.WeakSet[Any] = weakref.WeakSet()
-# The gradients that were taken from an optimizer for the step in progress.
-_taken: weakref.WeakKeyDictionary[Any, list[tuple[Any, Any]]] = weakref.WeakKeyDictionary()
+# By id, the optimizers of which the next step does nothing. before_step and after_step have something to do if this or
+# the next one is not empty.
+to_skip: dict[int, weakref.ref[Any]] = {}
+# By the id of an optimizer, the gradients that were taken from it for the step in progress.
+taken: dict[int, list[tuple[Any, Any]]] = {}
 
 
 class CannotChange(Exception):
@@ -44,34 +45,33 @@ def skip_step() -> str:
     optimizers = list(step_record.optimizers)
     if not optimizers:
         raise CannotChange("the program has made no optimizer of torch.optim")
-    _to_skip.update(optimizers)
+    to_skip.update({id(each): weakref.ref(each) for each in optimizers})
     return "the next step is skipped: its gradients are not applied"
 
 
 def before_step(optimizer: Any) -> None:
     """An optimizer steps. Takes its gradients away if the step is to be skipped."""
-    if not _to_skip or optimizer not in _to_skip:
+    skipped = to_skip.pop(id(optimizer), None)
+    # Another optimizer may have got the id since.
+    if skipped is None or skipped() is not optimizer:
         return
-    _to_skip.discard(optimizer)
     parameters = [each for group in optimizer.param_groups for each in group["params"]]
-    _taken[optimizer] = [(each, each.grad) for each in parameters if each.grad is not None]
+    taken = taken[id(optimizer)] = [(each, each.grad) for each in parameters if each.grad is not None]
     # Optimizers pass over parameters without a gradient.
-    for parameter, _ in _taken[optimizer]:
+    for parameter, _ in taken:
         parameter.grad = None
 
 
 def after_step(optimizer: Any) -> None:
     """An optimizer has stepped. Gives its gradients back, as after any other step."""
-    if not _taken:
-        return
-    for parameter, gradient in _taken.pop(optimizer, ()):
+    for parameter, gradient in taken.pop(id(optimizer), ()):
         if parameter.grad is None:
             parameter.grad = gradient
 
 
 def forget() -> None:
     """The program is no longer debugged: steps that were to be skipped are not."""
-    _to_skip.clear()
+    to_skip.clear()
 
 
 def _groups(optimizer: int, group: int) -> Iterator[dict[str, Any]]:

@@ -154,7 +154,7 @@ class Observers:
         # Called when the agent has given up the job.
         self.on_detached: Callable[[], None] = lambda: None
         # Called after each step of an optimizer.
-        self.on_step: Callable[[Any], None] = lambda optimizer: None
+        self.on_step: Callable[[Any], None] | None = None
         self._follows = False
         self._eager = torch_compile.ForcedEager(adapter.notify, self.changes)
         self._keeps_compiled = torch_compile.is_kept()
@@ -224,22 +224,30 @@ class Observers:
     def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         if not self.changes.active or not self._follows:
             return None
-        self._training.before_step(optimizer)
-        self._replicas.before_step(optimizer)
+        # Most jobs need none of these, and short steps feel each call.
+        if self._training.watched or self.adapter.watches(None):
+            self._training.before_step(optimizer)
+        if not self._replicas.is_idle:
+            self._replicas.before_step(optimizer)
+        if changes.to_skip:
+            changes.before_step(optimizer)
         has_closure = len(args) > 1 or kwargs
-        changes.before_step(optimizer)
         return self._closures.before_step(optimizer, args, kwargs) if has_closure else None
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if not self.changes.active:
             return
-        changes.after_step(optimizer)
+        if changes.taken:
+            changes.after_step(optimizer)
         if self._follows:
             # Findings belong to the step that ends.
-            self._training.after_step(optimizer)
-            self._replicas.after_step(optimizer)
+            if self._training.watched:
+                self._training.after_step(optimizer)
+            if not self._replicas.is_idle:
+                self._replicas.after_step(optimizer)
             self._counter(optimizer, args, kwargs)
-        self.on_step(optimizer)
+        if self.on_step is not None:
+            self.on_step(optimizer)
 
     def _parameter_registered(self) -> None:
         self._loose.module_has_parameter()

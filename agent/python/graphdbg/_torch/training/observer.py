@@ -52,6 +52,9 @@ class TrainingObserver:
     """All tests. Does nothing until one of their conditions is watched.
 
     Tests run in observed steps, which Cadence chooses. In the others, Signs looks for changes.
+
+    Attributes:
+        watched: The tests whose conditions are watched.
     """
 
     def __init__(
@@ -102,8 +105,8 @@ class TrainingObserver:
             self._batches,
             Casts(report),
         ]
-        # The checks whose conditions are watched, and by the name of a method those that override it.
-        self._watched: list[Check] = []
+        self.watched: list[Check] = []
+        # By the name of a method, those of them that override it.
         self._at: dict[str, list[Check]] = {}
         # Whether this step is observed.
         self._active = False
@@ -119,7 +122,7 @@ class TrainingObserver:
     def parameter_registered(self) -> None:
         """A module gets a parameter."""
         # A model that is made has many.
-        self._has_new_parameters = bool(self._watched)
+        self._has_new_parameters = bool(self.watched)
 
     def module_found(self, module: Any) -> None:
         """A module is called for the first time that no module called before it contains."""
@@ -130,11 +133,11 @@ class TrainingObserver:
 
     def _evaluation_begins(self) -> None:
         """A model is put into evaluation mode. The next evaluation may be a long time away."""
-        if self._functional in self._watched and self._functional.needs_more_calls() and self._is_followed():
+        if self._functional in self.watched and self._functional.needs_more_calls() and self._is_followed():
             self._observe(True)
 
     def model_called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not self._watched and len(self._called_before) < _CALLS_BEFORE and _records_gradients():
+        if not self.watched and len(self._called_before) < _CALLS_BEFORE and _records_gradients():
             # A job receives its watchpoints after the first call of a model has begun.
             self._called_before[module] = line_of(sys._getframe(1))
         if not self._is_followed():
@@ -146,7 +149,7 @@ class TrainingObserver:
 
     def _checks_of_calls(self) -> list[Check] | None:
         """Those that see a call of a model; None: all."""
-        return None if self._active else [check for check in self._watched if check.sees_each_evaluation]
+        return None if self._active else [check for check in self.watched if check.sees_each_evaluation]
 
     def _begin_call(self, module: Any, arguments: Sequence[Any], trains: bool) -> ModelCall:
         line = line_of(sys._getframe(1))
@@ -164,9 +167,9 @@ class TrainingObserver:
     def before_backward(self, roots: Sequence[Any]) -> None:
         """Gradients of these tensors are about to be accumulated."""
         # Most jobs watch none of these conditions, and short steps feel each call.
-        if not self._watched and not self._hooks.watches(None):
+        if not self.watched and not self._hooks.watches(None):
             return
-        if not self._watched:
+        if not self.watched:
             self._update()
         if not self._is_followed():
             return
@@ -180,10 +183,8 @@ class TrainingObserver:
                 self._end_step()
 
     def before_step(self, optimizer: Any) -> None:
-        # A program may forget the backward pass.
-        if not self._watched and not self._hooks.watches(None):
-            return
-        if not self._watched:
+        """Must be called once conditions are watched: a program may forget the backward pass."""
+        if not self.watched:
             self._update()
         if not self._is_followed():
             return
@@ -192,7 +193,7 @@ class TrainingObserver:
             self._run("before_step", lambda: (optimizer,))
 
     def after_step(self, optimizer: Any) -> None:
-        if not self._watched or not self._is_followed():
+        if not self._is_followed():
             return
         if self._active:
             self._run("after_step", lambda: (optimizer,))
@@ -206,7 +207,7 @@ class TrainingObserver:
 
     def _is_followed(self) -> bool:
         """Whether conditions are watched, and this is the thread that trains."""
-        if not self._watched or self._inside:
+        if not self.watched or self._inside:
             return False
         ident = get_ident()
         if self._thread is None:
@@ -214,7 +215,7 @@ class TrainingObserver:
         return self._thread == ident
 
     def _is_undecided(self) -> bool:
-        return any(symptom.is_undecided() for check in self._watched for symptom in check.symptoms)
+        return any(symptom.is_undecided() for check in self.watched for symptom in check.symptoms)
 
     def _notice(self, sign: Callable[[Any], bool], subject: Any) -> None:
         """Looks for a sign that something has changed."""
@@ -232,20 +233,20 @@ class TrainingObserver:
     def _look_again(self) -> None:
         """Something has changed, so that this step and the next ones decide whether it is a fault."""
         self._models.look_again()
-        for check in self._watched:
+        for check in self.watched:
             check.look_again()
         self._observe(self._cadence.changed())
 
     def _update(self) -> None:
         """Finds out which tests are watched."""
         watched = self._hooks.watches(None)
-        was_watched = bool(self._watched)
+        was_watched = bool(self.watched)
         if watched == was_watched and (not watched or self._steps % _PERIOD):
             return
         checks = [check for check in self._all if any(map(self._hooks.watches, check.conditions))]
-        if checks != self._watched:
+        if checks != self.watched:
             self._watch(checks)
-        if not self._watched:
+        if not self.watched:
             self._observe(False)
             self._hooks.observe_models(None, False)
         elif not was_watched:
@@ -258,7 +259,7 @@ class TrainingObserver:
                 self._models.add(model, line)
 
     def _watch(self, checks: list[Check]) -> None:
-        self._watched = checks
+        self.watched = checks
         self._at = {point: [each for each in checks if overrides(each, point)] for point in POINTS}
 
     def _observe(self, on: bool) -> None:
@@ -281,7 +282,7 @@ class TrainingObserver:
             check.stop()
 
     def _deliver(self, iterator: Any, batch: Any) -> None:
-        if self._batches not in self._watched or not self._is_followed():
+        if self._batches not in self.watched or not self._is_followed():
             return
         self._notice(self._signs.delivered, iterator)
         if self._active:
@@ -299,7 +300,7 @@ class TrainingObserver:
                     getattr(check, point)(*arguments)
                 except Exception as error:
                     self._all.remove(check)
-                    self._watch([each for each in self._watched if each is not check])
+                    self._watch([each for each in self.watched if each is not check])
                     log(f"{', '.join(check.conditions)}: no longer tested ({type(error).__name__}: {error})")
 
     @contextmanager

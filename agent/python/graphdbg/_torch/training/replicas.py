@@ -7,6 +7,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from time import perf_counter
+from types import FrameType
 from typing import Any, Protocol
 
 from ... import _c_api
@@ -83,10 +84,14 @@ class Replicas:
 
     The server compares them with those of the other ranks. The ranks themselves do not
     communicate for it.
+
+    Attributes:
+        is_idle: Whether before_step and after_step have nothing to do.
     """
 
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
+        self.is_idle = False
         self._library: Any = None
         self._models: weakref.WeakSet[Any] = weakref.WeakSet()
         # Whether there ever was one: asked in each step, for which the set is too slow.
@@ -98,7 +103,7 @@ class Replicas:
         # Models that have stepped without synchronization, as local SGD does.
         self._apart: weakref.WeakSet[Any] = weakref.WeakSet()
         self._unsynchronized = Unsynchronized(self._digests_of)
-        self._averaged = AveragedGradients(self._unsynchronized.add_reduced)
+        self._averaged = AveragedGradients(self._reduced)
         # Of optimizers whose gradients the program averages itself: those that began with the same parameters.
         self._equals: weakref.WeakKeyDictionary[Any, ReplicaGroup] = weakref.WeakKeyDictionary()
         # The optimizer that steps with such gradients.
@@ -124,6 +129,12 @@ class Replicas:
         """Has a data parallel model compared."""
         self._models.add(model)
         self._has_models = True
+        self.is_idle = False
+
+    def _reduced(self, tensor: Any, frame: FrameType | None) -> None:
+        """The program calls all_reduce."""
+        self.is_idle = False
+        self._unsynchronized.add_reduced(tensor, frame)
 
     def before_step(self, optimizer: Any) -> None:
         self._averages = None
@@ -139,6 +150,7 @@ class Replicas:
             self._run(self._after_averaged_step, optimizer)
         if self._unsynchronized.is_followed(optimizer):
             self._run(self._after_unsynchronized_step, optimizer)
+        self.is_idle = not self._has_models and self._unsynchronized.has_given_up() and not self._averaged.has_any()
 
     def _run(self, point: Callable[[Any], None], optimizer: Any) -> None:
         if self._has_failed:

@@ -50,11 +50,15 @@ class Unsynchronized:
         if self._collectives is not None:
             self._collectives.add("all_reduce", (tensor,), frame)
 
+    def has_given_up(self) -> bool:
+        """Whether no optimizer is followed, nor will be: the program has made no process group in its first steps."""
+        return self._collectives is None and self._steps > _STEPS_WITHOUT_GROUP
+
     def may_begin(self, optimizer: Any) -> bool:
         """Whether this is the first step of an optimizer in a job with process groups."""
         from torch import distributed
 
-        if self._collectives is None and self._steps > _STEPS_WITHOUT_GROUP:
+        if self.has_given_up():
             return False
         self._steps += 1
         return distributed.is_available() and distributed.is_initialized() and optimizer not in self._optimizers
