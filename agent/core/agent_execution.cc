@@ -204,15 +204,16 @@ graphdbg_status Agent::StepEnd() {
   counter_.EndStep();
   interest_.EndStep();
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
-  own_time_.EndStep(gate_.needs().pauses);
-  values_.EndStep(watch_.snapshot(), step, Stepping());
+  const Gate::Needs needs = gate_.needs();
+  own_time_.EndStep(needs.pauses);
+  values_.EndStep(watch_.snapshot(), step, needs.tensors && live());
   counter_.RestartOrder();
   if (!live()) return GRAPHDBG_DETACHED;
   recordings_.BetweenSteps(step + 1);
-  if (const auto recorder = recordings_.recorders().current()) {
-    recorder->BeginStep(step + 1);
-  }
-  UpdateInterest();
+  const auto recorder = recordings_.recorders().current();
+  if (recorder != nullptr) recorder->BeginStep(step + 1);
+  // Short steps feel this.
+  if (recorder != nullptr || !interest_.settled()) UpdateInterest();
   return status;
 }
 

@@ -54,6 +54,8 @@ int NodeInterest::Update() {
   required_flags_ = required;
   parts_.values->SetDemand(demand);
   every_node_stops_ = needs.every_node;
+  settled_ = steps_ended_ >= kStepsWithFindings && recorder == nullptr &&
+             !follows_all_ && !demand.catching;
   flags_ = off_ ? 0 : flags;
   // The graph is learned in the first step. Findings of the program itself name
   // the ops that produced its tensors, most of them in the first few.

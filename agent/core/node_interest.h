@@ -66,6 +66,9 @@ class NodeInterest {
   // A step has ended. After the first ones, ops are reported only if there is a
   // reason to.
   void EndStep() { ++steps_ended_; }
+  // Whether the end of another step changes nothing, unless something is
+  // recorded in the next one.
+  bool settled() const { return settled_.load(std::memory_order_relaxed); }
   // Nothing is of interest from now on. Takes no lock, so a forked child may
   // call it.
   void TurnOff() {
@@ -89,6 +92,7 @@ class NodeInterest {
   std::atomic<bool> every_node_stops_{false};
   std::atomic<bool> follows_all_{false};
   std::atomic<uint64_t> steps_ended_{0};
+  std::atomic<bool> settled_{false};
   std::atomic<bool> off_{false};
 
   Mutex mu_;

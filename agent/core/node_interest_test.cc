@@ -81,6 +81,18 @@ TEST_F(NodeInterestTest, WatchedNodesAreRequired) {
   EXPECT_EQ(In(b_), GRAPHDBG_INTEREST_NONE);
 }
 
+TEST_F(NodeInterestTest, IsSettledAfterTheFirstStepsUnlessAllIsFollowed) {
+  for (int step = 0; step < 9; ++step) interest_.EndStep();
+  interest_.Update();
+  EXPECT_FALSE(interest_.settled());
+  interest_.EndStep();
+  interest_.Update();
+  EXPECT_TRUE(interest_.settled());
+  interest_.FollowAll(true);
+  interest_.Update();
+  EXPECT_FALSE(interest_.settled());
+}
+
 // If a hit pauses the program, users look at the values of other nodes.
 TEST_F(NodeInterestTest, OtherNodesAreOptionalIfAHitMayPause) {
   Learn(b_);
