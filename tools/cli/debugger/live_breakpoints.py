@@ -122,14 +122,16 @@ class LiveBreakpoints:
     def _find_line(self, file: str, line: int) -> tuple[int, Json]:
         """The line that is meant, with its ops: the next one that makes or calls some.
 
-        Before these are known, it is the next one with a statement.
+        Before these are known, it is the next one with a statement; the agent then finds what it calls.
         """
         index = self._session.graph_index()
         text = self._session.source_text(file) or local_text(file)
         place = find_place(self._session, file, line)
         if place is None:
             place = Place(self._statement(file, text, line), ())
-        if place.nodes and place.line not in index.lines_of(file):
+        # Agents find what a line calls, in each step anew; MindSpore's know no lines.
+        has_lines = self._session.info.framework != "mindspore"
+        if not has_lines and place.nodes and place.line not in index.lines_of(file):
             return place.line, {"sources": [], "nodes": [index.name(each) for each in place.nodes]}
         return place.line, self._line_selection(file, place.line)
 
