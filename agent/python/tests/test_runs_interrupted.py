@@ -91,6 +91,10 @@ def assert_nothing_half_written(directory):
     assert [str(file) for file in Path(directory).rglob("*.part")] == []
 
 
+def file_sizes(directory):
+    return {each.relative_to(directory): each.stat().st_size for each in directory.rglob("*") if each.is_file()}
+
+
 def moments(seconds):
     return [seconds * (number + 0.5) / MOMENTS for number in range(MOMENTS)]
 
@@ -156,6 +160,9 @@ def test_unpack(original, tmp_path):
         duration("unpack", copy)
         shutil.rmtree(copy / "parquet")
         assert records(copy) == expected == records(original)
+        elsewhere = tmp_path / f"to{number}"
+        interrupt(seconds, "unpack", packed, "--to", elsewhere)
+        assert not elsewhere.exists() or records(elsewhere) == expected
     assert interrupted > 0
 
 
@@ -164,14 +171,13 @@ def test_export(original, tmp_path, kind):
     whole = tmp_path / "whole"
     interrupted = 0
     seconds = duration("export", original, "--format", kind, "-o", whole)
-    sizes = {each.relative_to(whole): each.stat().st_size for each in whole.rglob("*")}
+    sizes = file_sizes(whole)
     for number, moment in enumerate(moments(seconds)):
         output = tmp_path / str(number)
         interrupted += interrupt(moment, "export", original, "--format", kind, "-o", output)
         assert_nothing_half_written(tmp_path)
-        # Each file that is there is whole.
-        for file in output.rglob("*"):
-            assert file.is_dir() or file.stat().st_size == sizes[file.relative_to(output)]
+        # All of it is there, or nothing.
+        assert not output.exists() or file_sizes(output) == sizes
         if kind == "csv":
             assert not output.exists() or output.read_bytes() == whole.read_bytes()
     assert interrupted > 0
