@@ -68,6 +68,7 @@ describe("a live job", () => {
     assert.equal(lines.forward, line("line: block"));
     assert.equal(lines.main, line("line: model"));
     assert.equal(frames[0]!.source.path, script);
+    assert.match((await client.scope("Locals")).hidden!.value as string, /^float32\[16, 8\]/);
     assert.equal(frames.at(-1)!.name, "<module>");
     for (const each of [calls, set]) {
       const verified = await client.eventThat("breakpoint", ({ breakpoint }) => breakpoint.verified === true);
