@@ -46,10 +46,10 @@ def original(tmp_path_factory):
     return directory
 
 
-def start(*arguments, **variables):
+def start(*arguments, program=PROGRAM, **variables):
     path = str(Path(graphdbg.__file__).parents[1])
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+        [sys.executable, "-c", program, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -229,3 +229,22 @@ def test_a_file_elsewhere_that_was_not_written_whole_is_removed(tmp_path):
     assert files.names() == []
     files.write("run.json", b"{}")
     assert files.names() == ["run.json"]
+
+
+# Sends Ctrl-C when a module is imported.
+INTERRUPTED_IMPORT = """
+import signal, sys
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from graphdbg.cli import main
+sys.exit(main.main(["runs", sys.argv[2]]))
+"""
+
+
+@pytest.mark.parametrize("module", ["graphdbg.cli.command_runs", "datetime"])
+def test_while_modules_are_imported(tmp_path, module):
+    ran = start(module, tmp_path, program=INTERRUPTED_IMPORT)
+    assert ran.communicate(timeout=120) == ("", "") and ran.returncode == 130
