@@ -85,9 +85,7 @@ class NodeMatcher {
 
   bool Matches(const NodeDescription& node) const;
   // A selection of lines to stop at also contains what these call.
-  bool follows_calls() const {
-    return target_.ops_only && lists_.has_lines();
-  }
+  bool follows_calls() const { return target_.ops_only && lists_.has_lines(); }
   // Whether an op that this line has called, directly or not, is selected.
   bool MatchesCall(const NodeDescription& node, absl::string_view file,
                    uint32_t line) const;

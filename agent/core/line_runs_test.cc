@@ -24,8 +24,7 @@ const Stack kCalled = {At("Block.forward", 9), kLibrary, At("Net.forward", 3),
 conditions::NodeMatcher Lines(const std::vector<std::string>& sources) {
   conditions::NodeSelection selection;
   selection.sources = sources;
-  return conditions::NodeMatcher(selection,
-                                 {std::nullopt, /*ops_only=*/true});
+  return conditions::NodeMatcher(selection, {std::nullopt, /*ops_only=*/true});
 }
 
 class LineRunsTest : public testing::Test {
@@ -80,9 +79,9 @@ TEST_F(LineRunsTest, WhatTheLineCallsIsPartOfItsRun) {
   EXPECT_TRUE(Begins(1, "forward/block/first/addmm", kCalled));
   EXPECT_FALSE(Begins(2, "forward/block/second/addmm", kCalled));
   EXPECT_FALSE(Begins(3, "forward/relu"));
-  EXPECT_TRUE(Begins(4, "forward/block/third/addmm",
-                     {At("Block.forward", 9), kLibrary, At("Net.forward", 4),
-                      kMain}));
+  EXPECT_TRUE(
+      Begins(4, "forward/block/third/addmm",
+             {At("Block.forward", 9), kLibrary, At("Net.forward", 4), kMain}));
 }
 
 TEST_F(LineRunsTest, ALoopOverLayersIsARunForEach) {
