@@ -80,6 +80,19 @@ bool PreparedLists::HasSource(const NodeDescription& node) const {
                      });
 }
 
+bool PreparedLists::HasLine(absl::string_view file, uint32_t line) const {
+  return std::any_of(sources_.begin(), sources_.end(),
+                     [&](const SourceFilter& source) {
+                       return source.line != 0 && source.Matches(file, line);
+                     });
+}
+
+bool PreparedLists::has_lines() const {
+  return std::any_of(
+      sources_.begin(), sources_.end(),
+      [](const SourceFilter& source) { return source.line != 0; });
+}
+
 NodeMatcher::NodeMatcher(NodeSelection selection, Target target)
     : any_name_(selection.names_nothing()),
       any_op_type_(selection.op_types.empty()),
@@ -97,11 +110,20 @@ NodeMatcher::NodeMatcher(NodeSelection selection, Target target)
 }
 
 bool NodeMatcher::Matches(const NodeDescription& node) const {
+  return MatchesBesidesSource(node) && (any_source_ || lists_.HasSource(node));
+}
+
+bool NodeMatcher::MatchesCall(const NodeDescription& node,
+                              absl::string_view file, uint32_t line) const {
+  return follows_calls() && lists_.HasLine(file, line) &&
+         MatchesBesidesSource(node);
+}
+
+bool NodeMatcher::MatchesBesidesSource(const NodeDescription& node) const {
   if (!target_.Includes(node)) return false;
   if (everything_) return true;
   return (any_name_ || lists_.Names(node)) &&
          (any_op_type_ || lists_.HasType(node)) &&
-         (any_source_ || lists_.HasSource(node)) &&
          !(excludes_ && (exclude_.Names(node) || exclude_.HasType(node) ||
                          exclude_.HasSource(node)));
 }

@@ -57,6 +57,9 @@ class PreparedLists {
   bool Names(const NodeDescription& node) const;
   bool HasType(const NodeDescription& node) const;
   bool HasSource(const NodeDescription& node) const;
+  // Whether a line selects it, rather than a whole file.
+  bool HasLine(absl::string_view file, uint32_t line) const;
+  bool has_lines() const;
 
  private:
   bool InScope(absl::string_view name) const;
@@ -81,6 +84,11 @@ class NodeMatcher {
   explicit NodeMatcher(NodeSelection selection, Target target = {});
 
   bool Matches(const NodeDescription& node) const;
+  // A selection of lines to stop at also contains what these call.
+  bool follows_calls() const { return target_.ops_only && lists_.has_lines(); }
+  // Whether an op that this line has called, directly or not, is selected.
+  bool MatchesCall(const NodeDescription& node, absl::string_view file,
+                   uint32_t line) const;
   // Whether tensors of this type are selected, if their node is.
   bool MatchesType(DType dtype) const {
     return ((dtypes_ >> static_cast<uint32_t>(dtype)) & 1) != 0;
@@ -94,6 +102,8 @@ class NodeMatcher {
 
  private:
   static constexpr uint32_t kAllTypes = UINT32_MAX;
+
+  bool MatchesBesidesSource(const NodeDescription& node) const;
 
   bool everything_ = true;
   bool any_name_ = true;

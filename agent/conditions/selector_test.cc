@@ -108,6 +108,23 @@ TEST(SelectorTest, AFileIsAllItsLinesAndNodesWithoutALineAreOnNone) {
   EXPECT_FALSE(matcher.Matches(Node("a", "")));
 }
 
+TEST(SelectorTest, ALineToStopAtContainsWhatItCalls) {
+  NodeSelection selection;
+  selection.sources = {"model.py:32", "train.py"};
+  selection.exclude.scopes = {"backward"};
+  const NodeMatcher matcher(selection, {std::nullopt, /*ops_only=*/true});
+  EXPECT_TRUE(matcher.follows_calls());
+  const NodeDescription relu = Node("forward/relu", "relu", "/a/block.py", 9);
+  EXPECT_FALSE(matcher.Matches(relu));
+  EXPECT_TRUE(matcher.MatchesCall(relu, "/a/model.py", 32));
+  EXPECT_FALSE(matcher.MatchesCall(relu, "/a/model.py", 33));
+  // Everything is called from the lines of some file.
+  EXPECT_FALSE(matcher.MatchesCall(relu, "/a/train.py", 1));
+  EXPECT_FALSE(
+      matcher.MatchesCall(Node("backward/relu", ""), "/a/model.py", 32));
+  EXPECT_FALSE(NodeMatcher(selection).follows_calls());
+}
+
 TEST(SelectorTest, EachEntryOfExcludeRemoves) {
   NodeSelection selection;
   selection.exclude.scopes = {"forward/aux"};

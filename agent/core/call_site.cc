@@ -55,12 +55,32 @@ CallSite::CallSite(const NodeTable& nodes, uint32_t node,
   const std::vector<StackFrame> stack = nodes.StackOf(node);
   if (stack.empty()) return;
   const std::vector<NodeTable::Scope> scopes = nodes.ScopesOf(node);
-  frames_.assign(stack.begin() + FrameOf(scopes, stack, scope), stack.end());
-  incomplete_ = stack.size() >= kCompleteBelow;
   size_t inner = 0;
   while (inner < scopes.size() && scopes[inner].name != scope) ++inner;
+  Enter(stack, FrameOf(scopes, stack, scope), scopes, inner + 1);
+}
+
+CallSite::CallSite(const NodeTable& nodes, uint32_t node, size_t frame)
+    : nodes_(&nodes) {
+  const std::vector<StackFrame> stack = nodes.StackOf(node);
+  const std::vector<NodeTable::Scope> scopes = nodes.ScopesOf(node);
+  const std::vector<size_t> calls = CallsOf(scopes, stack);
+  size_t inner = scopes.size();
+  while (inner > 0 &&
+         (calls[inner - 1] == kNotCalled || calls[inner - 1] < frame)) {
+    --inner;
+  }
+  if (inner > 0) scope_ = scopes[inner - 1].name;
+  Enter(stack, frame, scopes, inner);
+}
+
+void CallSite::Enter(const std::vector<StackFrame>& stack, size_t frame,
+                     const std::vector<NodeTable::Scope>& scopes,
+                     size_t inner) {
+  frames_.assign(stack.begin() + static_cast<ptrdiff_t>(frame), stack.end());
+  incomplete_ = stack.size() >= kCompleteBelow;
   // Lists may have lists as members.
-  for (++inner; inner + 1 < scopes.size(); ++inner) {
+  for (; inner + 1 < scopes.size(); ++inner) {
     if (!IsModuleList(scopes[inner])) break;
     if (list_.empty()) list_ = scopes[inner].name;
     member_ = scopes[inner + 1].name;

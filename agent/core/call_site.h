@@ -31,11 +31,18 @@ class CallSite {
   // of the user's if the module is not being called.
   CallSite(const NodeTable& nodes, uint32_t node, absl::string_view scope);
 
+  // The function is that of a frame of the node's stack, which has so many.
+  CallSite(const NodeTable& nodes, uint32_t node, size_t frame);
+
   // How an op relates to the line. Of a loop over a list of modules each round
   // counts as another line.
   Relation RelationOf(uint32_t node) const;
 
  private:
+  // The line in a frame of a stack. `inner`: the number of the scopes that
+  // contain the function.
+  void Enter(const std::vector<NodeTable::StackFrame>& stack, size_t frame,
+             const std::vector<NodeTable::Scope>& scopes, size_t inner);
   bool IsNextRound(absl::string_view name) const;
 
   // The table outlives this.

@@ -142,10 +142,8 @@ void Checker::ReportExecution(const WatchSnapshot& watch,
 
 bool Checker::BeginsRun(const Watchpoint& watchpoint, uint32_t node,
                         const ExecutionPoint& point) const {
-  if (watchpoint.line_runs == nullptr) return true;
-  const NodeTable::Info info = nodes_->InfoOf(node);
-  return watchpoint.line_runs->Begins(point.step, point.order, node, info.name,
-                                      info.file, info.line);
+  return watchpoint.line_runs == nullptr ||
+         watchpoint.line_runs->Begins(point.step, point.order, node);
 }
 
 void Checker::CheckExecution(const WatchSnapshot& watch,

@@ -1,60 +1,50 @@
-// When a line of source code begins to run, as seen from the ops it makes.
+// When a line of source code begins to run, as seen from the ops it executes.
 #ifndef AGENT_CORE_LINE_RUNS_H_
 #define AGENT_CORE_LINE_RUNS_H_
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
-#include "absl/strings/string_view.h"
 #include "agent/base/mutex.h"
+#include "agent/conditions/selector.h"
+#include "agent/core/call_site.h"
+#include "agent/core/node_table.h"
 
 namespace graphdbg::agent {
 
-// A line such as `y = torch.relu(self.fc(x.flatten(1)))` makes several ops, in
-// `forward` and in `forward/fc`, but a debugger stops at it once. Ops of a line
-// that execute directly after each other are one run of it, if the scope of one
-// contains the other's. So a line in a loop over layers runs once for each
-// layer: their scopes are beside each other. Any thread.
+// A line such as `y = torch.relu(self.block(x.flatten(1)))` executes several
+// ops, in `forward` and in `forward/block`, but a debugger stops at it once.
+// Ops that the line executes directly after each other, in whatever function or
+// module it calls, are one run of it. A line in a loop over a list of modules
+// runs once for each. Any thread.
 class LineRuns {
  public:
-  // `line` was reached at the execution with this order in its step. Returns
-  // whether a run of the line begins.
-  bool Begins(uint64_t step, uint64_t order, uint32_t node,
-              absl::string_view name, absl::string_view file, uint32_t line)
-      GRAPHDBG_EXCLUDES(mu_) {
-    const absl::string_view scope = name.substr(0, name.rfind('/'));
-    MutexLock lock(&mu_);
-    const bool goes_on = step == step_ && order == order_ + 1 &&
-                         node != first_ && line == line_ && file == file_ &&
-                         (Contains(scope_, scope) || Contains(scope, scope_));
-    step_ = step;
-    order_ = order;
-    if (goes_on) {
-      // The line's own scope is the outermost.
-      if (scope.size() < scope_.size()) scope_ = std::string(scope);
-      return false;
-    }
-    first_ = node;
-    line_ = line;
-    file_ = std::string(file);
-    scope_ = std::string(scope);
-    return true;
-  }
+  // Of the lines that a selection contains. `nodes` and `lines` must outlive
+  // this.
+  LineRuns(const NodeTable& nodes, const conditions::NodeMatcher& lines)
+      : nodes_(nodes), lines_(lines) {}
+
+  // Whether one of the lines executes the node.
+  bool Executes(uint32_t node) const { return FrameOf(node).has_value(); }
+
+  // One of the lines has executed the node, as the execution with this order in
+  // the step. Returns whether a run of the line begins.
+  bool Begins(uint64_t step, uint64_t order, uint32_t node)
+      GRAPHDBG_EXCLUDES(mu_);
 
  private:
-  static bool Contains(absl::string_view scope, absl::string_view other) {
-    return other.substr(0, scope.size()) == scope &&
-           (other.size() == scope.size() || other[scope.size()] == '/');
-  }
+  // The frame of the innermost line in the node's stack.
+  std::optional<size_t> FrameOf(uint32_t node) const;
+
+  const NodeTable& nodes_;
+  const conditions::NodeMatcher& lines_;
 
   Mutex mu_;
   uint64_t step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   uint64_t order_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // The run's first node.
   uint32_t first_ GRAPHDBG_GUARDED_BY(mu_) = 0;
-  uint32_t line_ GRAPHDBG_GUARDED_BY(mu_) = 0;
-  std::string file_ GRAPHDBG_GUARDED_BY(mu_);
-  std::string scope_ GRAPHDBG_GUARDED_BY(mu_);
+  std::optional<CallSite> site_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::agent

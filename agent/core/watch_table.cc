@@ -113,11 +113,14 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
     watchpoint->revision = message.revision();
     watchpoint->predicate = *std::move(predicate);
     watchpoint->pattern_bytes = conditions::PatternBytes(selection);
-    if (watchpoint->predicate.on_execution() && !selection.sources.empty()) {
-      watchpoint->line_runs = std::make_unique<LineRuns>();
-    }
+    const bool on_lines =
+        watchpoint->predicate.on_execution() && !selection.sources.empty();
     watchpoint->matcher =
         conditions::NodeMatcher(std::move(selection), TargetOf(condition.id()));
+    if (on_lines) {
+      watchpoint->line_runs =
+          std::make_unique<LineRuns>(*nodes_, watchpoint->matcher);
+    }
     watchpoint->pause = message.pause();
     watchpoint->only_nonfinite = HoldsOnlyForNonFinite(condition.id());
     if (IsReported(condition.id())) {
@@ -209,7 +212,9 @@ const WatchSnapshot::Set* WatchTable::Match(WatchSnapshot* snapshot,
   auto set = std::make_unique<WatchSnapshot::Set>();
   for (const auto& [id, watchpoint] : snapshot->watchpoints_) {
     if (watchpoint->reported_condition.empty() &&
-        watchpoint->matcher.Matches(description)) {
+        (watchpoint->line_runs != nullptr
+             ? watchpoint->line_runs->Executes(node)
+             : watchpoint->matcher.Matches(description))) {
       const bool on_execution = watchpoint->predicate.on_execution();
       set->tests_execution |= on_execution;
       set->tests_values |= !on_execution;

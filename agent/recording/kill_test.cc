@@ -165,6 +165,7 @@ class KillTest : public testing::TestWithParam<bool> {
     const RecoveredRank rank =
         Recover(place_.runs + "/job/rank-00000", RingPath());
     unlink(RingPath().c_str());
+    unlink((RingPath() + runs::kLastOpsSuffix).c_str());
     from_ring_ += rank.from_ring;
     torn_ += rank.torn_bytes > 0 ? 1 : 0;
     return Check(rank, threads);

@@ -28,6 +28,20 @@ uint64_t ElementsOf(const model::TensorType& type) {
   return count;
 }
 
+// As agent/core/line_runs.h decides.
+bool Selects(const conditions::NodeMatcher& matcher,
+             const graph::GraphStore& graph, graph::NodeIndex node) {
+  const conditions::NodeDescription description = Describe(graph, node);
+  if (matcher.Matches(description)) return true;
+  if (!matcher.follows_calls()) return false;
+  const std::vector<graph::FrameIndex>& stack = graph.StackOf(node);
+  return std::any_of(stack.begin(), stack.end(), [&](graph::FrameIndex i) {
+    const model::SourceLine& frame = graph.frame(i);
+    return frame.user &&
+           matcher.MatchesCall(description, frame.file, frame.line);
+  });
+}
+
 }  // namespace
 
 conditions::NodeDescription Describe(const graph::GraphStore& graph,
@@ -51,7 +65,7 @@ conditions::NodeMatcher MatcherOf(const model::WatchpointSpec& spec) {
 
 bool Covers(const conditions::NodeMatcher& matcher,
             const graph::GraphStore& graph, graph::NodeIndex node) {
-  if (!matcher.Matches(Describe(graph, node))) return false;
+  if (!Selects(matcher, graph, node)) return false;
   const std::vector<model::Output>& outputs = graph.node(node).outputs;
   return matcher.selects_all_types() || outputs.empty() ||
          std::any_of(outputs.begin(), outputs.end(),

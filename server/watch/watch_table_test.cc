@@ -50,7 +50,9 @@ class WatchTableTest : public testing::Test {
       record.id = ++last_id_;
       record.name = name;
       record.op_type = type;
-      record.stack = {{"/home/a/model.py", line, "forward", "", true}};
+      record.stack = {{"/home/a/model.py", line, "forward", "", true},
+                      {"/lib/module.py", 8, "_call_impl", "", false},
+                      {"/home/a/model.py", 9, "main", "", true}};
       record.outputs = {{0, {dtype, {4, 8}}}};
       patch.nodes.push_back(record);
     };
@@ -122,6 +124,17 @@ TEST_F(WatchTableTest, NarrowsAndExcludes) {
   spec.selection.nodes = {"net/fc1/addmm", "net/relu"};
   spec.selection.op_types = {"relu"};
   EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 1u);
+}
+
+TEST_F(WatchTableTest, ALineToStopAtCoversWhatItCalls) {
+  AddOps();
+  model::WatchpointSpec spec = Nan();
+  spec.selection.sources = {"model.py:9"};
+  EXPECT_EQ(Count(spec), 0u);
+  spec.condition.id = "executed";
+  EXPECT_EQ(Count(spec), 3u);
+  spec.selection.sources = {"module.py:8"};
+  EXPECT_EQ(Count(spec), 0u);
 }
 
 TEST_F(WatchTableTest, FollowsTheTypesOfTensors) {

@@ -110,7 +110,9 @@ def test_variables_are_the_results_of_their_assignments(dbg, script: Path) -> No
         ),
         *("until forward/mean", "print x", f"until train.py:{cat}", "info locals"),
         *(f"until train.py:{loss}", "print logits", "print mean", "up 9", "down"),
+        *("tbreak backward/blocks/1/*", "continue", "print low", "print self.fc.weight"),
         *("step", "print loss", "print net.head.bias", "watch loss > 1e9", "watch logits", "info breakpoints"),
+        *("delete", "continue"),
     )
     assert answer(output, "print hidden").startswith("forward/blocks/0/mul_:0 = float32[3, 4]")
     assert answer(output, "print high").startswith("forward/blocks/0/split:1 = float32[3, 2]")
@@ -131,9 +133,13 @@ def test_variables_are_the_results_of_their_assignments(dbg, script: Path) -> No
     assert answer(at_loss, "print mean").startswith("forward/mean:0 = float32[]")
     assert answer(output, "print loss").startswith("forward/add:0 = float32[]: ")
     assert answer(output, "print net.head.bias").startswith("forward/head/bias:0 = float32[2]")
-    assert answer(output, "watch loss > 1e9") == "Watchpoint 4: forward/add:0, 1 node"
-    assert answer(output, "watch logits") == "Watchpoint 5: forward/head/addmm:0, 1 node"
+    assert answer(output, "watch loss > 1e9") == "Watchpoint 5: forward/add:0, 1 node"
+    assert answer(output, "watch logits") == "Watchpoint 6: forward/head/addmm:0, 1 node"
     assert "max > 1e+09" in output and "change_l2 > 0" in output
+    # In the backward pass, those of the forward pass.
+    assert answer(output, "print low").startswith("forward/blocks/1/split:0 = float32[3, 2]")
+    assert answer(output, "print self.fc.weight").startswith("forward/blocks/1/fc/weight:0 = float32[4, 4]")
+    assert "[nothing was watched" in output
 
 
 def test_lines_and_functions_are_places_before_the_first_step(dbg, script: Path) -> None:

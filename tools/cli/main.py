@@ -77,8 +77,9 @@ def make_parser(only: str = "") -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
-    arguments = make_parser(words[0] if words else "").parse_args(words)
     try:
+        # Imports take time, too.
+        arguments = make_parser(words[0] if words else "").parse_args(words)
         code: int = arguments.run(arguments)
         return code
     except CliError as error:

@@ -46,10 +46,10 @@ def original(tmp_path_factory):
     return directory
 
 
-def start(*arguments, **variables):
+def start(*arguments, program=PROGRAM, **variables):
     path = str(Path(graphdbg.__file__).parents[1])
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+        [sys.executable, "-c", program, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -89,6 +89,10 @@ def records(directory):
 
 def assert_nothing_half_written(directory):
     assert [str(file) for file in Path(directory).rglob("*.part")] == []
+
+
+def file_sizes(directory):
+    return {each.relative_to(directory): each.stat().st_size for each in directory.rglob("*") if each.is_file()}
 
 
 def moments(seconds):
@@ -156,6 +160,9 @@ def test_unpack(original, tmp_path):
         duration("unpack", copy)
         shutil.rmtree(copy / "parquet")
         assert records(copy) == expected == records(original)
+        elsewhere = tmp_path / f"to{number}"
+        interrupt(seconds, "unpack", packed, "--to", elsewhere)
+        assert not elsewhere.exists() or records(elsewhere) == expected
     assert interrupted > 0
 
 
@@ -164,14 +171,13 @@ def test_export(original, tmp_path, kind):
     whole = tmp_path / "whole"
     interrupted = 0
     seconds = duration("export", original, "--format", kind, "-o", whole)
-    sizes = {each.relative_to(whole): each.stat().st_size for each in whole.rglob("*")}
+    sizes = file_sizes(whole)
     for number, moment in enumerate(moments(seconds)):
         output = tmp_path / str(number)
         interrupted += interrupt(moment, "export", original, "--format", kind, "-o", output)
         assert_nothing_half_written(tmp_path)
-        # Each file that is there is whole.
-        for file in output.rglob("*"):
-            assert file.is_dir() or file.stat().st_size == sizes[file.relative_to(output)]
+        # All of it is there, or nothing.
+        assert not output.exists() or file_sizes(output) == sizes
         if kind == "csv":
             assert not output.exists() or output.read_bytes() == whole.read_bytes()
     assert interrupted > 0
@@ -223,3 +229,22 @@ def test_a_file_elsewhere_that_was_not_written_whole_is_removed(tmp_path):
     assert files.names() == []
     files.write("run.json", b"{}")
     assert files.names() == ["run.json"]
+
+
+# Sends Ctrl-C when a module is imported.
+INTERRUPTED_IMPORT = """
+import signal, sys
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from graphdbg.cli import main
+sys.exit(main.main(["runs", sys.argv[2]]))
+"""
+
+
+@pytest.mark.parametrize("module", ["graphdbg.cli.command_runs", "datetime"])
+def test_while_modules_are_imported(tmp_path, module):
+    ran = start(module, tmp_path, program=INTERRUPTED_IMPORT)
+    assert ran.communicate(timeout=120) == ("", "") and ran.returncode == 130

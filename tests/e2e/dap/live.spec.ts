@@ -51,7 +51,12 @@ describe("a live job", () => {
   });
 
   it("stops at a source line in the first step, and has the line of each scope", async () => {
-    const [set] = await startAt(["relu"]);
+    const [calls, set] = await startAt(["block", "relu"]);
+    // The line makes no op; its module is entered for the first time.
+    assert.deepEqual((await client.move("continue")).hitBreakpointIds, [calls!.id]);
+    assert.match(await client.node(), /^forward\/blocks\/0\/fc\//);
+    const selected = (await client.frames()).find((each) => each.presentationHint !== "subtle")!;
+    assert.deepEqual([selected.name, selected.line], ["forward", line("line: block")]);
     const stopped = await client.move("continue");
     assert.equal(stopped.reason, "breakpoint");
     assert.deepEqual(stopped.hitBreakpointIds, [set!.id]);
@@ -63,9 +68,10 @@ describe("a live job", () => {
     assert.equal(lines.forward, line("line: block"));
     assert.equal(lines.main, line("line: model"));
     assert.equal(frames[0]!.source.path, script);
+    assert.match((await client.scope("Locals")).hidden!.value as string, /^float32\[16, 8\]/);
     assert.equal(frames.at(-1)!.name, "<module>");
-    const verified = await client.eventThat("breakpoint", (each) => each.breakpoint.verified === true);
-    assert.equal(verified.breakpoint.id, set!.id);
+    await client.eventThat("breakpoint", ({ breakpoint }) => breakpoint.verified === true && breakpoint.id === set!.id);
+    assert.deepEqual((await client.move("continue")).hitBreakpointIds, [calls!.id]);
     await client.move("continue");
     assert.equal(await client.node(), "forward/blocks/1/relu");
     const part = await client.ask("stackTrace", { threadId: 1, startFrame: 1, levels: 1 });

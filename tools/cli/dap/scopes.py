@@ -9,6 +9,8 @@ from graphdbg.client.errors import GraphdbgError
 from graphdbg.client.models import Hit
 
 from ..debugger import Session
+from ..debugger.frames import module_scope
+from ..debugger.variables import variables_of
 from . import arguments as read
 from .context import Context
 from .dispatch import Handler
@@ -17,7 +19,15 @@ from .stack import FrameReference
 from .tensor_rows import PAGE, Container, Rows, summary
 from .wire import Json
 
-_HINTS = {"Outputs": "returnValue", "Inputs": "arguments", "Parameters": "locals", "Gradients": "locals"}
+_HINTS = {
+    "Outputs": "returnValue",
+    "Inputs": "arguments",
+    "Locals": "locals",
+    "Parameters": "locals",
+    "Gradients": "locals",
+}
+# Statistics of many tensors take time, so that these are closed at first.
+_EXPENSIVE = ("Locals", "Gradients")
 # Between the name of an input and that of the tensor that it is.
 _ORIGIN = " = "
 _MOST_NODES = 200
@@ -67,8 +77,7 @@ class Scopes:
     def _scope(self, name: str, frame: FrameReference) -> Json:
         reference = self._context.references.add(frame.rank, ScopeContainer(self._context, name, frame))
         hint = {"presentationHint": _HINTS[name]} if name in _HINTS else {}
-        # Statistics of many tensors take time, so that these are closed at first.
-        return {"name": name, "variablesReference": reference, "expensive": name == "Gradients", **hint}
+        return {"name": name, "variablesReference": reference, "expensive": name in _EXPENSIVE, **hint}
 
     def _variables(self, request: Json) -> Json:
         arguments = request.get("arguments", {})
@@ -115,7 +124,7 @@ def _has(session: Session, frame: FrameReference, name: str) -> bool:
         return frame.frame.kind == "node" and bool(_found(frame))
     if name in ("Parameters", "Gradients"):
         return frame.frame.kind in ("node", "scope")
-    return True
+    return name != "Locals" or bool(frame.frame.file and not frame.frame.subtle)
 
 
 # ---- the rows of each scope
@@ -133,9 +142,16 @@ def _inputs(context: Context, rows: Rows, frame: FrameReference) -> list[Json]:
     return [row | {"name": f"{row['name']}{_ORIGIN}{each.name}"} for row, each in zip(found, inputs, strict=True)]
 
 
+def _locals(context: Context, rows: Rows, frame: FrameReference) -> list[Json]:
+    with context.on_rank(frame.rank) as session:
+        names = variables_of(session, frame.frame.number)
+    found = _evaluated(context, rows, frame, {name: f"`{tensor}`" for name, tensor in names.items()})
+    return found or [rows.text("none", "no tensor of a variable of this function is known")]
+
+
 def _parameters(context: Context, rows: Rows, frame: FrameReference) -> list[Json]:
     session = context.need_session()
-    names = _nodes(session, frame.frame.scope, {"parameter", "buffer"})
+    names = _nodes(session, module_scope(frame.frame.scope), {"parameter", "buffer"})
     return _evaluated(context, rows, frame, {name.rpartition("/")[2]: f"`{name}:0`" for name in names})
 
 
@@ -193,6 +209,7 @@ def _job(context: Context, rows: Rows, frame: FrameReference) -> list[Json]:
 _SCOPES: dict[str, Callable[[Context, Rows, FrameReference], list[Json]]] = {
     "Outputs": _outputs,
     "Inputs": _inputs,
+    "Locals": _locals,
     "Parameters": _parameters,
     "Gradients": _gradients,
     "Hit": _hit,

@@ -199,6 +199,8 @@ class Interpreter:
         self._name_unfound()
         if stop.has_ended:
             self.out.line(f"[{stop.description}]", "stop")
+            if self.owns_job and not stop.exit_code and not self.session.breakpoints.list():
+                self.out.line('[nothing was watched; "watch nan, inf" and "run" stop it at the first bad value]', "dim")
             return
         if stop.rank != self.session.rank:
             self.session.select_rank(stop.rank)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import DebuggerError
 from .expressions import Binary, Call, Expression, Field, Number, Reference, Slice, Unary, parse, parse_slice
-from .frames import Frame
+from .frames import Frame, module_scope, scope_of
 from .tensor_views import ArrayTensor, check_size
 from .values import TensorView, Value
 from .variables import variable
@@ -237,17 +237,17 @@ class Evaluator:
         return attributes
 
     def scopes(self, frame: int) -> list[str]:
-        """Scopes from that of a frame outwards; then the model's, so that weights are found from everywhere."""
+        """Scopes from that of a frame outwards; then the model's, so that weights are found from everywhere.
+
+        Of the backward pass, those of the same modules in the forward pass come next.
+        """
         stop = self._session.stop
-        scopes = [""]
-        if stop is not None and stop.node:
-            scope = self._frame(frame).scope
-            scopes = []
-            while scope:
-                scopes.append(scope)
-                scope = scope.rpartition("/")[0]
-            scopes.append("")
-        return list(dict.fromkeys([*scopes, "forward"]))
+        scopes = []
+        scope = self._frame(frame).scope if stop is not None and stop.node else ""
+        while scope:
+            scopes.append(scope)
+            scope = scope_of(scope)
+        return list(dict.fromkeys([*scopes, *map(module_scope, scopes), "", "forward"]))
 
     def _current_node(self, name: str) -> str:
         stop = self._session.stop

@@ -44,6 +44,12 @@ def scope_of(node: str) -> str:
     return node.rpartition("/")[0]
 
 
+def module_scope(scope: str) -> str:
+    """The scope that has a module's parameters and variables: that of the forward pass."""
+    is_backward = f"{scope}/".startswith("backward/")
+    return f"forward{scope.removeprefix('backward')}" if is_backward else scope
+
+
 def label_frame(text: str) -> list[Frame]:
     """The stack where there is no node."""
     return [Frame(0, text, "label", "")]

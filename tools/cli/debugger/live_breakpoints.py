@@ -54,9 +54,10 @@ class LiveBreakpoints:
         once: bool = False,
         log: str | None = None,
     ) -> Breakpoint:
-        place, selection = self._find_line(file, line)
+        parsed = self._condition(condition, log)
+        place, selection = self._find_line(file, line, parsed)
         made = Breakpoint(0, 0, "line", f"{file}:{line}", condition or EXECUTED, False, file, place, log=log, once=once)
-        return self._add(made, selection, self._condition(condition, log), ignore_count)
+        return self._add(made, selection, parsed, ignore_count)
 
     def add_nodes(
         self,
@@ -117,9 +118,10 @@ class LiveBreakpoints:
         """The forward ops of a line, whose backward ops have the same line; of a function `backward` all."""
         text = self._session.source_text(file) or local_text(file)
         is_backward = text is not None and function_name(text, line) == "backward"
-        return {"sources": [f"{file}:{line}"]} | ({} if is_backward else {"exclude": {"patterns": ["backward/**"]}})
+        selection: Json = {"sources": [f"{file}:{line}"], "nodes": []}
+        return selection | ({} if is_backward else {"exclude": {"patterns": ["backward/**"]}})
 
-    def _find_line(self, file: str, line: int) -> tuple[int, Json]:
+    def _find_line(self, file: str, line: int, condition: Json) -> tuple[int, Json]:
         """The line that is meant, with its ops: the next one that makes or calls some.
 
         Before these are known, it is the next one with a statement.
@@ -129,7 +131,9 @@ class LiveBreakpoints:
         place = find_place(self._session, file, line)
         if place is None:
             place = Place(self._statement(file, text, line), ())
-        if place.nodes and place.line not in index.lines_of(file):
+        # When a line runs, agents find what it calls, in each step anew; MindSpore's know no lines.
+        by_agent = condition["id"] == EXECUTED and self._session.info.framework != "mindspore"
+        if not by_agent and place.nodes and place.line not in index.lines_of(file):
             return place.line, {"sources": [], "nodes": [index.name(each) for each in place.nodes]}
         return place.line, self._line_selection(file, place.line)
 
@@ -205,7 +209,10 @@ class LiveBreakpoints:
     def set_condition(self, id: int, condition: str | None) -> None:
         found = self.get(id)
         parsed = self._condition(condition, found.log)
-        self._change(id, condition=parsed)
+        selection: Json = {}
+        if found.kind == "line":
+            _, selection = self._find_line(found.file, found.line, parsed)
+        self._change(id, condition=parsed, **selection)
         with self._lock:
             self._known[id] = dataclasses.replace(self._known[id], condition=text_of(parsed))
 
@@ -296,8 +303,9 @@ class LiveBreakpoints:
             waiting = [each for each in self._known.values() if each.kind == "line" and not each.verified]
         events: Sequence[Event] = []
         for each in waiting:
-            line, selection = self._find_line(each.file, each.line)
-            if line == each.line and "nodes" not in selection:
+            condition = None if each.condition == EXECUTED else each.condition
+            line, selection = self._find_line(each.file, each.line, self._condition(condition, each.log))
+            if line == each.line and not selection["nodes"]:
                 continue
             self._change(each.id, **selection)
             with self._lock:

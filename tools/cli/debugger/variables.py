@@ -28,7 +28,7 @@ from .assignments import (
     returned,
 )
 from .errors import DebuggerError
-from .frames import Frame, frames_of
+from .frames import Frame, frames_of, module_scope
 from .source_lines import function_at, local_text, parsed
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ def _finder(session: Session, frames: Sequence[Frame], number: int, here: float)
     caller = None if outer is None else _finder(session, frames, outer, here)
     # What a call is about to return is no value of its caller yet.
     done = here if own is _own(frames, 0) else here - 0.5
-    found = _Finder(session, _Code(frame.file, text, function_at(text, frame.line), own.scope), frame.line, done)
+    code = _Code(frame.file, text, function_at(text, frame.line), module_scope(own.scope))
+    found = _Finder(session, code, frame.line, done)
     call = None if caller is None or found.function is None else caller.call_of(found.code)
     found.caller = None if caller is None or call is None else (caller, call)
     return found

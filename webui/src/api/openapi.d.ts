@@ -2808,7 +2808,7 @@ export interface components {
             /** @description Regular expressions of RE2, found anywhere in the full name, in upper or lower case, as `/…/` in the page's search. */
             regexes?: string[];
             scopes?: string[];
-            /** @description `FILE:LINE` or `FILE` of the user's code; FILE is the end of a path, such as `model.py` or `src/model.py`. The line of a backward op is that of its forward op. Known when an op is declared, before it is first executed. */
+            /** @description `FILE:LINE` or `FILE` of the user's code; FILE is the end of a path, such as `model.py` or `src/model.py`. The line of a backward op is that of its forward op. Known when an op is declared, before it is first executed. With the condition `executed`, a line also selects the ops that it calls. */
             sources?: string[];
         };
         NullableComparedPair: components["schemas"]["ComparedPair"] | null;

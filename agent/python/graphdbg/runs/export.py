@@ -16,7 +16,7 @@ from graphdbg.client.errors import USAGE, GraphdbgError
 from . import views
 from .errors import NotRecorded
 from .export_events import export_events
-from .files import whole_file
+from .files import whole_directory, whole_file
 from .graph import split_tensor
 from .packages import load
 from .packed import VIEW_OF_KIND
@@ -71,6 +71,8 @@ def export_run(
 ) -> Exported:
     """Writes an export below a directory, or as a file for CSV.
 
+    After an error or an interruption nothing is left of a directory that is new, and whole files in another one.
+
     Args:
         run: The run.
         kind: One of FORMATS.
@@ -87,7 +89,8 @@ def export_run(
     if kind not in FORMATS:
         raise GraphdbgError(f"no format {kind}; there are {', '.join(FORMATS)}", USAGE)
     writers = {"npy": _npy, "safetensors": _safetensors, "csv": _csv, "tensorboard": _tensorboard, "parquet": _parquet}
-    files = list(writers[kind](run, output, selection, progress))
+    with whole_directory(output):
+        files = list(writers[kind](run, output, selection, progress))
     if not files:
         raise NotRecorded(f"nothing to export as {kind}: no value that is selected was saved")
     return Exported(tuple(files))

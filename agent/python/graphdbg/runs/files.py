@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from graphdbg._deferred_signals import uninterrupted
 from graphdbg.client.errors import UNAVAILABLE, USAGE, GraphdbgError
 
 from .packages import load
@@ -203,6 +205,19 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
     finally:
         part.unlink(missing_ok=True)
     sync_directory(file.parent)
+
+
+@contextlib.contextmanager
+def whole_directory(directory: Path) -> Iterator[None]:
+    """Removes a directory after an error or an interruption, unless it was there before."""
+    was_there = directory.exists()
+    try:
+        yield
+    except BaseException:
+        if not was_there:
+            with uninterrupted():
+                shutil.rmtree(directory, ignore_errors=True)
+        raise
 
 
 def sync_directory(directory: Path) -> None:

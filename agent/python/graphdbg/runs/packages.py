@@ -24,11 +24,13 @@ def load(name: str, purpose: str) -> Any:
     """
     package = name.partition(".")[0]
     try:
-        if package == "pyarrow" and package not in sys.modules:
+        if package not in sys.modules:
+            # Packages make errors of imports of a Ctrl-C meanwhile, or lose it.
             with uninterrupted():
-                # Makes it import pandas, which it otherwise does when it first converts something, and then loses the
-                # KeyboardInterrupt of a Ctrl-C.
-                importlib.import_module(package).array([0])
+                module = importlib.import_module(package)
+                if package == "pyarrow":
+                    # Makes it import pandas, which it otherwise does when it first converts something.
+                    module.array([0])
         return importlib.import_module(name)
     except ImportError as error:
         raise MissingPackageError(

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 from graphdbg.client.errors import USAGE, GraphdbgError
 
-from .files import RUN_FILES, Files, open_files, whole_file
+from .files import RUN_FILES, Files, open_files, whole_directory, whole_file
 from .log import Found
 from .opening import open_run
 from .packed import Chunk
@@ -92,14 +92,15 @@ def unpack_run(
         written += rows
         count_bytes(rows * RECORD_SIZE)
 
-    for rank in wanted:
-        if to is None:
+    if to is None:
+        for rank in wanted:
             unpack_rank(rank, rank.log_directory, count, steps)
-            continue
-        for copy in copies[rank.number]:
-            _copy(files, copy, to, share, count_bytes)
-        unpack_rank(rank, to / rank.name / "log", count, steps)
-    if to is not None:
+        return written
+    with whole_directory(to):
+        for rank in wanted:
+            unpack_rank(rank, to / rank.name / "log", count, steps)
+            for copy in copies[rank.number]:
+                _copy(files, copy, to, share, count_bytes)
         for copy in _named(files, "", RUN_FILES):
             _copy(files, copy, to, False, lambda size: None)
     return written
@@ -119,12 +120,13 @@ def _overlaps(steps: Steps, first: int, last: int) -> bool:
 
 
 def _copies(files: Files, name: str, steps: Steps) -> Iterator[_Copy]:
-    """The files of a rank, without those that contain no value of these steps."""
-    yield from _named(files, name, [each for each in files.names(name) if each not in _NOT_COPIED])
+    """The files of a rank, without those that contain no value of these steps; last the one that makes it a rank."""
     # 00000100.safetensors, 00000100-2.safetensors: of step 100.
     numbered = [(each, re.match(r"\d+", each)) for each in files.names(f"{name}/tensors")]
     saved = [each for each, step in numbered if step is None or _overlaps(steps, int(step[0]), int(step[0]))]
     yield from _named(files, f"{name}/tensors", saved)
+    others = [each for each in files.names(name) if each not in _NOT_COPIED]
+    yield from _named(files, name, sorted(others, key="rank.json".__eq__))
 
 
 def _named(files: Files, directory: str, names: Collection[str]) -> Iterator[_Copy]:
