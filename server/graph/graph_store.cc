@@ -255,9 +255,10 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
                                                  const NodeRecord& record,
                                                  AgentIds& ids,
                                                  GraphChanges& changes) {
-  if (record.id == 0) {
+  if (record.id == 0 || record.id > NodeIds::kMaxId) {
     return Error(absl::StatusCode::kInvalidArgument, "invalid_node",
-                 absl::StrCat("node \"", record.name, "\" has id 0"));
+                 absl::StrCat("node \"", record.name, "\" has id ", record.id,
+                              "; ids are from 1 to ", NodeIds::kMaxId));
   }
   const NodeIndex known = ids.Find(record.id);
   if (known != kNoNode && nodes_[known].name != record.name) {
@@ -296,7 +297,7 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
     }
   }
   CountInputs(nodes_[index], record.inputs.size());
-  ids.nodes.emplace(record.id, index);
+  ids.nodes.Add(record.id, index, &id_pages_);
   changes.ids.emplace_back(record.id, index);
   ResolveWaiting(ids, record.id, index, changes);
   return index;

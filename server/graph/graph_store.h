@@ -259,6 +259,7 @@ class GraphStore {
   std::deque<Node> nodes_;
   absl::flat_hash_map<std::string_view, NodeIndex> by_name_;
   SourcePool frames_;
+  NodeIdPages id_pages_;
   absl::flat_hash_map<std::string, std::string> files_;
   uint64_t version_ = 0;
   uint64_t bytes_ = 0;
