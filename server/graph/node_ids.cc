@@ -27,6 +27,14 @@ void NodeIdPages::RemoveUnused() {
   remove_at_ = std::max(2 * pages_.size(), remove_at_);
 }
 
+NodeIds::NodeIds(const NodeIds& other)
+    : pages_(other.pages_), size_(other.size_) {
+  for (std::shared_ptr<NodeIdPage>& page : pages_) {
+    if (page == nullptr || page->count == NodeIdPage::kSize) continue;
+    page = std::make_shared<NodeIdPage>(*page);
+  }
+}
+
 void NodeIds::Add(uint32_t id, NodeIndex node, NodeIdPages* shared) {
   const size_t number = (id - 1) / NodeIdPage::kSize;
   if (number >= pages_.size()) pages_.resize(number + 1);

@@ -59,7 +59,9 @@ class NodeIds {
   static constexpr uint32_t kMaxId = 1 << 24;
 
   NodeIds() = default;
-  // Copies would share pages that still change.
+  // A copy shares the complete pages.
+  NodeIds(const NodeIds& other);
+  NodeIds& operator=(const NodeIds& other) { return *this = NodeIds(other); }
   NodeIds(NodeIds&&) = default;
   NodeIds& operator=(NodeIds&&) = default;
 

@@ -36,14 +36,24 @@ TEST(NodeIdsTest, AnIdKeepsItsNode) {
   EXPECT_EQ(ids.size(), 1u);
 }
 
+TEST(NodeIdsTest, ACopyGrowsOnItsOwn) {
+  NodeIds ids;
+  ids.Add(1, 10);
+  NodeIds copy = ids;
+  copy.Add(2, 20);
+  EXPECT_EQ(ids.Find(2), kNoNode);
+  ids = copy;
+  EXPECT_EQ(ids.Find(1), 10u);
+  EXPECT_EQ(ids.Find(2), 20u);
+}
+
 TEST(NodeIdsTest, VisitsIdsInTheirOrder) {
   NodeIds ids;
   ids.Add(2 * kPage + 1, 5);
   ids.Add(4, 6);
   std::vector<std::pair<uint32_t, NodeIndex>> visited;
-  ids.ForEach([&](uint32_t id, NodeIndex node) {
-    visited.emplace_back(id, node);
-  });
+  ids.ForEach(
+      [&](uint32_t id, NodeIndex node) { visited.emplace_back(id, node); });
   EXPECT_EQ(visited, (std::vector<std::pair<uint32_t, NodeIndex>>{
                          {4, 6}, {2 * kPage + 1, 5}}));
 }

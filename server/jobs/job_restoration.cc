@@ -30,8 +30,8 @@ absl::Status CheckIds(const std::map<uint32_t, Rank>& ranks,
       if (node >= graph.node_count()) missing = node;
     });
     if (!missing) continue;
-    return absl::DataLossError(absl::StrCat(
-        "rank ", number, " refers to node ", *missing, ", which is missing"));
+    return absl::DataLossError(absl::StrCat("rank ", number, " refers to node ",
+                                            *missing, ", which is missing"));
   }
   return absl::OkStatus();
 }
