@@ -143,9 +143,8 @@ void DumpGraph::Apply(const graph::GraphPatch& patch, uint32_t number,
     }
   }
   numbers_.clear();
-  ids_.nodes.ForEach([this](uint32_t id, graph::NodeIndex index) {
-    numbers_[index] = id;
-  });
+  ids_.nodes.ForEach(
+      [this](uint32_t id, graph::NodeIndex index) { numbers_[index] = id; });
 }
 
 void DumpGraph::AddOrphans(const Orphans& orphans, graph::GraphStore& graph,
@@ -186,9 +185,8 @@ void DumpGraph::AddOrphans(const Orphans& orphans, graph::GraphStore& graph,
   if (!status.ok()) {
     damage["nodes without a graph"] = std::string(status.message());
   }
-  ids_.nodes.ForEach([this](uint32_t id, graph::NodeIndex index) {
-    numbers_[index] = id;
-  });
+  ids_.nodes.ForEach(
+      [this](uint32_t id, graph::NodeIndex index) { numbers_[index] = id; });
 }
 
 TensorKey DumpGraph::KeyOf(graph::NodeIndex node, uint32_t slot) const {
