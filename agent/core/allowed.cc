@@ -72,6 +72,7 @@ absl::Status CheckAllowed(const Allowed& allowed,
     case v1::ServerMessage::kRemoveWatchpoint:
     case v1::ServerMessage::kTensorCancel:
     case v1::ServerMessage::kHitsRecorded:
+    case v1::ServerMessage::kNeededGraph:
     case v1::ServerMessage::kFinding:
     case v1::ServerMessage::MESSAGE_NOT_SET:
       break;

@@ -160,6 +160,12 @@ class NodeTable {
     return id == 0 ? nullptr : facts_.Find(id);
   }
 
+  // Exists as long as the table; empty if there is no such node.
+  absl::string_view NameOf(uint32_t id) const {
+    const NodeFacts* const facts = Facts(id);
+    return facts == nullptr ? absl::string_view() : *facts->name.load();
+  }
+
   uint32_t size() const;
   // 0 if there is none.
   uint32_t Find(absl::string_view name) const;

@@ -23,26 +23,17 @@ constexpr uint32_t kOverviewRanks = 8;
 
 v1::AgentMessage ServerLink::OpenStream() {
   parts_.outbox->OpenStream();
-  source_text_.SendFilesAgain();
+  graph_.OpenStream();
   v1::AgentMessage message;
   *message.mutable_hello() = callbacks_.make_hello();
   return message;
 }
 
-bool ServerLink::TakeGraphUpdate(v1::AgentMessage* message) {
-  if (parts_.outbox->stream() == 0 ||
-      !parts_.nodes->TakeUpdate(wire::kGraphUpdateBytes,
-                                message->mutable_graph())) {
-    return false;
-  }
-  source_text_.Fill(message->mutable_graph());
-  return true;
-}
-
 bool ServerLink::Next(v1::AgentMessage* message, bool* graceful) {
   for (;;) {
     message->Clear();
-    if (TakeGraphUpdate(message)) return true;
+    // Nodes are sent before hits and states, which refer to them.
+    if (parts_.outbox->stream() != 0 && graph_.Next(message)) return true;
     switch (parts_.outbox->Take(message)) {
       case Outbox::Next::kWoken:
         continue;
@@ -51,7 +42,7 @@ bool ServerLink::Next(v1::AgentMessage* message, bool* graceful) {
         return false;
       case Outbox::Next::kMessage:
         if (message->has_hit()) {
-          source_text_.Fill(message->mutable_hit()->mutable_source());
+          graph_.Fill(message->mutable_hit()->mutable_source());
         }
         return true;
     }
@@ -105,6 +96,8 @@ void ServerLink::Handle(const v1::ServerMessage& message) {
       return callbacks_.wake_worker();
     case v1::ServerMessage::kFinding:
       return callbacks_.report(message.finding());
+    case v1::ServerMessage::kNeededGraph:
+      return graph_.Answer(message.needed_graph());
     case v1::ServerMessage::MESSAGE_NOT_SET:
       return;
   }
@@ -138,6 +131,7 @@ void ServerLink::OnWelcome(const v1::Welcome& welcome) {
   }
   // A new stream starts from nothing.
   parts_.nodes->ResendAll();
+  graph_.BeginStream(wire::Has(theirs, wire::kGraphOffer));
   parts_.outbox->BeginStream({wire::Has(theirs, wire::kHitsRecorded),
                               wire::Has(theirs, wire::kStatisticsReport),
                               wire::Has(theirs, wire::kHitsAbsorbed),
@@ -209,11 +203,15 @@ void ServerLink::PutWatchpointStatus(const v1::SetWatchpoint& watchpoint,
   parts_.outbox->PutWatchpointStatus(std::move(answer));
 }
 
-void ServerLink::OnReceivingEnded() { parts_.outbox->EndStream(); }
+void ServerLink::OnReceivingEnded() {
+  parts_.outbox->EndStream();
+  graph_.EndStream();
+}
 
 std::optional<std::chrono::milliseconds> ServerLink::OnStreamEnded(
     const absl::Status& status) {
   parts_.outbox->EndStream();
+  graph_.EndStream();
   parts_.recordings->SetOverview(false);
   parts_.tensor_requests->DropAll();
   parts_.rechecker->DropAll();

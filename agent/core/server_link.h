@@ -12,6 +12,7 @@
 #include "agent/core/captures.h"
 #include "agent/core/config.h"
 #include "agent/core/gate.h"
+#include "agent/core/graph_sender.h"
 #include "agent/core/link.h"
 #include "agent/core/node_table.h"
 #include "agent/core/outbox.h"
@@ -19,7 +20,6 @@
 #include "agent/core/recording_control.h"
 #include "agent/core/requested_nodes.h"
 #include "agent/core/server_connection.h"
-#include "agent/core/source_text.h"
 #include "agent/core/tensor_requests.h"
 #include "agent/core/watch_table.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
@@ -27,8 +27,7 @@
 namespace graphdbg::agent {
 
 // Collects the messages to send, and passes each message of the server to the
-// object that handles it. Runs on the transport's threads, see Link, and has no
-// state of its own but the source files that its sending thread has read.
+// object that handles it. Runs on the transport's threads, see Link.
 class ServerLink final : public Link {
  public:
   // All must outlive this.
@@ -61,7 +60,7 @@ class ServerLink final : public Link {
   ServerLink(const Parts& parts, Callbacks callbacks)
       : parts_(parts),
         callbacks_(std::move(callbacks)),
-        source_text_(parts.config->source_files) {}
+        graph_(parts.nodes, parts.config->source_files) {}
 
   v1::AgentMessage OpenStream() override;
   bool Next(v1::AgentMessage* message, bool* graceful) override;
@@ -72,9 +71,6 @@ class ServerLink final : public Link {
       const absl::Status& status) override;
 
  private:
-  // Nodes are sent before hits and states, which refer to them.
-  bool TakeGraphUpdate(v1::AgentMessage* message);
-
   void Handle(const v1::ServerMessage& message);
   // Answers an order that is beyond what the job's owner allows.
   void Refuse(const v1::ServerMessage& message, const absl::Status& status);
@@ -89,8 +85,7 @@ class ServerLink final : public Link {
 
   const Parts parts_;
   const Callbacks callbacks_;
-  // Used by the sending thread only.
-  SourceText source_text_;
+  GraphSender graph_;
 };
 
 }  // namespace graphdbg::agent

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "proto/wire/capabilities.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -41,8 +42,11 @@ void FakeTransport::Connect(uint32_t watchpoints) {
   }
   pump_ = std::thread([this] { Pump(); });
   v1::ServerMessage message;
-  *message.mutable_welcome()->mutable_capabilities() =
-      hello.hello().capabilities();
+  for (const std::string& name : hello.hello().capabilities()) {
+    // It does not answer offers.
+    if (name == wire::kGraphOffer) continue;
+    message.mutable_welcome()->add_capabilities(name);
+  }
   message.mutable_welcome()->set_watchpoint_count(watchpoints);
   Send(message);
 }

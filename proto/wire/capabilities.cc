@@ -31,7 +31,8 @@ std::vector<std::string> OwnCapabilities(
       kHitsAbsorbed, kRecording1,       kRecording2,
       kCountedHits,  kReplicas1,        kOrigins1,
       kOverview1,    kBundles1,         kSelection,
-      kPassesOver,   kExperiments1,     kChanges1};
+      kPassesOver,   kExperiments1,     kChanges1,
+      kGraphOffer};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

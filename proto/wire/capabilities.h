@@ -51,6 +51,9 @@ inline constexpr char kExperiments1[] = "experiments/1";
 // TensorRequest.change.
 inline constexpr char kChanges1[] = "changes/1";
 
+// GraphOffer, NeededGraph, and the digests in GraphUpdate.
+inline constexpr char kGraphOffer[] = "graph/offer";
+
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);
 

@@ -40,6 +40,10 @@ constexpr int kMaxOverviewTensors = 10000;
 constexpr int kMaxOverviewOps = 10000;
 // Tensors in one ReplicaDigests.
 constexpr int kMaxReplicas = 100000;
+// Nodes in one GraphOffer.
+constexpr int kMaxOfferedNodes = 100000;
+// Node.digest.
+constexpr size_t kDigestBytes = 16;
 // The largest node id. Ids are dense, so this also bounds allocations.
 constexpr uint32_t kMaxNodes = 4000000;
 // Graphs of one job.

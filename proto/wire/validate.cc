@@ -223,6 +223,37 @@ absl::Status Check(const v1::ReplicaDigests& replicas) {
            [](uint32_t id) { return NodeId("replicas.node_ids", id); }));
 }
 
+absl::Status Digest(absl::string_view field, const std::string& digest) {
+  return digest.size() == kDigestBytes
+             ? absl::OkStatus()
+             : Invalid(field,
+                       absl::StrCat("is not of ", kDigestBytes, " bytes"));
+}
+
+absl::Status Check(const v1::GraphOffer& offer) {
+  const auto nodes = static_cast<size_t>(offer.node_ids_size());
+  if (offer.digests().size() != nodes * kDigestBytes) {
+    return Invalid("graph_offer.digests",
+                   absl::StrCat("must have ", kDigestBytes,
+                                " bytes for each of graph_offer.node_ids"));
+  }
+  return First(
+      Each("graph_offer.node_ids", offer.node_ids(), kMaxOfferedNodes,
+           [](uint32_t id) { return NodeId("graph_offer.node_ids", id); }),
+      Each("graph_offer.files", offer.files(), kMaxSourceFiles,
+           [](const v1::SourceFile& file) {
+             return First(Required("graph_offer.files.file", file.file()),
+                          Digest("graph_offer.files.digest", file.digest()));
+           }));
+}
+
+absl::Status Check(const v1::NeededGraph& needed) {
+  const auto any = [](uint32_t) { return absl::OkStatus(); };
+  return First(
+      Each("needed_graph.nodes", needed.nodes(), kMaxOfferedNodes, any),
+      Each("needed_graph.files", needed.files(), kMaxSourceFiles, any));
+}
+
 absl::Status Check(const v1::OpTimes& ops) {
   const int count = ops.node_ids_size();
   if (ops.start_ns_size() != count || ops.duration_ns_size() != count ||
@@ -418,6 +449,8 @@ absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes) {
       return Check(message.non_finite_origin());
     case Case::kOverview:
       return Check(message.overview());
+    case Case::kGraphOffer:
+      return Check(message.graph_offer());
     case Case::MESSAGE_NOT_SET:
       return Invalid("message", "is missing");
   }
@@ -448,6 +481,8 @@ absl::Status Validate(const v1::ServerMessage& message) {
       return Check(message.set_recording());
     case Case::kFinding:
       return Check(message.finding());
+    case Case::kNeededGraph:
+      return Check(message.needed_graph());
     case Case::MESSAGE_NOT_SET:
       return Invalid("message", "is missing");
   }

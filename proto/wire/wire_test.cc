@@ -146,6 +146,24 @@ TEST(ValidateTest, EachReplicaHasADigest) {
   EXPECT_FALSE(Validate(message).ok());
 }
 
+TEST(ValidateTest, EachOfferedPartHasADigest) {
+  v1::AgentMessage message;
+  v1::GraphOffer* offer = message.mutable_graph_offer();
+  EXPECT_TRUE(Validate(message).ok()) << Validate(message);
+  offer->add_node_ids(1);
+  EXPECT_FALSE(Validate(message).ok());
+  offer->set_digests(std::string(kDigestBytes, 'a'));
+  EXPECT_TRUE(Validate(message).ok()) << Validate(message);
+  offer->add_node_ids(0);
+  offer->set_digests(std::string(2 * kDigestBytes, 'a'));
+  EXPECT_FALSE(Validate(message).ok());
+  offer->set_node_ids(1, kMaxNodes);
+  offer->add_files()->set_file("train.py");
+  EXPECT_FALSE(Validate(message).ok());
+  offer->mutable_files(0)->set_digest(std::string(kDigestBytes, 'a'));
+  EXPECT_TRUE(Validate(message).ok()) << Validate(message);
+}
+
 TEST(ValidateTest, EachOpHasItsTimes) {
   v1::AgentMessage message;
   v1::OpTimes* ops = message.mutable_overview()->mutable_ops();

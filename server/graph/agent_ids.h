@@ -3,15 +3,12 @@
 #define SERVER_GRAPH_AGENT_IDS_H_
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "server/graph/node_ids.h"
 
 namespace graphdbg::graph {
-
-using NodeIndex = uint32_t;
-inline constexpr NodeIndex kNoNode = std::numeric_limits<NodeIndex>::max();
 
 // An input whose producer the agent has not reported yet.
 struct WaitingInput {
@@ -23,14 +20,11 @@ struct WaitingInput {
 
 // One per agent process and graph store. Filled by GraphStore::Apply.
 struct AgentIds {
-  absl::flat_hash_map<uint32_t, NodeIndex> nodes;
+  NodeIds nodes;
   absl::flat_hash_map<uint32_t, std::vector<WaitingInput>> waiting;
 
   // kNoNode if the agent has not reported the node.
-  NodeIndex Find(uint32_t agent_id) const {
-    auto it = nodes.find(agent_id);
-    return it == nodes.end() ? kNoNode : it->second;
-  }
+  NodeIndex Find(uint32_t agent_id) const { return nodes.Find(agent_id); }
 };
 
 }  // namespace graphdbg::graph

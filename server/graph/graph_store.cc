@@ -125,13 +125,17 @@ absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
   return absl::OkStatus();
 }
 
-void GraphStore::AddFiles(const std::vector<model::SourceFile>& files,
+void GraphStore::AddFiles(const std::vector<FileRecord>& files,
                           GraphChanges& changes) {
-  for (const auto& [file, text] : files) {
+  for (const auto& [file, text, digest] : files) {
     const auto known = files_.find(file);
-    const uint64_t before = known == files_.end() ? 0 : known->second.size();
+    const uint64_t before =
+        known == files_.end() ? 0 : known->second.text.size();
     // Ranks of one job have the same files.
-    if (known != files_.end() && known->second == text) continue;
+    if (known != files_.end() && known->second.text == text) {
+      if (digest != 0) known->second.digest = digest;
+      continue;
+    }
     const bool too_many =
         known == files_.end() && files_.size() >= limits_.max_files;
     if (too_many ||
@@ -140,14 +144,19 @@ void GraphStore::AddFiles(const std::vector<model::SourceFile>& files,
     }
     file_bytes_ = file_bytes_ - before + text.size();
     bytes_ = bytes_ - before + text.size();
-    files_[file] = text;
+    files_[file] = {text, digest};
     changes.files.push_back(file);
   }
 }
 
 const std::string* GraphStore::FileText(std::string_view file) const {
   const auto it = files_.find(std::string(file));
-  return it == files_.end() ? nullptr : &it->second;
+  return it == files_.end() ? nullptr : &it->second.text;
+}
+
+bool GraphStore::HasFile(std::string_view file, Digest digest) const {
+  const auto it = files_.find(std::string(file));
+  return it != files_.end() && digest != 0 && it->second.digest == digest;
 }
 
 size_t GraphStore::CountFitting(uint32_t graph, const GraphPatch& patch,
@@ -255,9 +264,10 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
                                                  const NodeRecord& record,
                                                  AgentIds& ids,
                                                  GraphChanges& changes) {
-  if (record.id == 0) {
+  if (record.id == 0 || record.id > NodeIds::kMaxId) {
     return Error(absl::StatusCode::kInvalidArgument, "invalid_node",
-                 absl::StrCat("node \"", record.name, "\" has id 0"));
+                 absl::StrCat("node \"", record.name, "\" has id ", record.id,
+                              "; ids are from 1 to ", NodeIds::kMaxId));
   }
   const NodeIndex known = ids.Find(record.id);
   if (known != kNoNode && nodes_[known].name != record.name) {
@@ -296,7 +306,7 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
     }
   }
   CountInputs(nodes_[index], record.inputs.size());
-  ids.nodes.emplace(record.id, index);
+  ids.nodes.Add(record.id, index, &id_pages_);
   changes.ids.emplace_back(record.id, index);
   ResolveWaiting(ids, record.id, index, changes);
   return index;
@@ -332,6 +342,7 @@ void GraphStore::Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
     inputs.push_back({ids.Find(input.node_id), input.slot, input.control});
   }
   changed |= SetInputs(index, std::move(inputs));
+  changed |= SetDigest(index, record, changed);
   if (changed) changes.nodes.push_back(index);
   for (uint32_t i = 0; i < record.inputs.size(); ++i) {
     const uint32_t agent_id = record.inputs[i].node_id;
@@ -343,6 +354,36 @@ void GraphStore::Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
   bytes_ -= node.weight_bytes;
   node.weight_bytes = WeightOf(node);
   bytes_ += node.weight_bytes;
+}
+
+bool GraphStore::SetDigest(NodeIndex index, const NodeRecord& record,
+                           bool changed) {
+  Node& node = nodes_[index];
+  // A sender without digests has sent what is known.
+  if (record.digest == 0 && !changed) return false;
+  // Nodes that it refers to are not known: for those that offer it next, too,
+  // it must wait for them.
+  bool complete = record.forward_node_id == 0 || node.forward != kNoNode;
+  for (size_t i = 0; i < record.inputs.size(); ++i) {
+    complete &= record.inputs[i].node_id == 0 || node.inputs[i].node != kNoNode;
+  }
+  const Digest digest = complete ? record.digest : 0;
+  if (digest == node.digest) return false;
+  if (FindDigest(node.digest) == index) by_digest_.erase(node.digest);
+  node.digest = digest;
+  if (digest != 0) by_digest_[digest] = index;
+  return true;
+}
+
+NodeIndex GraphStore::FindDigest(Digest digest) const {
+  const auto it = by_digest_.find(digest);
+  return it == by_digest_.end() ? kNoNode : it->second;
+}
+
+void GraphStore::AddKnown(uint32_t id, NodeIndex node, AgentIds& ids,
+                          GraphChanges& changes) {
+  ids.nodes.Add(id, node, &id_pages_);
+  ResolveWaiting(ids, id, node, changes);
 }
 
 absl::Status GraphStore::CheckRecord(const NodeRecord& record) const {

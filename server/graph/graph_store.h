@@ -122,6 +122,8 @@ struct Node {
   uint64_t weight_bytes = 0;
   // Number of inputs in the newest report, including unknown ones.
   uint32_t declared_inputs = 0;
+  // By which agents offer this content. 0: they cannot.
+  Digest digest = 0;
 };
 
 struct Graph {
@@ -173,6 +175,15 @@ class GraphStore {
   absl::Status Apply(const GraphPatch& patch, AgentIds& ids,
                      GraphChanges* changes = nullptr);
 
+  // The node with this content; kNoNode if there is none.
+  NodeIndex FindDigest(Digest digest) const;
+  // The sender has this node, whose content is known, under this id, which must
+  // be new or that of this node. Adds other nodes that this completes.
+  void AddKnown(uint32_t id, NodeIndex node, AgentIds& ids,
+                GraphChanges& changes);
+  // Whether the text of the file has this digest.
+  bool HasFile(std::string_view file, Digest digest) const;
+
   // Restore an empty store. The vectors are in the order of indices. Patches
   // may exceed the limits by a tenth, so that what was accepted can always be
   // restored; errors are those of Apply.
@@ -219,8 +230,7 @@ class GraphStore {
   absl::StatusOr<uint32_t> EnsureGraph(const std::string& id);
   absl::StatusOr<ScopeIndex> EnsureScope(uint32_t graph, std::string_view name);
   // Files that would exceed the limits are left out.
-  void AddFiles(const std::vector<model::SourceFile>& files,
-                GraphChanges& changes);
+  void AddFiles(const std::vector<FileRecord>& files, GraphChanges& changes);
   absl::Status ApplyTo(uint32_t graph, const GraphPatch& patch, AgentIds& ids,
                        GraphChanges& changes);
   absl::StatusOr<NodeIndex> EnsureNode(uint32_t graph, const NodeRecord& record,
@@ -251,6 +261,8 @@ class GraphStore {
   void RecordOrder(ScopeIndex scope, uint64_t order);
   void ResolveWaiting(AgentIds& ids, uint32_t agent_id, NodeIndex index,
                       GraphChanges& changes);
+  // `changed`: in something else. Returns whether the digest has changed.
+  bool SetDigest(NodeIndex index, const NodeRecord& record, bool changed);
 
   GraphLimits limits_;
   std::vector<Graph> graphs_;
@@ -259,7 +271,13 @@ class GraphStore {
   std::deque<Node> nodes_;
   absl::flat_hash_map<std::string_view, NodeIndex> by_name_;
   SourcePool frames_;
-  absl::flat_hash_map<std::string, std::string> files_;
+  NodeIdPages id_pages_;
+  absl::flat_hash_map<Digest, NodeIndex> by_digest_;
+  struct File {
+    std::string text;
+    Digest digest = 0;
+  };
+  absl::flat_hash_map<std::string, File> files_;
   uint64_t version_ = 0;
   uint64_t bytes_ = 0;
   uint64_t name_bytes_ = 0;

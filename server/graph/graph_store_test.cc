@@ -496,6 +496,71 @@ TEST(GraphLimitsTest, RestoresATenthMoreThanItAccepts) {
   EXPECT_FALSE(GraphStore(limits).RestorePatches(patches).ok());
 }
 
+NodeRecord WithDigest(NodeRecord record, Digest digest) {
+  record.digest = digest;
+  return record;
+}
+
+TEST_F(GraphStoreTest, ANodeIsFoundByTheDigestOfWhatItIsNow) {
+  ASSERT_TRUE(Put({WithDigest(MakeNode(1, "a", 1), 5)}).ok());
+  EXPECT_EQ(store_.FindDigest(5), store_.FindNode("a"));
+  EXPECT_EQ(store_.FindDigest(0), kNoNode);
+  // From another agent, which has the same node under another id.
+  AgentIds other;
+  GraphChanges changes;
+  store_.AddKnown(9, store_.FindDigest(5), other, changes);
+  EXPECT_EQ(other.Find(9), store_.FindNode("a"));
+  EXPECT_TRUE(changes.nodes.empty());
+  ASSERT_TRUE(Put({WithDigest(MakeNode(1, "a", 2), 6)}).ok());
+  EXPECT_EQ(store_.FindDigest(5), kNoNode);
+  EXPECT_EQ(store_.FindDigest(6), store_.FindNode("a"));
+  // An agent without digests: the same content, and another one.
+  ASSERT_TRUE(Put({MakeNode(1, "a", 2)}).ok());
+  EXPECT_EQ(store_.FindDigest(6), store_.FindNode("a"));
+  ASSERT_TRUE(Put({MakeNode(1, "a", 3)}).ok());
+  EXPECT_EQ(store_.FindDigest(6), kNoNode);
+}
+
+TEST_F(GraphStoreTest, ANodeWithoutAllItsInputsIsNotFoundByItsDigest) {
+  const NodeRecord node = WithDigest(MakeNode(2, "b", 2, {{1, 0}}), 7);
+  ASSERT_TRUE(Put({node}).ok());
+  EXPECT_EQ(store_.FindDigest(7), kNoNode);
+  ASSERT_TRUE(Put({MakeNode(1, "a", 1)}).ok());
+  EXPECT_EQ(store_.FindDigest(7), kNoNode);
+  ASSERT_TRUE(Put({node}).ok());
+  EXPECT_EQ(store_.FindDigest(7), store_.FindNode("b"));
+}
+
+TEST_F(GraphStoreTest, IdsHaveALimit) {
+  EXPECT_FALSE(Put({MakeNode(NodeIds::kMaxId + 1, "a", 1)}).ok());
+  EXPECT_TRUE(Put({MakeNode(NodeIds::kMaxId, "a", 1)}).ok());
+}
+
+TEST(SourceFilesTest, TheyAreKnownByTheirDigest) {
+  GraphStore store;
+  AgentIds ids;
+  GraphPatch patch;
+  patch.files = {{"a.py", "one"}};
+  ASSERT_TRUE(store.Apply(patch, ids).ok());
+  EXPECT_FALSE(store.HasFile("a.py", 0));
+  EXPECT_FALSE(store.HasFile("a.py", 5));
+  patch.files[0].digest = 5;
+  ASSERT_TRUE(store.Apply(patch, ids).ok());
+  EXPECT_TRUE(store.HasFile("a.py", 5));
+  EXPECT_FALSE(store.HasFile("b.py", 5));
+  patch.files = {{"a.py", "two", 6}};
+  ASSERT_TRUE(store.Apply(patch, ids).ok());
+  EXPECT_FALSE(store.HasFile("a.py", 5));
+}
+
+TEST(DigestTest, ItsBytesAreInTheOrderOfTheWire) {
+  const std::string bytes = "\x01" + std::string(13, '\0') + "\x02\xFF";
+  EXPECT_EQ(absl::Uint128High64(DigestOf(bytes)), uint64_t{1} << 56);
+  EXPECT_EQ(absl::Uint128Low64(DigestOf(bytes)), 0x2FFu);
+  EXPECT_EQ(BytesOf(DigestOf(bytes)), bytes);
+  EXPECT_TRUE(DigestOf("short") == 0);
+}
+
 TEST(SourceFilesTest, TheNewestTextIsKept) {
   GraphStore store;
   AgentIds ids;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/graph/digest.h"
 #include "server/model/graph.h"
 #include "server/model/tensor.h"
 
@@ -40,6 +41,15 @@ struct NodeRecord {
   uint64_t last_step = 0;
   // For a backward op, the agent's id of its forward op; otherwise 0.
   uint32_t forward_node_id = 0;
+  // The agent's digest of all this, except for ids and `last_step`.
+  Digest digest = 0;
+};
+
+// A file of the user's code, with the agent's digest of its text.
+struct FileRecord {
+  std::string file;
+  std::string text;
+  Digest digest = 0;
 };
 
 struct GraphPatch {
@@ -51,7 +61,7 @@ struct GraphPatch {
   // Ids of nodes that were reported before, by the step in which they last
   // executed.
   std::map<uint64_t, std::vector<uint32_t>> seen;
-  std::vector<model::SourceFile> files;
+  std::vector<FileRecord> files;
 
   // False if the patch contains only `seen`.
   bool changes_graph() const {

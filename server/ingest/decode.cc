@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "proto/wire/capabilities.h"
 #include "proto/wire/error.h"
+#include "proto/wire/limits.h"
 #include "server/graph/node_record.h"
 #include "server/model/enum_names.h"
 #include "server/model/messages.h"
@@ -41,6 +43,21 @@ model::NodeKind KindOf(v1::NodeKind kind) {
   return model::FromNumber(kind, model::NodeKind::kOp);
 }
 
+AgentReport Decode(v1::GraphOffer& offer) {
+  jobs::GraphOffer report;
+  report.nodes = {offer.node_ids().begin(), offer.node_ids().end()};
+  const std::string_view digests = offer.digests();
+  for (size_t at = 0; at < digests.size(); at += wire::kDigestBytes) {
+    report.digests.push_back(
+        graph::DigestOf(digests.substr(at, wire::kDigestBytes)));
+  }
+  for (v1::SourceFile& file : *offer.mutable_files()) {
+    report.files.push_back(
+        {std::move(*file.mutable_file()), graph::DigestOf(file.digest())});
+  }
+  return report;
+}
+
 graph::NodeRecord NodeOf(v1::Node& node) {
   graph::NodeRecord record;
   record.id = node.id();
@@ -62,6 +79,7 @@ graph::NodeRecord NodeOf(v1::Node& node) {
   record.first_step = node.first_step();
   record.last_step = node.last_step();
   record.forward_node_id = node.forward_node_id();
+  record.digest = graph::DigestOf(node.digest());
   return record;
 }
 
@@ -75,8 +93,9 @@ AgentReport Decode(v1::GraphUpdate& update) {
   patch.scope_types.insert(update.scope_types().begin(),
                            update.scope_types().end());
   for (v1::SourceFile& file : *update.mutable_files()) {
-    patch.files.push_back(
-        {std::move(*file.mutable_file()), std::move(*file.mutable_text())});
+    patch.files.push_back({std::move(*file.mutable_file()),
+                           std::move(*file.mutable_text()),
+                           graph::DigestOf(file.digest())});
   }
   for (const v1::SeenNodes& seen : update.seen()) {
     std::vector<uint32_t>& ids = patch.seen[seen.step()];
@@ -335,6 +354,7 @@ jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   out.passes_over = wire::Has(theirs, wire::kPassesOver);
   out.counts_hits = wire::Has(theirs, wire::kCountedHits);
   out.selects = wire::Has(theirs, wire::kSelection);
+  out.offers_graph = wire::Has(theirs, wire::kGraphOffer);
   if (hello.has_allowed()) {
     const v1::Allowed& allowed = hello.allowed();
     out.allowed = {allowed.view(), allowed.control(), allowed.terminate(),
@@ -348,6 +368,8 @@ jobs::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data) {
   switch (message.message_case()) {
     case Case::kGraph:
       return Decode(*message.mutable_graph());
+    case Case::kGraphOffer:
+      return Decode(*message.mutable_graph_offer());
     case Case::kState:
       return Decode(message.state());
     case Case::kHit:

@@ -160,6 +160,11 @@ class Encoder {
     message.mutable_boost()->set_settings(order.spec.boost->settings);
     message.mutable_boost()->set_steps(order.spec.boost->steps);
   }
+  void operator()(const jobs::NeededGraphOrder& order) {
+    v1::NeededGraph& needed = *message_.mutable_needed_graph();
+    *needed.mutable_nodes() = {order.nodes.begin(), order.nodes.end()};
+    *needed.mutable_files() = {order.files.begin(), order.files.end()};
+  }
   void operator()(const jobs::FindingOrder& order) {
     v1::Finding& message = *message_.mutable_finding();
     message.set_condition(order.condition);

@@ -68,9 +68,24 @@ struct AgentHello {
   bool counts_hits = false;
   // The agent knows all fields of selections, not only names and categories.
   bool selects = false;
+  // The agent offers its whole graph on each stream, so that the ids of its
+  // nodes need not outlive the server.
+  bool offers_graph = false;
   // If another process is the only rank of the job, this one is refused with
   // rank_taken and chooses another id, instead of being the next run of this.
   bool chooses_another_id = false;
+};
+
+// Asks what the server needs of the next patch. Answered with NeededGraphOrder.
+struct GraphOffer {
+  struct File {
+    std::string name;
+    graph::Digest digest = 0;
+  };
+  // The agent's own ids of the nodes, and as many digests.
+  std::vector<uint32_t> nodes;
+  std::vector<graph::Digest> digests;
+  std::vector<File> files;
 };
 
 // A rank has paused, resumed or reached a new step.
@@ -230,10 +245,10 @@ struct ExitReport {
 };
 
 using AgentReport =
-    std::variant<graph::GraphPatch, RunReport, HitReport, TensorChunk,
-                 CommandOutcome, WatchpointReport, StatisticsReport,
-                 ReplicaReport, OriginReport, OverviewReport, RecordingReport,
-                 LogReport, ExitReport>;
+    std::variant<graph::GraphPatch, GraphOffer, RunReport, HitReport,
+                 TensorChunk, CommandOutcome, WatchpointReport,
+                 StatisticsReport, ReplicaReport, OriginReport, OverviewReport,
+                 RecordingReport, LogReport, ExitReport>;
 
 // --- To the agent ---------------------------------------------------------
 
@@ -310,11 +325,17 @@ struct FindingOrder {
   std::string message;
 };
 
+// The positions in the offer of what the agent is to send. The rest is known.
+struct NeededGraphOrder {
+  std::vector<uint32_t> nodes;
+  std::vector<uint32_t> files;
+};
+
 using AgentOrder =
     std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
                  RemoveWatchpointOrder, TensorOrder, CancelTensorOrder,
                  CatchTensorOrder, SetRecordingOrder, HitsRecordedOrder,
-                 FindingOrder>;
+                 FindingOrder, NeededGraphOrder>;
 
 // Sends orders to one agent. Implemented by each agent protocol.
 class AgentLink {

@@ -1,5 +1,6 @@
 #include "server/jobs/job_restoration.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,11 +25,13 @@ absl::Status RestoreGraph(SavedJob& saved, const RestoredParts& parts) {
 absl::Status CheckIds(const std::map<uint32_t, Rank>& ranks,
                       const graph::GraphStore& graph) {
   for (const auto& [number, rank] : ranks) {
-    for (const auto& [id, node] : rank.ids.nodes) {
-      if (node < graph.node_count()) continue;
-      return absl::DataLossError(absl::StrCat(
-          "rank ", number, " refers to node ", node, ", which is missing"));
-    }
+    std::optional<graph::NodeIndex> missing;
+    rank.ids.nodes.ForEach([&](uint32_t, graph::NodeIndex node) {
+      if (node >= graph.node_count()) missing = node;
+    });
+    if (!missing) continue;
+    return absl::DataLossError(absl::StrCat("rank ", number, " refers to node ",
+                                            *missing, ", which is missing"));
   }
   return absl::OkStatus();
 }

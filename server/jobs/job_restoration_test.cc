@@ -85,7 +85,7 @@ TEST_F(JobRestorationTest, RestoresOnlyTheConditionsOfEarlierRevisions) {
 }
 
 TEST_F(JobRestorationTest, ReportsNodesThatAreMissing) {
-  saved_.ranks[0].ids.nodes.emplace(4, 9);
+  saved_.ranks[0].ids.nodes.Add(4, 9);
   EXPECT_EQ(Restore().code(), absl::StatusCode::kDataLoss);
 }
 

@@ -99,6 +99,10 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       tensors_(graph_, *this, known_tensors_, hits_),
       graph_files_(graph_, GraphVersionPrefix(created_at_unix_nano, *options_),
                    *this, [this] { UpdateMemoryUse(); }),
+      graph_offers_(graph_, *this,
+                    [this](Rank& rank, const graph::GraphChanges& changes) {
+                      OnGraphChanged(rank, changes);
+                    }),
       connections_(id_, machine_, watchpoints_, recorder_, events_, *this,
                    [this](Rank& rank, const std::string& reason) {
                      AbandonRank(rank, reason);

@@ -28,6 +28,7 @@
 #include "server/jobs/directory.h"
 #include "server/jobs/event_bus.h"
 #include "server/jobs/graph_index_cache.h"
+#include "server/jobs/graph_offers.h"
 #include "server/jobs/hit_recorder.h"
 #include "server/jobs/interfaces.h"
 #include "server/jobs/job_events.h"
@@ -193,6 +194,8 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, graph::GraphPatch& patch, const Done& done);
   void Handle(Rank& rank, HitReport& report, const Done& done);
   void Handle(Rank& rank, ExitReport& report, const Done& done);
+  // Calls `done` at once, with an error if the offer is refused.
+  void Handle(Rank& rank, GraphOffer& offer, const Done& done);
   // These have finished when they return.
   void Handle(Rank& rank, RunReport& report);
   void Handle(Rank& rank, TensorChunk& chunk);
@@ -204,6 +207,8 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, OverviewReport& report);
   void Handle(Rank& rank, RecordingReport& report);
   void Handle(Rank& rank, LogReport& report);
+  // Records and publishes changes of the graph.
+  void OnGraphChanged(Rank& rank, const graph::GraphChanges& changes);
   // A hit has become visible.
   void OnHit(const model::Hit& hit);
   void RecordDevice(Rank& rank, const RunReport& report);
@@ -286,6 +291,7 @@ class LiveJob final : public Job,
   LiveTensors known_tensors_;
   TensorCatalog tensors_;
   GraphIndexCache graph_files_;
+  GraphOffers graph_offers_;
   AgentConnections connections_;
 };
 

@@ -89,6 +89,7 @@ void LiveJob::OnReport(uint32_t number, uint64_t stream, AgentReport report,
       [&](auto& typed) {
         using Report = std::decay_t<decltype(typed)>;
         if constexpr (std::is_same_v<Report, graph::GraphPatch> ||
+                      std::is_same_v<Report, GraphOffer> ||
                       std::is_same_v<Report, HitReport> ||
                       std::is_same_v<Report, ExitReport>) {
           Handle(rank, typed, done);
@@ -109,6 +110,7 @@ void LiveJob::OnClosed(uint32_t number, uint64_t stream) {
 
 void LiveJob::AbandonRank(Rank& rank, const std::string& reason) {
   const uint32_t number = rank.hello.rank;
+  graph_offers_.Remove(rank);
   for (const CommandResult& result : commands_.Abandon(rank, reason)) {
     events_.PublishCommandResult(number, result);
   }
@@ -125,6 +127,17 @@ void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
   graph::GraphChanges changes;
   const absl::Status applied = graph_.Apply(patch, rank.ids, &changes);
   if (!patch.changes_graph()) return done(applied);
+  if (rank.hello.offers_graph) changes.ids.clear();
+  OnGraphChanged(rank, changes);
+  graph_offers_.OnSent(rank);
+  // The agent sends its next patch when this one is durable, so that at most
+  // one patch of a rank waits for the disk.
+  recorder_.WhenDurable([done, applied](const absl::Status& kept) {
+    done(applied.ok() ? kept : applied);
+  });
+}
+
+void LiveJob::OnGraphChanged(Rank& rank, const graph::GraphChanges& changes) {
   if (JobJournal* journal = recorder_.journal()) {
     journal->RecordGraph(rank.hello.rank, graph_, changes);
   }
@@ -135,11 +148,10 @@ void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
   events_.PublishGraph(rank.hello.rank, graph_.node_count());
   for (uint32_t id : changed) watchpoints_.Publish(id);
   for (uint32_t id : grown) watchpoints_.Publish(id);
-  // The agent sends its next patch when this one is durable, so that at most
-  // one patch of a rank waits for the disk.
-  recorder_.WhenDurable([done, applied](const absl::Status& kept) {
-    done(applied.ok() ? kept : applied);
-  });
+}
+
+void LiveJob::Handle(Rank& rank, GraphOffer& offer, const Done& done) {
+  done(graph_offers_.Add(rank, std::move(offer)));
 }
 
 void LiveJob::Handle(Rank& rank, HitReport& report, const Done& done) {

@@ -157,6 +157,7 @@ class ClientProtocol {
   void On(const jobs::SetRecordingOrder&) {}
   // MindSpore's clients do not report what ranks can be compared by.
   void On(const jobs::FindingOrder&) {}
+  void On(const jobs::NeededGraphOrder&) {}
   absl::Status Start(const jobs::CommandOrder& order);
   absl::StatusOr<std::string> WireNodeOf(const std::string& node) const;
   void Answer(uint64_t command_id, absl::Status status = absl::OkStatus());

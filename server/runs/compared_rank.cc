@@ -32,14 +32,16 @@ ComparedNodes CopyNodes(const graph::GraphStore& graph,
                         const graph::AgentIds& ids) {
   absl::flat_hash_map<graph::NodeIndex, uint32_t> id_of;
   id_of.reserve(ids.nodes.size());
-  for (const auto& [id, index] : ids.nodes) id_of.emplace(index, id);
+  ids.nodes.ForEach([&id_of](uint32_t id, graph::NodeIndex index) {
+    id_of.emplace(index, id);
+  });
   const auto find = [&id_of](graph::NodeIndex index) {
     const auto found = id_of.find(index);
     return found == id_of.end() ? 0 : found->second;
   };
   ComparedNodes nodes;
   nodes.reserve(ids.nodes.size());
-  for (const auto& [id, index] : ids.nodes) {
+  ids.nodes.ForEach([&](uint32_t id, graph::NodeIndex index) {
     const graph::Node& node = graph.node(index);
     ComparedNode& copy = nodes[id];
     copy.name = node.name;
@@ -61,7 +63,7 @@ ComparedNodes CopyNodes(const graph::GraphStore& graph,
       const uint32_t producer = input.control ? 0 : find(input.node);
       if (producer != 0) copy.inputs.push_back({producer, input.slot});
     }
-  }
+  });
   return nodes;
 }
 

@@ -214,7 +214,8 @@ uint64_t RankData::last_step() const {
 
 TensorKey RankData::KeyOf(graph::NodeIndex node, uint32_t slot) {
   if (numbers_.size() != ids_.nodes.size()) {
-    for (const auto& [id, index] : ids_.nodes) numbers_[index] = id;
+    ids_.nodes.ForEach(
+        [this](uint32_t id, graph::NodeIndex index) { numbers_[index] = id; });
   }
   const auto found = numbers_.find(node);
   return {found == numbers_.end() ? 0 : found->second, slot};

@@ -293,10 +293,9 @@ absl::StatusOr<std::shared_ptr<Check>> Recording::PrepareCheck(
       if (entry.step < spec.from || entry.step > spec.to) continue;
       checked->steps.push_back(entry);
     }
-    for (const auto& [process_id, index] : rank->ids().nodes) {
-      if (!nodes.Covers(index)) continue;
-      checked->Add(process_id, CheckedNodeOf(graph_, index));
-    }
+    rank->ids().nodes.ForEach([&](uint32_t id, graph::NodeIndex index) {
+      if (nodes.Covers(index)) checked->Add(id, CheckedNodeOf(graph_, index));
+    });
     nodes.check()->AddTask(checked->steps.size(), [checked](Check& check) {
       RankTask(check, *checked).Run();
     });

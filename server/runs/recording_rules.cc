@@ -32,12 +32,10 @@ RuleRank CopyOf(const RankData& rank, uint64_t from, uint64_t to) {
     if (entry.step > to) break;
     copy.entries.push_back(entry);
   }
-  for (const auto& [process_id, node] : rank.ids().nodes) {
-    if (process_id >= copy.nodes.size()) {
-      copy.nodes.resize(process_id + 1, graph::kNoNode);
-    }
-    copy.nodes[process_id] = node;
-  }
+  rank.ids().nodes.ForEach([&copy](uint32_t id, graph::NodeIndex node) {
+    copy.nodes.resize(id + 1, graph::kNoNode);
+    copy.nodes[id] = node;
+  });
   return copy;
 }
 

@@ -209,6 +209,7 @@ Node Encode(const graph::GraphStore& graph, graph::NodeIndex index) {
   for (graph::FrameIndex frame : node.stack) out.add_stack(frame);
   out.mutable_attributes()->insert(node.attributes.begin(),
                                    node.attributes.end());
+  if (node.digest != 0) out.set_digest(graph::BytesOf(node.digest));
   return out;
 }
 
@@ -230,6 +231,7 @@ graph::NodeRecord Decode(const Node& node, graph::NodeIndex index) {
     out.outputs.push_back({output.slot(), TypeOf(output.type())});
   }
   out.attributes.insert(node.attributes().begin(), node.attributes().end());
+  out.digest = graph::DigestOf(node.digest());
   return out;
 }
 

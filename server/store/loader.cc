@@ -103,9 +103,12 @@ absl::Status JobLoader::LoadAgentNodes() {
                  "agent_node", [this](const Statement& row) {
                    auto it = job_.ranks.find(static_cast<uint32_t>(row.Int(0)));
                    if (it == job_.ranks.end()) return false;
-                   it->second.ids.nodes.emplace(
-                       static_cast<uint32_t>(row.Int(1)),
-                       static_cast<graph::NodeIndex>(row.Int(2)));
+                   const auto number = static_cast<uint32_t>(row.Int(1));
+                   if (number == 0 || number > graph::NodeIds::kMaxId) {
+                     return false;
+                   }
+                   it->second.ids.nodes.Add(
+                       number, static_cast<graph::NodeIndex>(row.Int(2)));
                    return true;
                  });
 }

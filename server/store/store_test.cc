@@ -107,9 +107,11 @@ TEST_F(StoreTest, KeepsAGraphWithTheSameIndices) {
     EXPECT_EQ(again.node(i).stack, graph.node(i).stack);
     EXPECT_EQ(again.node(i).attributes, graph.node(i).attributes);
     EXPECT_EQ(again.node(i).forward, graph.node(i).forward);
+    EXPECT_TRUE(again.node(i).digest == graph.node(i).digest);
     EXPECT_EQ(again.node(i).order, graph.node(i).order);
     EXPECT_EQ(again.node(i).last_step, graph.node(i).last_step);
   }
+  EXPECT_EQ(again.FindDigest(503), again.FindNode("two/b"));
   EXPECT_EQ(again.scope(*again.FindScope("other", "two")).type, "ReLU");
   ASSERT_NE(again.FileText("train.py"), nullptr);
   EXPECT_EQ(*again.FileText("train.py"), "import torch\n");

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "proto/wire/capabilities.h"
+#include "proto/wire/limits.h"
 #include "server/base/error.h"
 #include "server/store/store.h"
 #include "tests/integration/server_fixture.h"
@@ -122,6 +124,62 @@ TEST_F(RestartTest, TheSameProcessGoesOnWithItsNodesAndItsHits) {
     EXPECT_EQ(hits[i].step, i + 1);
     EXPECT_EQ(hits[i].condition->id, "nan");
   }
+}
+
+// The graph of SmallGraph, with a digest of each node.
+v1::GraphUpdate OfferedGraph() {
+  v1::GraphUpdate graph;
+  for (v1::Node& node : SmallGraph()) {
+    node.set_digest(
+        std::string(wire::kDigestBytes, static_cast<char>('a' + node.id())));
+    *graph.add_nodes() = node;
+  }
+  return graph;
+}
+
+TEST_F(RestartTest, AGraphThatIsKnownIsNotAskedForAgain) {
+  Start(Options());
+  v1::Hello hello = ScriptedAgent::MakeHello("digits", 0, 2);
+  hello.add_capabilities(wire::kGraphOffer);
+  v1::Hello hello_of_other = ScriptedAgent::MakeHello("digits", 1, 2);
+  hello_of_other.add_capabilities(wire::kGraphOffer);
+  v1::AgentMessage offer;
+  v1::AgentMessage graph;
+  *graph.mutable_graph() = OfferedGraph();
+  for (const v1::Node& node : graph.graph().nodes()) {
+    offer.mutable_graph_offer()->add_node_ids(node.id());
+    offer.mutable_graph_offer()->mutable_digests()->append(node.digest());
+  }
+  const auto needed_by = [&offer](ScriptedAgent& agent) {
+    EXPECT_TRUE(agent.Send(offer));
+    const v1::ServerMessage answer = agent.Receive();
+    EXPECT_TRUE(answer.has_needed_graph());
+    return answer.needed_graph().nodes_size();
+  };
+  ScriptedAgent first(port());
+  first.Join(hello);
+  EXPECT_EQ(needed_by(first), 4);
+  ASSERT_TRUE(first.Send(graph));
+  // It is answered when the graph has been stored.
+  EXPECT_EQ(needed_by(first), 0);
+  ScriptedAgent second(port());
+  second.Join(hello_of_other);
+  EXPECT_EQ(needed_by(second), 0);
+  Restart();
+
+  ScriptedAgent again(port());
+  again.Join(hello);
+  EXPECT_EQ(needed_by(again), 0);
+  ScriptedAgent other(port());
+  other.Join(hello_of_other);
+  EXPECT_EQ(needed_by(other), 0);
+  ASSERT_TRUE(again.SendPaused(v1::PAUSE_REASON_NODE, 3, 3));
+  ASSERT_TRUE(other.SendPaused(v1::PAUSE_REASON_NODE, 3, 2));
+  WaitForState("digits", JobState::kPaused);
+  const model::Job info = InfoOf("digits");
+  ASSERT_EQ(info.ranks.size(), 2u);
+  EXPECT_EQ(info.ranks[0].node, "forward/log");
+  EXPECT_EQ(info.ranks[1].node, "forward/conv1/conv2d");
 }
 
 TEST_F(RestartTest, JobsThatEndedTooLongAgoAreForgotten) {

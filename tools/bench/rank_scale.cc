@@ -80,7 +80,8 @@ class Ranks {
  public:
   Ranks(const std::string& server, uint32_t count, uint32_t nodes) {
     ranks_.resize(count);
-    constexpr uint32_t kThreads = 8;
+    // Each waits for the server's answers.
+    constexpr uint32_t kThreads = 32;
     std::vector<std::thread> threads;
     for (uint32_t first = 0; first < kThreads; ++first) {
       threads.emplace_back([=, this] {

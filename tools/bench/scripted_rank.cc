@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <utility>
+
+#include "agent/core/graph_offer.h"
 
 namespace graphdbg::bench {
 namespace {
@@ -41,6 +44,31 @@ v1::Node NodeAt(uint32_t id) {
   return node;
 }
 
+std::vector<v1::GraphUpdate> MakeGraph(uint32_t nodes) {
+  std::vector<v1::GraphUpdate> graph;
+  std::vector<std::string> names = {""};
+  for (uint32_t next = 1; next <= nodes;) {
+    v1::GraphUpdate& update = graph.emplace_back();
+    const uint32_t end = std::min(next + kNodesPerUpdate, nodes + 1);
+    for (; next < end; ++next) {
+      *update.add_nodes() = NodeAt(next);
+      names.push_back(NodeAt(next).name());
+    }
+    agent::AddDigests([&names](uint32_t id) { return names[id]; }, &update);
+  }
+  return graph;
+}
+
+// Made once for all ranks, which are on machines of their own in reality.
+const std::vector<v1::GraphUpdate>& GraphOf(uint32_t nodes) {
+  static absl::Mutex mu(absl::kConstInit);
+  static auto* graphs = new std::map<uint32_t, std::vector<v1::GraphUpdate>>();
+  absl::MutexLock lock(&mu);
+  const auto found = graphs->find(nodes);
+  if (found != graphs->end()) return found->second;
+  return graphs->emplace(nodes, MakeGraph(nodes)).first->second;
+}
+
 void Fill(v1::Statistics* statistics) {
   statistics->set_count(4096);
   statistics->set_negative_count(2000);
@@ -75,7 +103,8 @@ void ScriptedRank::Connect() {
   }
   v1::AgentMessage message;
   v1::Hello& hello = *message.mutable_hello();
-  for (const char* name : {"wire/1", "hits/recorded", "statistics/report"}) {
+  for (const char* name :
+       {"wire/1", "hits/recorded", "statistics/report", "graph/offer"}) {
     hello.add_capabilities(name);
   }
   hello.set_job(options_.job);
@@ -132,14 +161,27 @@ void ScriptedRank::PrintEnd(const grpc::Status& status) const {
 }
 
 void ScriptedRank::SendGraph() {
-  for (uint32_t next = 1; next <= options_.nodes;) {
+  for (const v1::GraphUpdate& update : GraphOf(options_.nodes)) {
+    v1::AgentMessage offer;
+    *offer.mutable_graph_offer() = agent::OfferOf(update);
+    Send(offer);
+    const v1::NeededGraph needed = AwaitNeeded();
+    if (needed.nodes().empty()) continue;
     v1::AgentMessage message;
-    const uint32_t end = std::min(next + kNodesPerUpdate, options_.nodes + 1);
-    for (; next < end; ++next) {
-      *message.mutable_graph()->add_nodes() = NodeAt(next);
-    }
+    *message.mutable_graph() = update;
+    agent::KeepNeeded(needed, message.mutable_graph());
     Send(message);
   }
+}
+
+v1::NeededGraph ScriptedRank::AwaitNeeded() {
+  v1::ServerMessage message;
+  while (stream_->Read(&message)) {
+    ended_ = false;
+    if (message.has_needed_graph()) return message.needed_graph();
+    if (message.has_command()) early_.push_back(message.command());
+  }
+  return {};
 }
 
 void ScriptedRank::SendState(bool paused) {
@@ -179,8 +221,13 @@ void ScriptedRank::Report() {
   }
 }
 
+void ScriptedRank::HandleEarlyCommands() {
+  for (const v1::Command& command : std::exchange(early_, {})) Handle(command);
+}
+
 void ScriptedRank::HandleCommands() {
   v1::ServerMessage message;
+  HandleEarlyCommands();
   while (stream_->Read(&message)) {
     if (message.has_command()) Handle(message.command());
   }
@@ -189,6 +236,7 @@ void ScriptedRank::HandleCommands() {
     std::this_thread::sleep_for(kRetry);
     stream_->Finish();
     Connect();
+    HandleEarlyCommands();
     while (stream_->Read(&message)) {
       ended_ = false;
       if (message.has_command()) Handle(message.command());

@@ -72,13 +72,17 @@ class ScriptedRank {
   void Send(const v1::AgentMessage& message, bool more_follow = false);
   void PrintEnd(const grpc::Status& status) const;
   void Connect();
+  // As agents do: offers each part of it, and sends what the server needs.
   void SendGraph();
+  v1::NeededGraph AwaitNeeded();
   void SendState(bool paused);
   // Where the rank is, and where it will stop.
   void SendPosition() ABSL_EXCLUSIVE_LOCKS_REQUIRED(position_mu_);
   void SendResult(uint64_t command);
   void Report();
   void HandleCommands();
+  // Those that came while the graph was sent.
+  void HandleEarlyCommands();
   void Handle(const v1::Command& command);
   // As training handles it.
   void HandleBetweenSteps(const v1::Command& command);
@@ -104,6 +108,8 @@ class ScriptedRank {
   // Pauses that have not taken effect yet.
   std::vector<uint64_t> pauses_ ABSL_GUARDED_BY(position_mu_);
   uint64_t hits_ = 0;
+  // Used by the thread that reads.
+  std::vector<v1::Command> early_;
   std::thread reporter_;
   std::thread reader_;
 };

@@ -175,11 +175,11 @@ absl::StatusOr<std::shared_ptr<Check>> DumpRun::PrepareCheck(
     for (const auto& [step, info] : rank->steps()) {
       if (step >= spec.from && step <= spec.to) dump->steps.push_back(step);
     }
-    for (const auto& [id, index] : rank->graph().ids().nodes) {
-      if (!nodes.Covers(index)) continue;
+    rank->graph().ids().nodes.ForEach([&](uint32_t id, graph::NodeIndex index) {
+      if (!nodes.Covers(index)) return;
       dump->ops.emplace(id, CheckedOp{recorded::CheckedNodeOf(graph_, index),
                                       graph_.node(index).order});
-    }
+    });
     const uint64_t steps = dump->steps.size();
     nodes.check()->AddTask(steps, [dump, memory = memory_](Check& check) {
       Task(check, *dump, memory).Run();

@@ -143,7 +143,8 @@ void DumpGraph::Apply(const graph::GraphPatch& patch, uint32_t number,
     }
   }
   numbers_.clear();
-  for (const auto& [id, index] : ids_.nodes) numbers_[index] = id;
+  ids_.nodes.ForEach(
+      [this](uint32_t id, graph::NodeIndex index) { numbers_[index] = id; });
 }
 
 void DumpGraph::AddOrphans(const Orphans& orphans, graph::GraphStore& graph,
@@ -184,7 +185,8 @@ void DumpGraph::AddOrphans(const Orphans& orphans, graph::GraphStore& graph,
   if (!status.ok()) {
     damage["nodes without a graph"] = std::string(status.message());
   }
-  for (const auto& [id, index] : ids_.nodes) numbers_[index] = id;
+  ids_.nodes.ForEach(
+      [this](uint32_t id, graph::NodeIndex index) { numbers_[index] = id; });
 }
 
 TensorKey DumpGraph::KeyOf(graph::NodeIndex node, uint32_t slot) const {

@@ -113,6 +113,7 @@ inline graph::GraphPatch Patch(const std::string& graph,
   b.first_step = 1;
   b.last_step = 2;
   b.forward_node_id = 11;
+  b.digest = 500 + scope.size();
   patch.nodes = {a, b};
   patch.scope_types = {{scope, "ReLU"}};
   return patch;
