@@ -12,7 +12,7 @@ from .. import _exit_report
 from .._build_adapter import CannotBuild
 from .._log import log, warn_not_debugged
 from .._process import default_job_name
-from .._torch.user_code import library_directories
+from .._user_code import library_directories
 from . import tap_native
 from .calls import Calls, Steps
 from .first_training import FirstTraining

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _c_api, _import_hook
 from .._log import log
-from .._torch.steps import StepCounter
+from .._optimizer_steps import StepCounter
 from .calls import Calls, Steps
 from .names import Scope, Scopes
 from .native import handle_of
