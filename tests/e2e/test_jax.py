@@ -113,7 +113,7 @@ def test_a_nan_is_found_where_it_began(debug_run, python: str) -> None:
 def test_a_nan_is_found_in_each_way(debug_run, python: str, way: str) -> None:
     first = assert_found(debug_run, python, way)
     if way in ("scan", "loop"):
-        assert first["iteration"] == 3
+        assert first["actual"]["iteration"] == 3
 
 
 @pytest.mark.frameworks

@@ -339,4 +339,6 @@ def _bound(equation: Any, number: int, inner: Any, producers: dict[Any, Bound]) 
         outer = outer[1:]
     outer = outer[-len(inner.invars) :] if inner.invars else []
     pairs = ((variable, _look_up(producers, atom)) for variable, atom in zip(inner.invars, outer, strict=False))
-    return {variable: found for variable, found in pairs if found is not None}
+    # After the first iteration, a loop has other values for what it begins with.
+    without = (Written,) if structure.is_loop(equation) else ()
+    return {variable: found for variable, found in pairs if found is not None and not isinstance(found, without)}
