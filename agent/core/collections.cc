@@ -326,14 +326,14 @@ void Collections::Observe(const Execution& execution, uint64_t pass) {
 
 CollectionMask Collections::DecideOne(uint32_t node,
                                       const Observed& observed) const {
+  const NodeTable::Info info = nodes_->InfoOf(node);
   const NodeTable::Scope scope = nodes_->ScopeOf(node);
   const bool activation =
-      nodes_->InfoOf(node).category == Category::kActivation &&
-      !observed.no_result;
+      info.category == Category::kActivation && !observed.no_result;
   const bool result = activation && !observed.read_in_scope;
   CollectionMask selected = observed.readers;
   if (result && scope.leaf) selected |= Bit(kLayers);
-  if (observed.starts_backward || (result && IsLoss(scope))) {
+  if (info.loss || observed.starts_backward || (result && IsLoss(scope))) {
     selected |= Bit(kLosses);
   } else if (activation && !observed.read_by_model) {
     selected |= Bit(kOutputs);

@@ -41,8 +41,9 @@ static_assert(kMaxCollections <= 62);
 // category. Others depend on how its first execution fits into the graph, and
 // are decided at the end of the step in which that was: `layers` and `outputs`
 // (no op of the module reads the tensor), `losses` (a backward pass started
-// from it), `optimizer_state` (an op of the optimizer writes it in place), and
-// what `read_by` selects. These contain a node's first output only.
+// from it, or it was declared as one), `optimizer_state` (an op of the
+// optimizer writes it in place), and what `read_by` selects. These contain a
+// node's first output only.
 //
 // Any thread.
 class Collections {

@@ -141,6 +141,7 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   record.order = info.order;
   record.forward_node = info.forward_node < id ? info.forward_node : 0;
   record.recomputed = (info.flags & GRAPHDBG_NODE_RECOMPUTED) != 0;
+  record.loss = (info.flags & GRAPHDBG_NODE_LOSS) != 0;
   AddDeclaredInputs(info, id, &record);
   AddAttributes(info, &record);
   AddStack(info, &record);
@@ -453,8 +454,8 @@ uint32_t NodeTable::Find(absl::string_view name) const {
 NodeTable::Info NodeTable::InfoOf(uint32_t id) const {
   MutexLock lock(&mu_);
   const Record& record = At(id);
-  Info info = {*record.name, *record.op_type, record.kind, record.category,
-               record.forward_node};
+  Info info = {*record.name,    *record.op_type,     record.kind,
+               record.category, record.forward_node, record.loss};
   if (const Frame* const frame = UserLineOf(id)) {
     info.file = *frame->file;
     info.function = *frame->function;

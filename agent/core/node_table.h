@@ -108,6 +108,8 @@ class NodeTable {
     conditions::Category category = conditions::Category::kOther;
     // The forward op of a backward op; 0 for other nodes.
     uint32_t forward_node = 0;
+    // The adapter knows that its first output is the loss.
+    bool loss = false;
     // The user's line as UserFrameOf has it; exists as long as the table.
     absl::string_view file = {};
     absl::string_view function = {};
@@ -244,6 +246,7 @@ class NodeTable {
     graphdbg_node_kind kind;
     conditions::Category category;
     bool recomputed = false;
+    bool loss = false;
     uint32_t forward_node = 0;
     // By reader: it is among the nodes of the reader's next updates.
     std::array<bool, kReaders> changed{};

@@ -142,6 +142,22 @@ TEST_F(RecorderTest, FindsWhatIsPredefined) {
                                    std::to_string(loss) + ",0]]}"));
 }
 
+TEST_F(RecorderTest, KnowsLossesThatAreDeclaredAsSuch) {
+  Open(R"({"collections": [{"name": "losses"}]})");
+  graphdbg_node_info info = {};
+  info.struct_size = sizeof(info);
+  info.name = "forward/mean";
+  info.kind = GRAPHDBG_OP;
+  info.category = GRAPHDBG_ACTIVATION;
+  info.flags = GRAPHDBG_NODE_LOSS;
+  const uint32_t loss = *agent_->DeclareNode(info);
+  const uint32_t other = Op("forward/relu");
+  Execute(other, {1});
+  Execute(loss, {2}, {{other}});
+  EndStep();
+  EXPECT_EQ(NodesOf(1), (Nodes{loss}));
+}
+
 TEST_F(RecorderTest, RecordsParametersAtTheEndOfAStep) {
   Open(R"({"collections": [{"name": "weights"}, {"name": "biases"}]})");
   const uint32_t weight =

@@ -209,6 +209,19 @@ class Server:
     def control(self, job: str, command: str, **body: Any) -> Json:
         return self.client.post(f"/jobs/{job}/control", {"command": command, **body})
 
+    def recheck(self, job: str, node: str) -> Json:
+        """Watches every value of a node of a paused job, has the watchpoint checked there, and returns its hit."""
+        condition = {"id": "expression", "params": {"expression": "count > 0"}}
+        watchpoint = self.client.post(f"/jobs/{job}/watchpoints", {"condition": condition, "nodes": [node]})["id"]
+        self.control(job, "recheck")
+
+        def hits() -> list[Json]:
+            return [hit for hit in self.client.get(f"/jobs/{job}/hits")["hits"] if hit["watchpoint"] == watchpoint]
+
+        (hit,) = wait_until(f"a hit of the recheck at {node}", hits)
+        self.client.delete(f"/jobs/{job}/watchpoints/{watchpoint}")
+        return hit
+
     def stop(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,24 @@ def test_a_job_ends_at_the_round_at_which_it_is_told_to(python: str, debug_run: 
     assert run.code == 143, run.stderr
     assert run.result["steps"] == 3
     assert "model" not in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("library", "version", "message"),
+    [
+        ("xgboost", "1.7.6", "XGBoost 1.7.6 is not supported, only 2.0 to 3.x"),
+        ("lightgbm", "5.0.0", "LightGBM 5.0.0 is not supported, only 3.3 to 4.x"),
+    ],
+)
+def test_another_version_trains_undebugged(
+    library: str, version: str, message: str, debug_run: DebugRun, tmp_path: Path
+) -> None:
+    (tmp_path / library).mkdir()
+    (tmp_path / library / "__init__.py").write_text(f"__version__ = '{version}'\n")
+    (tmp_path / "train.py").write_text(f"import {library}\nprint('trained with', {library}.__version__)\n")
+    run = debug_run("--no-wait", command=[sys.executable, str(tmp_path / "train.py")])
+    assert run.stdout == f"trained with {version}\n"
+    assert run.stderr.count(f"{message}; the program continues without debugging") == 1
 
 
 @pytest.mark.frameworks

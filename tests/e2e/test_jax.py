@@ -87,6 +87,10 @@ def test_results_of_all_ways_are_the_same_to_the_bit(debug_run, python: str, way
     assert run.result["steps"] == {"infer": 2}.get(way, 4)
 
 
+def test_numbers_that_are_written_into_a_function_are_no_hits(debug_run, python: str) -> None:
+    assert watched_run(debug_run, python, "nan,inf", "selected").result["hits"] == []
+
+
 def assert_found(debug_run: Callable[..., Finished], python: str, way: str) -> Json:
     command = [python, str(TRAININGS), way, "--fault=-1"]
     run: Finished = debug_run(
@@ -109,7 +113,7 @@ def test_a_nan_is_found_where_it_began(debug_run, python: str) -> None:
 def test_a_nan_is_found_in_each_way(debug_run, python: str, way: str) -> None:
     first = assert_found(debug_run, python, way)
     if way in ("scan", "loop"):
-        assert first["iteration"] == 3
+        assert first["actual"]["iteration"] == 3
 
 
 @pytest.mark.frameworks
@@ -129,7 +133,7 @@ def test_a_nan_that_is_masked_is_found_by_conditions_on_every_value(debug_run, p
 
 
 @pytest.mark.frameworks
-@pytest.mark.parametrize("way", ["printing", "calling"])
+@pytest.mark.parametrize("way", ["printing", "watching", "calling"])
 @pytest.mark.parametrize("condition", ["nan", EVERY_VALUE])
 def test_callbacks_run_as_often_as_without_a_debugger(debug_run, python: str, way: str, condition: str) -> None:
     assert_same_bits(debug_run, python, condition, way)
@@ -170,6 +174,7 @@ def test_is_controlled_and_looked_into_like_any_job(server: Server, paused: subp
     server.wait_for_state("jax", "paused", pause_reason="node", node="forward/train_step/Net/log", step=1)
     logarithm = value(server, "forward/train_step/Net/log:0")
     assert logarithm.shape == (32, 32) and np.isfinite(logarithm).all()
+    assert server.recheck("jax", "forward/train_step/Net/log")["step"] == 1
     server.control("jax", "next_node")
     state = server.wait_for_state("jax", "paused", pause_reason="node")
     wait_until("the next node", lambda: server.job("jax")["node"] != "forward/train_step/Net/log")

@@ -102,6 +102,7 @@ def test_stops_inside_a_function_and_goes_on(server: Server, start_job, each_pyt
     hidden = row(server, RELU)
     assert len(hidden) == 8
     assert all(value >= 0 for value in hidden)
+    assert server.recheck("paused", RELU)["step"] == 2
     server.control("paused", "next_node")
     wait_until("the next node", lambda: is_paused_elsewhere(server), SECONDS)
     server.control("paused", "continue")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -27,7 +28,8 @@ def logistic(margin: Any, data: Any) -> tuple[Any, Any]:  # first bad value
 if sys.argv[1] == "xgboost":
     import xgboost
 
-    xgboost.train({"nthread": 1, "max_depth": 2}, xgboost.DMatrix(rows, label=labels), ROUNDS, obj=logistic)
+    objective = functools.partial(logistic)
+    xgboost.train({"nthread": 1, "max_depth": 2}, xgboost.DMatrix(rows, label=labels), ROUNDS, obj=objective)
 else:
     import lightgbm
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from auditwheel.wheel_abi import analyze_wheel_abi
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "wheel"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 import portable
+from environments import python_with
 
 MIB = 1 << 20
 
@@ -50,6 +52,17 @@ def test_adapters_look_only_into_their_own_directory(unpacked: Path) -> None:
     assert adapters
     for adapter in adapters:
         assert re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", output("readelf", "-d", str(adapter))) == ["$ORIGIN"], adapter
+
+
+def test_it_needs_no_compiler_for_the_newest_tensorflow(unpacked: Path, tmp_path: Path) -> None:
+    load = "import tensorflow; from graphdbg._tensorflow import native; native.load(tensorflow)"
+    # No compiler is found, and no adapter that was compiled before.
+    without = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(unpacked)}
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    run = subprocess.run(
+        [str(python_with("tensorflow")), "-c", load], env=without | quiet, capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
 
 
 def test_the_agent_exports_its_interface_and_nothing_of_its_libraries(unpacked: Path) -> None:

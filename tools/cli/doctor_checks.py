@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from graphdbg._boosting.versions import LIGHTGBM, XGBOOST, Versions
 from graphdbg._jax import versions
 
 from .client import ApiError, Client
@@ -109,18 +110,8 @@ def check_frameworks(found: dict[str, Any]) -> list[Check]:
             "pip install onnxruntime",
         ),
         _check_jax(found["jax"]),
-        _check_installed(
-            "XGBoost",
-            found["xgboost"],
-            "programs that use XGBoost can only be debugged where it is installed",
-            "pip install xgboost",
-        ),
-        _check_installed(
-            "LightGBM",
-            found["lightgbm"],
-            "programs that use LightGBM can only be debugged where it is installed",
-            "pip install lightgbm",
-        ),
+        _check_boosting(XGBOOST, found["xgboost"]),
+        _check_boosting(LIGHTGBM, found["lightgbm"]),
         _check_installed(
             "MindSpore",
             found["mindspore"],
@@ -140,6 +131,20 @@ def _check_jax(version: str | None) -> Check:
         version,
         "JAX programs can only be debugged where JAX is installed",
         "install graphdbg's wheel into the environment that has JAX",
+    )
+
+
+def _check_boosting(supported: Versions, version: str | None) -> Check:
+    title = supported.title
+    if version is not None and not supported.contain(version):
+        return Check(
+            title, "absent", version, f"only {title} {supported} is debugged", f"install another version of {title}"
+        )
+    return _check_installed(
+        title,
+        version,
+        f"programs that use {title} can only be debugged where it is installed",
+        f"pip install {title.lower()}",
     )
 
 

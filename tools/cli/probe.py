@@ -55,7 +55,6 @@ def _torch() -> dict[str, Any] | None:
 
 
 def _tensorflow() -> dict[str, Any] | None:
-    from graphdbg._build_adapter import has_compiler
     from graphdbg._tensorflow.versions import SUPPORTED, is_supported
 
     version = _version("tensorflow", "tensorflow-cpu")
@@ -65,8 +64,17 @@ def _tensorflow() -> dict[str, Any] | None:
         "version": version,
         "supported": is_supported(version),
         "versions": SUPPORTED,
-        "adapter": "adapter compiled on first use" if has_compiler() else "seen by taps, since there is no compiler",
+        "adapter": _tensorflow_adapter(version),
     }
+
+
+def _tensorflow_adapter(version: str) -> str:
+    from graphdbg._build_adapter import has_compiler
+    from graphdbg._tensorflow.native import shipped_adapter
+
+    if shipped_adapter(version) is not None:
+        return "adapter shipped"
+    return "adapter compiled on first use" if has_compiler() else "seen by taps, since there is no compiler"
 
 
 def _version(*distributions: str) -> str | None:

@@ -54,7 +54,7 @@ LICENSES = {
 }
 
 # The adapters' frameworks, which their users bring.
-FRAMEWORKS = ("libtorch", "libc10", "libcuda")
+FRAMEWORKS = ("libtorch", "libc10", "libcuda", "libtensorflow")
 # Packages of the page that have declarations for the compiler and no code.
 TYPES_ONLY = ("@types/", "csstype")
 

@@ -154,6 +154,10 @@ def main() -> None:
         directory.mkdir()
         stage(directory, native_files(arguments.bin, arguments.demo), arguments.bin)
         if arguments.portable:
+            # Needs pytest, which the demo's environment lacks.
+            import tensorflow_adapter
+
+            tensorflow_adapter.add(directory / "graphdbg")
             directory = make_portable(directory, Path(scratch))
         write_sbom(directory / "graphdbg", directory / f"graphdbg-{VERSION}.dist-info", VERSION)
         pack(directory, arguments.out)

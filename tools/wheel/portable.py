@@ -17,7 +17,7 @@ from pathlib import Path
 POLICY = "manylinux_2_35_x86_64"
 
 # In the process already when an adapter is loaded.
-LOADED_BEFORE = ("libtorch*.so*", "libc10*.so*", "libgraphdbg.so", "libgraphdbg_torch.so")
+LOADED_BEFORE = ("libtorch*.so*", "libc10*.so*", "libtensorflow_*.so*", "libgraphdbg.so", "libgraphdbg_torch.so")
 
 # The suffix that auditwheel adds to a library's name, so that no other copy is taken for it.
 _MARK = re.compile(r"-[0-9a-f]{8}(?=\.so)")

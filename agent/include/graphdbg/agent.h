@@ -461,7 +461,9 @@ typedef struct graphdbg_node_info {
 enum {
   /* Repeats a part of the forward pass within the backward pass, because its
    * results were not kept (activation checkpointing). */
-  GRAPHDBG_NODE_RECOMPUTED = 1
+  GRAPHDBG_NODE_RECOMPUTED = 1,
+  /* Its first output is the loss: the program asks for its gradients. */
+  GRAPHDBG_NODE_LOSS = 2
 };
 
 /* An input of an execution: the tensor, and the output that produced it. `node`

@@ -38,7 +38,8 @@ class NodeDeclaration:
 
     `inputs` are pairs of a node's number and the slot of its output. `outputs` are
     Tensor structures, empty where sizes are known only when the op runs. `order` is the
-    node's place in execution order, from 1; 0 for what is not executed.
+    node's place in execution order, from 1; 0 for what is not executed. `flags` are some
+    of _c_api.NODE_*.
     """
 
     graph: str
@@ -52,6 +53,7 @@ class NodeDeclaration:
     attributes: Mapping[str, str] = field(default_factory=dict)
     forward_node: int = 0
     order: int = 0
+    flags: int = 0
 
 
 class TooLarge(Exception):
@@ -182,6 +184,7 @@ class Agent:
             attribute_count=len(attributes),
             graph=node.graph.encode(),
             order=node.order,
+            flags=node.flags,
         )
         number = ctypes.c_uint32()
         self._check(self._library.graphdbg_declare_node(self._agent, info, number))

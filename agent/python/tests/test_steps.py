@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture
 def steps(stage: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("staged_steps", stage / "graphdbg" / "_torch" / "steps.py")
+    spec = importlib.util.spec_from_file_location("staged_steps", stage / "graphdbg" / "_optimizer_steps.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["staged_steps"] = module

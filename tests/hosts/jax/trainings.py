@@ -121,9 +121,25 @@ def masked(params, x, y):
     return error(linear(params, jnp.where(jnp.isnan(roots), 0.0, 1.0) + x), y)
 
 
+def selected(params, x, y):
+    """Numbers that are not finite are written into the function, by a library and by the program."""
+    h = linear(params, x) / jnp.sqrt(jnp.var(x, axis=1, keepdims=True))
+    return error(jax.nn.softmax(jnp.where(jnp.arange(8) < 6, h, -jnp.inf)), y)
+
+
 def printing(params, x, y):
     made = forward(params, x, y)
     jax.debug.print("printed {made}", made=made)
+    return made
+
+
+def watching(params, x, y):
+    """Has several callbacks, which are called in an order."""
+    made = linear(params, x)
+    jax.debug.callback(lambda value: print("first", float(value).hex()), made.max(), ordered=True)
+    made = forward(params, x, y)
+    jax.debug.callback(lambda value: print("second", float(value).hex()), made, ordered=True)
+    jax.debug.print("third {made}", made=made, ordered=True)
     return made
 
 
@@ -228,8 +244,9 @@ def adversaries():
 def infer():
     @jax.jit
     def predict(params, x):
-        for _ in range(12):
-            x = jnp.tanh(linear(params, x) @ params["layer"]["kernel"].T)
+        with jax.named_scope("body"):
+            for _ in range(12):
+                x = jnp.tanh(linear(params, x) @ params["layer"]["kernel"].T)
         return linear(params, x)
 
     params = weights()
@@ -349,11 +366,12 @@ def flax_nnx():
     class Net(nnx.Module):
         def __init__(self, rngs):
             self.first = nnx.Linear(16, 32, rngs=rngs)
+            self.dropout = nnx.Dropout(0.1, rngs=rngs)
             self.second = nnx.Linear(32, 8, rngs=rngs)
 
         def __call__(self, x):
             x = jnp.log(nnx.relu(self.first(x)) + 0.5 * FAULT)  # the fault of flax_nnx
-            return self.second(x)
+            return self.second(self.dropout(x))
 
     net = Net(nnx.Rngs(0))
     optimizer = nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)
@@ -433,7 +451,9 @@ LOSSES = (
     recomputed,
     custom,
     masked,
+    selected,
     printing,
+    watching,
     calling,
 )
 if arguments.way in [loss.__name__ for loss in LOSSES]:

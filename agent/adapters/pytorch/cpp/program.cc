@@ -68,7 +68,7 @@ class ModuleCallGuard {
 
 thread_local bool ModuleCallGuard::inside_ = false;
 
-// ---- steps, defined like in graphdbg/_torch/steps.py for Python
+// ---- steps, defined like in graphdbg/_optimizer_steps.py for Python
 
 // Ends a step after each step of the leading optimizer, which is the first to
 // step, or one that steps twice while the leader does not.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def own_copy(values: Any) -> Array:
 
 def describe(array: Array, owner: int = 0) -> Any:
     """A graphdbg_tensor of a packed array. `owner` is the handle by which the agent retains it; 0: it cannot."""
-    dtype = _c_api.DTYPES.get(array.dtype.name, _c_api.DTYPE_OTHER)
+    dtype, name = _known(array.dtype)
     shape = array.shape
     return _c_api.sized(
         _c_api.Tensor,
@@ -36,5 +37,11 @@ def describe(array: Array, owner: int = 0) -> Any:
         shape=(ctypes.c_int64 * max(len(shape), 1))(*shape),
         storage_id=owner,
         owner=owner,
-        framework_dtype=array.dtype.name.encode(),
+        framework_dtype=name,
     )
+
+
+@functools.cache
+def _known(dtype: Any) -> tuple[int, bytes]:
+    """The number of a dtype, and its name, which NumPy puts together anew each time."""
+    return _c_api.DTYPES.get(dtype.name, _c_api.DTYPE_OTHER), dtype.name.encode()

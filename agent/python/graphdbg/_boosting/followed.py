@@ -17,7 +17,7 @@ from .graph import Graph
 from .library import Library, NotCaptured, Objective
 from .objectives import gradients
 from .trees import Importance, Tree, joined
-from .user_code import calling_stack, definition_of
+from .user_code import calling_stack, definition_of, name_of
 
 # An objective without a function: the program computes the gradients itself.
 GIVEN = object()
@@ -189,7 +189,7 @@ class Followed:
                 self._objective = self._library.objective(booster)
                 op_type, origin, source = self._objective.name, "computed by graphdbg from the margins", stack
             else:
-                op_type = getattr(own, "__name__", type(own).__name__) if own is not GIVEN else "gradient"
+                op_type = name_of(own) if own is not GIVEN else "gradient"
                 origin, source = "as the program gave them", definition_of(own) or stack
             self._graph = Graph(self._agent, self._name, stack, op_type, origin, source)
         return self._graph

@@ -36,6 +36,12 @@ def definition_of(function: Any) -> list[SourceFrame]:
     return []
 
 
+def name_of(function: Any) -> str:
+    """The name of a function of the user's own, also if a library has wrapped it."""
+    name = next((frame[2].rpartition(".")[2] for frame in definition_of(function)), "__call__")
+    return name if name != "__call__" else str(getattr(function, "__name__", type(function).__name__))
+
+
 def _codes_of(function: Any, seen: set[int]) -> Iterator[CodeType]:
     """The code of a function, then that of the functions that it wraps."""
     if not callable(function) or isinstance(function, type) or id(function) in seen:

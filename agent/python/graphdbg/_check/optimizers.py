@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .._optimizer_steps import StepCounter
 from .._torch import older_torch
-from .._torch.steps import StepCounter
 from .._undo import UndoList
 from . import tensors
 from .guard import guarded

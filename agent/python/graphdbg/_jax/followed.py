@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from .. import _c_api
@@ -44,9 +44,9 @@ class Followed:
         # Copies with taps, by the numbers of these. The function has other jaxprs if it is traced again.
         self._copies: weakref.WeakKeyDictionary[Any, dict[tuple[frozenset[int], bool], Any]]
         self._copies = weakref.WeakKeyDictionary()
-        # What the arguments are that calls change: the arrays while the agent may read them, and references at
-        # other times, because the program may free or donate them.
-        self._arrays: dict[int, Any] = {}
+        # What the arguments are that calls change: the arrays while the agent may read them, or a function that finds
+        # them, and references at other times, because the program may free or donate them.
+        self._arrays: dict[int, Any] | Callable[[], dict[int, Any]] = {}
         self._references: dict[int, weakref.ref[Any]] = {}
         self._resolved: dict[int, HostArray] = {}
         for argument in program.role.state:
@@ -108,14 +108,22 @@ class Followed:
 
     # ---- state
 
-    def set_state(self, arrays: dict[int, Any]) -> None:
-        """Sets the values of the arguments that calls of the function change, by their numbers."""
-        self._arrays = arrays
+    def set_state(self, find: Callable[[], dict[int, Any]]) -> None:
+        """`find` returns the values of the arguments that calls of the function change, by their numbers.
+
+        It is called if the agent reads them, which in most steps it does not.
+        """
+        self._arrays = find
+
+    def _state(self) -> dict[int, Any]:
+        if callable(self._arrays):
+            self._arrays = self._arrays()
+        return self._arrays
 
     def release_state(self, remembers: bool) -> None:
         """Holds the values no longer. With `remembers`, the agent may read them as long as the program has them."""
         self._references = {}
-        for argument, array in self._arrays.items() if remembers else ():
+        for argument, array in self._state().items() if remembers else ():
             # Numbers and arrays of NumPy are no state that JAX has made.
             with contextlib.suppress(TypeError):
                 self._references[argument] = weakref.ref(array)
@@ -125,7 +133,7 @@ class Followed:
     def _describe_state(self, argument: int) -> Any:
         if self.tested_by == threading.get_ident():
             return None
-        array = self._arrays.get(argument)
+        array = self._state().get(argument)
         if array is None and argument in self._references:
             array = self._references[argument]()
         if array is None or not structure.is_plain(self.program.arguments[argument].aval):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,7 +104,7 @@ class Job:
     def _call(self, followed: Followed, call: _Call) -> tuple[Any, bool]:
         agent = self._agent
         assert agent is not None
-        followed.set_state({argument: call.arguments[argument] for argument in followed.program.role.state})
+        followed.set_state(lambda: {argument: call.arguments[argument] for argument in followed.program.role.state})
         if getattr(self._local, "repeats", False):
             with self._lock:
                 look = self._look(followed, call)
@@ -127,7 +129,7 @@ class Job:
             self._compare(followed, look.result[0], result[0])
             if self._records:
                 followed.record_loss(result[0])
-        self._end(followed, result[0], tested=tests and not is_bad)
+        self._end(followed, lambda: result[0], tested=tests and not is_bad)
         return result, not self._looks_at_all(followed) and tests == self._tests_results(followed)
 
     def has_called(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
@@ -140,10 +142,10 @@ class Job:
             followed = self._by_callable[function] = self._called(function, outputs)
         if followed is None:
             return
-        leaves = self._jax.tree_util.tree_leaves(outputs)
+        leaves = functools.partial(self._jax.tree_util.tree_leaves, outputs)
         self._begin(followed)
         tests = self._tests_results(followed)
-        is_bad = tests and self._is_bad(followed, leaves)
+        is_bad = tests and self._is_bad(followed, leaves())
         if is_bad:
             self._repeat(function, arguments, keywords)
         self._end(followed, leaves, tested=tests and not is_bad)
@@ -211,10 +213,15 @@ class Job:
         if followed.program.role.gradients and self._step_is_open:
             self._end_step()
 
-    def _end(self, followed: Followed, outputs: Any, tested: bool) -> None:
+    def _end(self, followed: Followed, find_outputs: Callable[[], Any], tested: bool) -> None:
         """`tested`: no output is NaN or infinite, and nothing else is to be known of them."""
         role = followed.program.role
-        followed.set_state({argument: outputs[output] for argument, output in role.state.items()})
+
+        def state() -> dict[int, Any]:
+            outputs = find_outputs()
+            return {argument: outputs[output] for argument, output in role.state.items()}
+
+        followed.set_state(state)
         followed.tested_by = threading.get_ident() if tested else None
         try:
             self._close_step(followed, role)
@@ -257,7 +264,7 @@ class Job:
 
         try:
             self._local.internal = True
-            look = Look(agent, self._taps(), followed, run, call.parameters["jaxpr"], call.arguments)
+            look = Look(agent, self._taps, followed, run, call.parameters["jaxpr"], call.arguments)
             look.report()
             return look
         except CannotBuild as error:

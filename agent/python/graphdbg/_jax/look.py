@@ -20,13 +20,16 @@ class Look:
     def __init__(
         self,
         agent: Agent,
-        library: TapLibrary,
+        library: Callable[[], TapLibrary],
         followed: Followed,
         run: Callable[[Any], Any],
         closed: Any,
         arguments: Sequence[Any],
     ) -> None:
-        """`run` calls a closed jaxpr in place of the function, and waits for its outputs."""
+        """`run` calls a closed jaxpr in place of the function, and waits for its outputs.
+
+        `library`, which may have to be compiled, is asked for only if values are needed.
+        """
         self._agent = agent
         self._library = library
         self._followed = followed
@@ -115,7 +118,7 @@ class Look:
         def run() -> None:
             self.result = self._run(copy)
 
-        self._values, omitted = self._library.collect(run)
+        self._values, omitted = self._library().collect(run)
         if self._passes:
             self._values = {tap: _distinct(values) for tap, values in self._values.items()}
         if omitted and not self._followed.told_omitted:
@@ -161,6 +164,8 @@ class Look:
             outputs = [self._describe(value) for value in values]
             inputs = [self._input(each, last) for each in op.inputs]
             flags = _c_api.MOVES_VALUES if op.primitive in structure.MOVES_VALUES else 0
+            if op.is_written:
+                flags |= _c_api.UNINITIALIZED | _c_api.EXPLICIT_NONFINITE
             self._agent.executed(self._followed.ops[number], flags, inputs, outputs, self._mode, iteration)
 
     def _within(self, tap: int | None, first: int, last: int) -> list[Tapped | None]:

@@ -28,7 +28,15 @@ class Given:
     constant: bool = False
 
 
+@dataclass(frozen=True)
+class Written:
+    """A number that is NaN or infinite and that is written into the function."""
+
+
 Producer = Made | Given
+# What may be bound to a variable.
+Bound = Producer | Written
+_WRITTEN = Written()
 
 
 @dataclass
@@ -42,6 +50,8 @@ class Op:
         loop: The number of the outermost loop that it is in; 0 outside loops.
         forward: The op of the forward pass whose gradient it computes.
         parameter: The argument whose gradient it makes.
+        is_written: It only makes an array of a number that is NaN or infinite and is written into the function,
+            such as for elements that are not selected.
     """
 
     name: str
@@ -55,6 +65,7 @@ class Op:
     forward: int | None = None
     parameter: int | None = None
     is_branching: bool = False
+    is_written: bool = False
 
 
 @dataclass
@@ -125,7 +136,7 @@ class _Builder:
 
     def build(self) -> Program:
         jaxpr = self._jaxpr
-        producers: dict[Any, Producer] = {variable: Given(i) for i, variable in enumerate(jaxpr.invars)}
+        producers: dict[Any, Bound] = {variable: Given(i) for i, variable in enumerate(jaxpr.invars)}
         producers |= {variable: Given(i, constant=True) for i, variable in enumerate(jaxpr.constvars)}
         self._visit(jaxpr, producers, _Place())
         self._add_arguments()
@@ -134,7 +145,7 @@ class _Builder:
 
     # ---- equations
 
-    def _visit(self, jaxpr: Any, producers: dict[Any, Producer], place: _Place) -> None:
+    def _visit(self, jaxpr: Any, producers: dict[Any, Bound], place: _Place) -> None:
         for equation in jaxpr.eqns:
             here = place.within(equation, self._sources)
             inputs = [found for atom in equation.invars if (found := _look_up(producers, atom)) is not None]
@@ -143,7 +154,7 @@ class _Builder:
                 here.loop = self._loops
             if equation.primitive.name == "shard_map":
                 self._program.shards = True
-            made_inside: list[Producer] = []
+            made_inside: list[Bound] = []
             for number, inner in enumerate(structure.inner_jaxprs(equation)):
                 within = _bound(equation, number, inner, producers)
                 self._visit(inner, within, here)
@@ -158,10 +169,11 @@ class _Builder:
                 own = self._add(equation, [*inputs, *made_inside], here, place.loop)
                 producers |= {variable: Made(own, slot) for slot, variable in enumerate(equation.outvars)}
 
-    def _add(self, equation: Any, inputs: list[Producer], here: _Place, loop: int) -> int:
+    def _add(self, equation: Any, bound: list[Bound], here: _Place, loop: int) -> int:
         program = self._program
         number = len(program.ops)
         primitive = equation.primitive.name
+        inputs = [each for each in bound if not isinstance(each, Written)]
         stage = self._stage_of(here.stack)
         taps: list[int | None] = []
         for slot, variable in enumerate(equation.outvars):
@@ -190,9 +202,13 @@ class _Builder:
                 loop=loop,
                 forward=forward,
                 is_branching=structure.is_branching(equation) or structure.is_loop(equation),
+                is_written=primitive in structure.FROM_LITERALS and bool(bound) and all(map(self._is_written, bound)),
             )
         )
         return number
+
+    def _is_written(self, bound: Bound) -> bool:
+        return isinstance(bound, Written) or (isinstance(bound, Made) and self._program.ops[bound.op].is_written)
 
     def _stage_of(self, stack: str) -> str:
         if names.is_transposed(stack):
@@ -212,7 +228,7 @@ class _Builder:
                 return "/".join(path[1:-1])
         return ""
 
-    def _link_gradients(self, outputs: Sequence[Producer | None]) -> None:
+    def _link_gradients(self, outputs: Sequence[Bound | None]) -> None:
         """Finds the gradient of each parameter: what its next value was computed from, or what the function returns."""
         program = self._program
         for argument, output in program.role.state.items():
@@ -221,10 +237,11 @@ class _Builder:
         if program.role.gradients:
             self._link_returned(outputs)
 
-    def _link_gradient(self, argument: int, output: Producer | None) -> None:
+    def _link_gradient(self, argument: int, output: Bound | None) -> None:
         """The nearest op of the backward pass with the parameter's shape makes its gradient, before it is clipped."""
         ops, shape = self._program.ops, self._program.arguments[argument].aval.shape
-        level, seen = [output], set[int]()
+        level: list[Bound | None] = [output]
+        seen = set[int]()
         while level:
             made = [each.op for each in level if isinstance(each, Made) and each.op not in seen]
             seen.update(made)
@@ -234,7 +251,7 @@ class _Builder:
                     return
             level = [each for number in made if ops[number].stage == names.OPTIMIZER for each in ops[number].inputs]
 
-    def _link_returned(self, outputs: Sequence[Producer | None]) -> None:
+    def _link_returned(self, outputs: Sequence[Bound | None]) -> None:
         """Gradients are returned in the order of the arguments."""
         program = self._program
         left = [
@@ -304,12 +321,14 @@ def _joined(outer: str, equation: Any) -> str:
     return f"{outer}/{own}" if outer and own else outer or own
 
 
-def _look_up(producers: dict[Any, Producer], atom: Any) -> Producer | None:
-    # Literals have no producer.
-    return None if hasattr(atom, "val") else producers.get(atom)
+def _look_up(producers: dict[Any, Bound], atom: Any) -> Bound | None:
+    if hasattr(atom, "val"):
+        # Literals have no producer.
+        return _WRITTEN if structure.is_nonfinite_literal(atom) else None
+    return producers.get(atom)
 
 
-def _bound(equation: Any, number: int, inner: Any, producers: dict[Any, Producer]) -> dict[Any, Producer]:
+def _bound(equation: Any, number: int, inner: Any, producers: dict[Any, Bound]) -> dict[Any, Bound]:
     """The producers of what the jaxpr with this number inside the equation takes."""
     outer = list(equation.invars)
     if equation.primitive.name == "while":
@@ -320,4 +339,6 @@ def _bound(equation: Any, number: int, inner: Any, producers: dict[Any, Producer
         outer = outer[1:]
     outer = outer[-len(inner.invars) :] if inner.invars else []
     pairs = ((variable, _look_up(producers, atom)) for variable, atom in zip(inner.invars, outer, strict=False))
-    return {variable: found for variable, found in pairs if found is not None}
+    # After the first iteration, a loop has other values for what it begins with.
+    without = (Written,) if structure.is_loop(equation) else ()
+    return {variable: found for variable, found in pairs if found is not None and not isinstance(found, without)}

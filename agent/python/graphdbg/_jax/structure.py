@@ -6,6 +6,7 @@ them, in the graph (program.py) and in the copy with taps (taps.py) alike.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,9 @@ CALLBACKS = frozenset(("io_callback", "pure_callback", "python_callback", "infee
 
 # Effects that only say which axes of devices an equation names.
 _HARMLESS = frozenset(("NamedAxisEffect",))
+
+# Make numbers that are written into a function into arrays.
+FROM_LITERALS = frozenset(("broadcast_in_dim", "convert_element_type", "copy", "copy_p", "neg", "reshape"))
 
 MOVES_VALUES = frozenset(
     (
@@ -115,11 +119,19 @@ def is_tappable(equation: Any, variable: Any) -> bool:
 
 def is_plain(aval: Any) -> bool:
     """Whether elements are numbers; keys of random generators, tokens and references have none."""
-    kind = getattr(aval.dtype, "kind", "")
-    is_number = kind in "biufc" or aval.dtype.name in SMALL_FLOATS
+    is_number = getattr(aval.dtype, "kind", None) in _NUMBERS or aval.dtype.name in SMALL_FLOATS
     return type(aval).__name__ == "ShapedArray" and bool(is_number)
 
 
+def is_nonfinite_literal(atom: Any) -> bool:
+    """Whether an input of an equation is a number, written into the function, that is NaN or infinite."""
+    try:
+        return not math.isfinite(atom.val)
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+_NUMBERS = frozenset("biufc")
 SMALL_FLOATS = frozenset(("bfloat16", "float8_e4m3fn", "float8_e5m2"))
 
 

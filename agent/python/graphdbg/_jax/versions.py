@@ -71,13 +71,16 @@ def stack_text(name_stack: Any) -> str:
     """A name stack such as "transpose(jvp(Net))/Dense"; transformations without a scope are "jvp()"."""
     text = str(name_stack)
     # Before 0.6 the text left these out.
-    if "(" in text or not any(hasattr(each, "wrap") for each in name_stack.stack):
+    if "(" in text or not any(_is_transformation(each) for each in name_stack.stack):
         return text
     scopes: tuple[str, ...] = ()
     for each in reversed(name_stack.stack):
-        is_transformation = type(each).__name__ == "Transform"
-        scopes = (f"{each.name}()",) if is_transformation and not scopes else each.wrap(scopes)
+        scopes = (f"{each.name}()",) if _is_transformation(each) and not scopes else each.wrap(scopes)
     return "/".join(scopes)
+
+
+def _is_transformation(part: Any) -> bool:
+    return type(part).__name__ == "Transform"
 
 
 def new_variable(aval: Any) -> Any:

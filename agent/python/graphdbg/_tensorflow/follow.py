@@ -12,7 +12,7 @@ from .. import _exit_report
 from .._build_adapter import CannotBuild
 from .._log import log, warn_not_debugged
 from .._process import default_job_name
-from .._torch.user_code import library_directories
+from .._user_code import library_directories
 from . import tap_native
 from .calls import Calls, Steps
 from .first_training import FirstTraining
@@ -89,7 +89,7 @@ class _Follower:
         self._pid = os.getpid()
         self._steps = Steps(native, self._open)
         self._calls = Calls(self._steps, self._graphs, self._gradients)
-        self._keras = KerasFollower(self._steps, self._calls, self._scopes, self._variables)
+        self._keras = KerasFollower(self._steps, self._calls, self._scopes, self._variables, self._gradients)
 
     def install(self, late: bool) -> None:
         from tensorflow.python.eager import backprop, context
@@ -124,6 +124,7 @@ class _Follower:
                 result = gradient(tape, target, sources, *args, **kwargs)
                 self._gradients.add_range(graph, start, graph.version)
                 flatten = self._tensorflow.nest.flatten
+                self._gradients.add_losses(graph, flatten(target))
                 self._gradients.add_results(graph, flatten(sources), flatten(result))
                 return result
             if self._calls.declarations is not None:

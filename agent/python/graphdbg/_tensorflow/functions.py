@@ -230,6 +230,7 @@ class Declarations:
                 inputs=[value for value in values if value != _UNKNOWN],
                 forward_node=parameter or function.nodes.get(forward or "", 0),
                 order=self._order,
+                flags=_c_api.NODE_LOSS if self._gradients.is_loss(function.graph, op.name) else 0,
             )
         )
         function.nodes[op.name] = node

@@ -25,6 +25,9 @@ class Gradients:
 
         # For each graph, the variables by the names of the ops that make their gradients.
         self._variables: weakref.WeakKeyDictionary[Any, dict[str, weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+        # For each graph, the ops that compute losses, and those ops by the ones that scale their results.
+        self._losses: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
+        self._unscaled: weakref.WeakKeyDictionary[Any, dict[str, str]] = weakref.WeakKeyDictionary()
         # For each graph, the ranges of op numbers that compute gradients.
         self._backward: weakref.WeakKeyDictionary[Any, list[tuple[int, int]]] = weakref.WeakKeyDictionary()
 
@@ -35,12 +38,27 @@ class Gradients:
     def add_results(self, graph: Any, sources: Sequence[Any], results: Sequence[Any]) -> None:
         """The gradients of variables, and of other values, have been added to a graph."""
         for source, result in zip(sources, results, strict=False):
-            op = getattr(result, "op", None)
-            while op is not None and op.type in PASSED_ON and op.inputs:
-                op = op.inputs[0].op
+            op = _maker_of(result)
             variable = getattr(source, "_value", source)
             if op is not None and hasattr(variable, "handle"):
                 self._variables.setdefault(graph, {})[op.name] = weakref.ref(variable)
+
+    def add_losses(self, graph: Any, targets: Sequence[Any]) -> None:
+        """The program asks for the gradients of these tensors of a graph."""
+        for target in targets:
+            op = _maker_of(target)
+            if op is not None:
+                scaled = self._unscaled.get(graph, {}).get(op.name)
+                self._losses.setdefault(graph, set()).add(scaled or op.name)
+
+    def add_scaled(self, graph: Any, scaled: Any, loss: Any) -> None:
+        """A tensor of a graph is a loss that was multiplied for mixed precision."""
+        op, made = _maker_of(loss), _maker_of(scaled)
+        if op is not None and made is not None:
+            self._unscaled.setdefault(graph, {})[made.name] = op.name
+
+    def is_loss(self, graph: Any, op: str) -> bool:
+        return op in self._losses.get(graph, ())
 
     def variable_of(self, graph: Any, op: str) -> Any:
         """The variable whose gradient the op makes; None if there is none."""
@@ -100,6 +118,14 @@ class Gradients:
         ranges = self._ranges.get(graph, [])
         at = bisect.bisect_right(ranges, number, key=lambda each: each[0]) - 1
         return ranges[at][2] if at >= 0 and number < ranges[at][1] else None
+
+
+def _maker_of(tensor: Any) -> Any:
+    """The op of a graph that has computed a tensor's values; None outside of functions."""
+    op = getattr(tensor, "op", None)
+    while op is not None and op.type in PASSED_ON and op.inputs:
+        op = op.inputs[0].op
+    return op
 
 
 def _first(tensors: Any) -> Any:

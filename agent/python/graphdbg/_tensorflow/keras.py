@@ -12,22 +12,27 @@ from typing import Any
 
 from .. import _c_api, _import_hook
 from .._log import log
-from .._torch.steps import StepCounter
+from .._optimizer_steps import StepCounter
 from .calls import Calls, Steps
+from .gradients import Gradients
 from .names import Scope, Scopes
 from .native import handle_of
 from .variables import VariablePaths
 
 # Where Keras defines what is followed. The layers are imported after the backend.
 OPTIMIZERS = "keras.src.optimizers.base_optimizer"
+_LOSS_SCALING = "keras.src.optimizers.loss_scale_optimizer"
 _LAYERS = "keras.src.layers.layer"
 _BACKEND = "keras.src.backend.tensorflow.core"
 
 
 class KerasFollower:
-    def __init__(self, steps: Steps, calls: Calls, scopes: Scopes, variables: VariablePaths) -> None:
+    def __init__(
+        self, steps: Steps, calls: Calls, scopes: Scopes, variables: VariablePaths, gradients: Gradients
+    ) -> None:
         self._steps = steps
         self._calls = calls
+        self._gradients = gradients
         self._scopes = scopes
         self._variables = variables
         self._counter = StepCounter(steps.end)
@@ -40,6 +45,7 @@ class KerasFollower:
     def install(self) -> None:
         _after_import(_LAYERS, "layers", self._follow_backend)
         _after_import(OPTIMIZERS, "optimizers", self._follow_optimizers)
+        _after_import(_LOSS_SCALING, "scaled losses", self._follow_scaled_losses)
 
     def adopt(self, candidates: Iterable[object]) -> None:
         """Follows the variables and optimizers among objects that were made before."""
@@ -161,6 +167,22 @@ class KerasFollower:
 
         base.__init__ = initialize_and_report
         base.apply = apply_and_count
+
+    def _follow_scaled_losses(self) -> None:
+        from tensorflow.python.eager import context
+        from tensorflow.python.framework import ops
+
+        scaling = importlib.import_module(_LOSS_SCALING).LossScaleOptimizer
+        scale_loss = scaling.scale_loss
+
+        @wraps(scale_loss)
+        def scale_and_report(optimizer: Any, loss: Any) -> Any:
+            scaled = scale_loss(optimizer, loss)
+            if not context.executing_eagerly():
+                self._gradients.add_scaled(ops.get_default_graph(), scaled, loss)
+            return scaled
+
+        scaling.scale_loss = scale_and_report
 
     def _follow_loss_scale(self, optimizer: Any) -> None:
         """The loss is multiplied by a variable, so the gradients are too large by it."""

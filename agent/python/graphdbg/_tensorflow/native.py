@@ -1,12 +1,15 @@
 """The compiled adapter (agent/adapters/tensorflow), called through ctypes.
 
-It is compiled for the installed version of TensorFlow when it is first used.
+The package may contain it; otherwise it is compiled for the installed version of TensorFlow
+when it is first used.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import os
 import sys
 from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
@@ -17,11 +20,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .. import Terminated, _c_api
 from .._agent import Agent
 from .._build_adapter import Library, build
-from .versions import SUPPORTED, is_supported
+from .versions import SUPPORTED, is_supported, minor_of
 from .xla import Uncompiled
 
 if TYPE_CHECKING:
     from .tap_native import TapNative
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+ADAPTER = "libgraphdbg_tensorflow.so"
 
 # A C++ function of TensorFlow, and the libraries that have it, the one of newer versions first.
 _EAGER_TENSOR_HANDLE = "_Z18EagerTensor_HandlePK7_object"
@@ -44,13 +50,26 @@ def check(tensorflow: Any) -> None:
 
 
 def load(tensorflow: Any) -> Native:
-    """Builds the adapter if necessary. Raises CannotBuild."""
+    """Builds the adapter if the package does not contain it. Raises CannotBuild."""
     # The adapter finds the agent because it is loaded already.
     _c_api.load()
-    return Native(ctypes.CDLL(str(build(_library(tensorflow)))))
+    shipped = shipped_adapter(str(tensorflow.__version__))
+    if shipped is not None:
+        # A TensorFlow of this version that was built in another way may lack what the adapter needs.
+        with contextlib.suppress(OSError):
+            return Native(ctypes.CDLL(str(shipped)))
+    return Native(ctypes.CDLL(str(build(library(tensorflow)))))
 
 
-def _library(tensorflow: Any) -> Library:
+def shipped_adapter(version: str) -> Path | None:
+    """The adapter in the package for this version of TensorFlow, if there is one."""
+    # TensorFlow's C++ interfaces change with each minor version.
+    file = _PACKAGE / "lib" / f"tensorflow-{minor_of(version)}" / ADAPTER
+    return file if file.exists() and os.environ.get("GRAPHDBG_ADAPTER") != "compile" else None
+
+
+def library(tensorflow: Any) -> Library:
+    """The adapter for this TensorFlow, to build."""
     root = Path(tensorflow.__file__).resolve().parent
     flags: list[str] = []
     for flag in tensorflow.sysconfig.get_compile_flags():
@@ -59,7 +78,7 @@ def _library(tensorflow: Any) -> Library:
     return Library(
         purpose=f"TensorFlow {tensorflow.__version__}",
         key=f"tensorflow-{tensorflow.__version__}",
-        file_name="libgraphdbg_tensorflow.so",
+        file_name=ADAPTER,
         sources="agent/adapters/tensorflow",
         flags=[*flags, f"-DGRAPHDBG_TENSORFLOW_BUILD={tensorflow.version.GIT_VERSION}"],
         links=[

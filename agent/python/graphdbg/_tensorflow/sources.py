@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._c_api import SourceFrame
-from .._torch.user_code import is_library_file
+from .._user_code import is_library_file
 
 _MAX_FRAMES = 32
 

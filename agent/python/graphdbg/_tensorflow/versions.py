@@ -6,6 +6,11 @@ _FIRST, _LAST = (2, 16), (2, 21)
 SUPPORTED = "2.16 to 2.21"
 
 
+def minor_of(version: str) -> str:
+    """The minor version, such as "2.21"."""
+    return ".".join(version.split(".")[:2])
+
+
 def is_supported(version: str) -> bool:
     """`version` is TensorFlow's, such as "2.21.0"."""
     minor = tuple(int(part) for part in version.split(".")[:2])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Protocol
 
+from .._optimizer_steps import StepCounter
 from .._undo import UndoList
 from . import step_record
-from .steps import StepCounter
 
 
 class GradScale(Protocol):

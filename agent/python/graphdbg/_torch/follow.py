@@ -12,8 +12,10 @@ from typing import Any
 
 from .. import Terminated, _exit_report
 from .._log import log, warn_not_debugged
+from .._optimizer_steps import StepCounter
 from .._process import default_job_name
 from .._undo import UndoList
+from .._user_code import library_directories
 from . import (
     amp,
     backward,
@@ -26,13 +28,11 @@ from . import (
     optimizers,
     place,
     step_record,
-    steps,
     swap_tensors,
     torch_compile,
 )
 from .training.observer import TrainingObserver
 from .training.replicas import Replicas
-from .user_code import library_directories
 
 # The instruction that `raise` and `assert` are compiled to.
 _RAISE = opmap["RAISE_VARARGS"]
@@ -160,7 +160,7 @@ class Observers:
         self._keeps_compiled = torch_compile.is_kept()
         self._place = place.Place(lambda: _exit_report.expect_exit(self.changes))
         self._loose = optimizers.LooseParameters(adapter)
-        self._counter = steps.StepCounter(adapter.step_end)
+        self._counter = StepCounter(adapter.step_end)
         symbolic = keras_on_torch.SymbolicCalls(self.changes)
         self._symbolic = symbolic
         self._tree = modules.ModuleTree(adapter, library_directories(), lambda: symbolic.active)

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from .._undo import UndoList
-from .user_code import user_frame
+from .._user_code import user_frame
 
 
 class Training(Protocol):

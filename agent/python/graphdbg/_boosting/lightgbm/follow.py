@@ -9,6 +9,7 @@ from typing import Any
 from ..._log import warn_not_debugged
 from ..followed import Followed
 from ..rounds import Rounds
+from ..versions import LIGHTGBM, Unsupported
 from .library import LightGBM
 
 _INNER_EVAL = "_Booster__inner_eval"
@@ -19,7 +20,10 @@ def follow() -> None:
     try:
         import lightgbm
 
+        LIGHTGBM.check(str(lightgbm.__version__))
         _Follower(lightgbm).install()
+    except Unsupported as error:
+        warn_not_debugged(str(error))
     except Exception as error:
         warn_not_debugged(f"cannot follow LightGBM: {error}")
 

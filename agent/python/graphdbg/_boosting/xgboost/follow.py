@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..._log import warn_not_debugged
 from ..followed import GIVEN, Followed
 from ..rounds import Rounds
+from ..versions import XGBOOST, Unsupported
 from .library import XGBoost
 
 # What XGBoost's own early stopping maximizes.
@@ -22,7 +23,10 @@ def follow() -> None:
     try:
         import xgboost
 
+        XGBOOST.check(str(xgboost.__version__))
         _Follower(xgboost).install()
+    except Unsupported as error:
+        warn_not_debugged(str(error))
     except Exception as error:
         warn_not_debugged(f"cannot follow XGBoost: {error}")
 
@@ -35,7 +39,8 @@ class _Follower:
         self._rounds = Rounds(XGBoost(xgboost))
         # The data of the round in progress, by booster.
         self._data: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-        self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
+        # The ids of boosters whose `update` is running: their `boost` is a part of it.
+        self._updating: set[int] = set()
 
     def install(self) -> None:
         booster = self._xgboost.Booster
@@ -48,54 +53,49 @@ class _Follower:
         folds.__init__ = self._around_folds(folds.__init__)
 
     def _around_update(self, update: Any) -> Any:
-        arguments_of = _arguments_of(update)
+        arguments = _Arguments(update)
 
         @functools.wraps(update)
         def wrapper(booster: Any, *args: Any, **kwargs: Any) -> Any:
             followed = self._rounds.begin(booster)
             if followed is None:
                 return update(booster, *args, **kwargs)
-            arguments = arguments_of(booster, *args, **kwargs)
-            with _Updating(self._updating, booster):
-                return self._round(
-                    followed, booster, arguments.get("dtrain"), arguments.get("fobj"), update, args, kwargs
-                )
+            data, objective = arguments.of("dtrain", args, kwargs), arguments.of("fobj", args, kwargs)
+            self._updating.add(id(booster))
+            try:
+                followed.before(booster, data, objective)
+                result = update(booster, *args, **kwargs)
+                self._after(followed, booster, data)
+                return result
+            finally:
+                self._updating.discard(id(booster))
 
         return wrapper
 
     def _around_boost(self, boost: Any) -> Any:
         """Reports the gradients that are given, or those of an objective. A call by `update` begins no round."""
-        arguments_of = _arguments_of(boost)
+        arguments = _Arguments(boost)
 
         @functools.wraps(boost)
         def wrapper(booster: Any, *args: Any, **kwargs: Any) -> Any:
-            is_inner = booster in self._updating
+            is_inner = id(booster) in self._updating
             followed = self._rounds.followed(booster) if is_inner else self._rounds.begin(booster)
             if followed is None:
                 return boost(booster, *args, **kwargs)
-            arguments = arguments_of(booster, *args, **kwargs)
-            objective = arguments.get("fobj")
+            data, objective = arguments.of("dtrain", args, kwargs), arguments.of("fobj", args, kwargs)
             if not is_inner:
-                followed.before(booster, arguments.get("dtrain"), GIVEN if objective is None else objective)
+                followed.before(booster, data, GIVEN if objective is None else objective)
             if objective is None:
-                followed.given(None, arguments.get("grad"), arguments.get("hess"))
+                followed.given(None, arguments.of("grad", args, kwargs), arguments.of("hess", args, kwargs))
             else:
                 kwargs = {**kwargs, "fobj": self._observed(objective, followed)}
             if is_inner:
                 return boost(booster, *args, **kwargs)
             result = boost(booster, *args, **kwargs)
-            self._after(followed, booster, arguments.get("dtrain"))
+            self._after(followed, booster, data)
             return result
 
         return wrapper
-
-    def _round(
-        self, followed: Followed, booster: Any, data: Any, objective: Any, train: Any, args: Any, kwargs: Any
-    ) -> Any:
-        followed.before(booster, data, objective)
-        result = train(booster, *args, **kwargs)
-        self._after(followed, booster, data)
-        return result
 
     def _after(self, followed: Followed, booster: Any, data: Any) -> None:
         self._data[booster] = weakref.ref(data)
@@ -152,31 +152,17 @@ class _Follower:
         return wrapper
 
 
-class _Updating:
-    """While it lasts, a booster's `boost` is part of its `update`."""
+class _Arguments:
+    """Finds the arguments of calls of a booster's method by their names."""
 
-    def __init__(self, boosters: weakref.WeakSet[Any], booster: Any) -> None:
-        self._boosters = boosters
-        self._booster = booster
+    def __init__(self, method: Any) -> None:
+        # The first parameter is the booster.
+        self._places = {name: place for place, name in enumerate(inspect.signature(method).parameters, -1)}
 
-    def __enter__(self) -> None:
-        self._boosters.add(self._booster)
-
-    def __exit__(self, *_: object) -> None:
-        self._boosters.discard(self._booster)
-
-
-def _arguments_of(method: Any) -> Callable[..., dict[str, Any]]:
-    """A function that returns the arguments of a call by name; {} for wrong ones, which XGBoost reports."""
-    signature = inspect.signature(method)
-
-    def arguments(*args: Any, **kwargs: Any) -> dict[str, Any]:
-        try:
-            return dict(signature.bind(*args, **kwargs).arguments)
-        except TypeError:
-            return {}
-
-    return arguments
+    def of(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """None if the call has no such argument: XGBoost reports wrong ones."""
+        place = self._places.get(name)
+        return args[place] if place is not None and place < len(args) else kwargs.get(name)
 
 
 def _observed_object(objective: Any, followed: Followed) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._undo import UndoList
-from ..user_code import Line, is_called_by_library, line_of
+from ..._user_code import Line, is_called_by_library, line_of
 from .check import PATIENCE, Check, ModelCall, Report
 
 

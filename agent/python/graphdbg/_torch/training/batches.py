@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ..._undo import UndoList
-from ..user_code import Line, is_own, line_of, user_frame
+from ..._user_code import Line, is_own, line_of, user_frame
 from .check import PATIENCE, Check, ModelCall, Report
 from .samples import Digest, digest_of, tensors_in
 

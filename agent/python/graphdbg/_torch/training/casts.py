@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
-from ..user_code import Line, is_users_class, user_frame
+from ..._user_code import Line, is_users_class, user_frame
 from .check import Check, ModelCall, Report
 from .dropped_casts import Cast, casts_in
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from ..user_code import Line
+from ..._user_code import Line
 
 # Successive observations that make a finding. Healthy trainings show most of these
 # symptoms now and then: a learning rate that starts at zero, a zero gradient behind

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from ..._undo import UndoList
-from ..user_code import Line, line_of
+from ..._user_code import Line, line_of
 from .program_text import Unit, repeated_units_from
 
 # A tensor with more elements may hold parameters or gradients; losses and metrics have fewer.

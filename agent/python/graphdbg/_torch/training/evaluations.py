@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ..._undo import UndoList
-from ..user_code import Line, line_of
+from ..._user_code import Line, line_of
 from .check import PATIENCE, Check, ModelCall, Report
 from .feeding import Feeding
 from .modes import Sensitive, TrainedModels

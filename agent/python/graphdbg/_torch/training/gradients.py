@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..user_code import Line, is_users_class, line_of
+from ..._user_code import Line, is_users_class, line_of
 from .check import (
     PATIENCE,
     Check,

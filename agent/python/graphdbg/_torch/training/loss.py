@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ..user_code import Line, is_called_by_library, line_of
+from ..._user_code import Line, is_called_by_library, line_of
 from .broadcasts import mistake_in
 from .check import PATIENCE, Check, Counts, ModelCall, Report, trained
 from .labels import LABEL_CONDITIONS, label_mistake_in

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..user_code import Line, is_users_class, line_of_forward
+from ..._user_code import Line, is_users_class, line_of_forward
 from .forward_code import draws_random_numbers, names_in_forward
 
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..user_code import Line
+from ..._user_code import Line
 from .check import PATIENCE, Check, Counts, ModelCall, Report, dense_gradient, trained
 
 

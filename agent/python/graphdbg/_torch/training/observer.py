@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ..._log import log
 from ..._undo import UndoList
-from ..user_code import Line, line_of
+from ..._user_code import Line, line_of
 from . import autocast, batches
 from .cadence import Cadence
 from .casts import Casts

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from ..user_code import Line
+from ..._user_code import Line
 from .check import PATIENCE, Check, Counts, IdentitySet, ModelCall, Report, and_others, it_or_them
 from .elements import sample_of
 from .loss_graph import leaves_of

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
-from ..user_code import is_library_file, is_own
+from ..._user_code import is_library_file, is_own
 
 # How many of the program's files are read at most.
 _FILES = 500

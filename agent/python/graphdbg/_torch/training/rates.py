@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..user_code import Line, is_called_by_library, line_of
+from ..._user_code import Line, is_called_by_library, line_of
 from .check import PATIENCE, Check, Counts, Report, trained, trained_in
 from .models import Models
 from .optimized import Optimized

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._undo import UndoList
-from ..user_code import Line, line_of
+from ..._user_code import Line, line_of
 from .check import PATIENCE, Check, Counts, Report, dense_gradient, trained
 from .elements import sample_of
 from .models import Models

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
-from ..user_code import Line, line_of
+from ..._user_code import Line, line_of
 from .check import PATIENCE, Check, ModelCall, Report, trained
 from .elements import sample_of
 from .loss_graph import leaves_of

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from ..._undo import UndoList
-from ..user_code import is_users_class
+from ..._user_code import is_users_class
 from .check import PATIENCE, trained
 from .collectives import Collectives
 from .replica_group import ReplicaGroup

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from ..user_code import Line
+from ..._user_code import Line
 from .check import PATIENCE, Check, ModelCall, Report
 from .modes import Sensitive, TrainedModels
 from .samples import tensors_in

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..user_code import Line, line_of
+from ..._user_code import Line, line_of
 from .check import PATIENCE, Check, Counts, Report, and_others, dense_gradient, grouped, trained_in
 from .elements import samples_of
 from .models import Models

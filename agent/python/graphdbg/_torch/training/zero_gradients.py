@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..user_code import Line
+from ..._user_code import Line
 from .check import PATIENCE, Check, Counts, IdentitySet, Report, and_others, dense_gradient, grouped, trained
 from .elements import is_sampled_whole, samples_of
 from .flat_ops import flat_op_between

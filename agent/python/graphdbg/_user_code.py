@@ -1,4 +1,4 @@
-"""Tells the program's own code from that of PyTorch and other libraries."""
+"""Tells the program's own code from that of frameworks and other libraries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import FrameType
 # A file, and the number of a line from 1.
 Line = tuple[str, int]
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parent
 
 
 @functools.cache
