@@ -133,6 +133,13 @@ TEST_F(AgentAllowedTest, RedactedValuesAreNotSent) {
   EXPECT_EQ(refused.error().reason(), kRefused);
   EXPECT_THAT(refused.error().message(), HasSubstr("GRAPHDBG_REDACT"));
   EXPECT_EQ(refused.data(), "");
+  // Nor are they told when they are changed.
+  v1::TensorRequest change;
+  change.set_node("embedding");
+  change.mutable_change()->mutable_set_values()->add_values(7);
+  const v1::TensorData changed = server_->Ask(change);
+  EXPECT_EQ(changed.data(), "embedding:0: 2 elements set to 7")
+      << changed.error().message();
   EXPECT_FALSE(server_->Tensor("fc").has_error());
   Resume(&stopped);
 }
