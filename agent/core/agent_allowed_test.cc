@@ -133,15 +133,25 @@ TEST_F(AgentAllowedTest, RedactedValuesAreNotSent) {
   EXPECT_EQ(refused.error().reason(), kRefused);
   EXPECT_THAT(refused.error().message(), HasSubstr("GRAPHDBG_REDACT"));
   EXPECT_EQ(refused.data(), "");
-  // Nor are they told when they are changed.
-  v1::TensorRequest change;
-  change.set_node("embedding");
-  change.mutable_change()->mutable_set_values()->add_values(7);
-  const v1::TensorData changed = server_->Ask(change);
-  EXPECT_EQ(changed.data(), "embedding:0: 2 elements set to 7")
-      << changed.error().message();
   EXPECT_FALSE(server_->Tensor("fc").has_error());
   Resume(&stopped);
+}
+
+TEST_F(AgentAllowedTest, RedactedValuesAreNotTheTextOfAChange) {
+  config_.allowed.redacted = conditions::PatternSet({"embed*"});
+  Run();
+  node_ = Declare("embedding");
+  ASSERT_EQ(agent_->Start(), GRAPHDBG_OK);
+  std::vector<float> values = {1, 2};
+  auto stopped = PauseInStep(values);
+  v1::TensorRequest request;
+  request.set_node("embedding");
+  request.mutable_change()->mutable_set_values()->add_values(7);
+  const v1::TensorData changed = server_->Ask(request);
+  EXPECT_EQ(changed.data(), "embedding:0: 2 elements set to 7")
+      << changed.error().message();
+  Resume(&stopped);
+  EXPECT_EQ(values[1], 7);
 }
 
 TEST_F(AgentAllowedTest, StatisticsNeedNoPermission) {
