@@ -118,7 +118,14 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       tensor_requests_({&host_, &devices_, &nodes_, &bindings_, &values_.kept(),
                         &values_.previous_bound(), &values_.previous_outputs(),
                         &requested_, &gate_, &outbox_, &bundle_requests_,
-                        [this](const std::string& line) { Notify(line); }}),
+                        [this](const std::string& line) { Notify(line); },
+                        [this](const v1::UserChange& change) {
+                          const auto recorder =
+                              recordings_.recorders().current();
+                          if (recorder != nullptr)
+                            recorder->UserChanged(change);
+                        },
+                        &config_.allowed}),
       rechecker_({&host_, &nodes_, &bindings_, &values_.kept(),
                   &values_.previous_bound(), &values_.previous_outputs(),
                   &watch_, &checker_, &gate_, &outbox_,

@@ -137,6 +137,23 @@ TEST_F(AgentAllowedTest, RedactedValuesAreNotSent) {
   Resume(&stopped);
 }
 
+TEST_F(AgentAllowedTest, RedactedValuesAreNotTheTextOfAChange) {
+  config_.allowed.redacted = conditions::PatternSet({"embed*"});
+  Run();
+  node_ = Declare("embedding");
+  ASSERT_EQ(agent_->Start(), GRAPHDBG_OK);
+  std::vector<float> values = {1, 2};
+  auto stopped = PauseInStep(values);
+  v1::TensorRequest request;
+  request.set_node("embedding");
+  request.mutable_change()->mutable_set_values()->add_values(7);
+  const v1::TensorData changed = server_->Ask(request);
+  EXPECT_EQ(changed.data(), "embedding:0: 2 elements set to 7")
+      << changed.error().message();
+  Resume(&stopped);
+  EXPECT_EQ(values[1], 7);
+}
+
 TEST_F(AgentAllowedTest, StatisticsNeedNoPermission) {
   Allow(/*view=*/false, /*control=*/true, /*terminate=*/true);
   const std::vector<float> values = {1, 2};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -157,6 +158,39 @@ TEST_F(AgentRecordingTest, NodesThatAreDeclaredMeanwhileAreRecorded) {
   TakeStep();
   WaitUntilOff();
   EXPECT_EQ(recorded_[0]->values[0].key.node, later);
+}
+
+TEST_F(AgentRecordingTest, HasWhatTheUserChanges) {
+  Set(true, "", kAll);
+  TakeStep();
+  v1::Command pause;
+  pause.mutable_pause();
+  server_->Command(pause);
+  std::vector<float> values = {1, 2, 3};
+  auto stopped = Stop([&] {
+    Execute(node_, values);
+    EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  });
+  v1::TensorRequest request;
+  request.mutable_change()->set_by("alice");
+  request.mutable_change()->mutable_set_learning_rate()->set_value(0);
+  EXPECT_EQ(server_->Ask(request).data(), "learning rate 0.1 -> 0");
+  request.mutable_change()->mutable_set_values()->add_values(NAN);
+  request.set_node("a");
+  request.set_slice_text("[1:]");
+  const std::string text = "a:0 [1:]: 2 elements, 2 to 3 (mean 2.5) -> NaN";
+  EXPECT_EQ(server_->Ask(request).data(), text);
+  Resume(&stopped);
+  EXPECT_TRUE(std::isnan(values[2]));
+  ASSERT_EQ(recorded_[0]->user_changes.size(), 2u);
+  const v1::UserChange& of_rate = recorded_[0]->user_changes[0];
+  EXPECT_EQ(of_rate.text(), "learning rate 0.1 -> 0");
+  EXPECT_EQ(of_rate.step(), 3u);
+  EXPECT_EQ(of_rate.by(), "alice");
+  EXPECT_GT(of_rate.time_unix_nano(), 0);
+  EXPECT_EQ(of_rate.node_id(), 0u);
+  EXPECT_EQ(recorded_[0]->user_changes[1].text(), text);
+  EXPECT_EQ(recorded_[0]->user_changes[1].node_id(), node_);
 }
 
 TEST_F(AgentRecordingTest, SaysWhyNothingIsRecorded) {

@@ -4,6 +4,7 @@
 #define AGENT_CORE_ALLOWED_H_
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "agent/conditions/pattern_set.h"
 
 namespace graphdbg::v1 {
@@ -28,6 +29,11 @@ struct Allowed {
 
   bool all() const { return view && control && terminate && change; }
 };
+
+// Whether the values of a node may be sent.
+inline bool MayRead(const Allowed& allowed, absl::string_view node) {
+  return allowed.view && !allowed.redacted.Matches(node);
+}
 
 // PERMISSION_DENIED "not_allowed_by_job" if `message` orders more than
 // `allowed`.

@@ -1,7 +1,11 @@
 #include "agent/core/changes.h"
 
+#include <cstdint>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "agent/core/execution.h"
+#include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/tensor/dtype.h"
 #include "proto/wire/error.h"
 
@@ -37,9 +41,44 @@ graphdbg_tensor ViewOfSlice(const graphdbg_tensor& tensor, const Slice& slice,
   return view;
 }
 
+std::string Describe(const Statistics& of) {
+  std::string text;
+  const auto add = [&text](const std::string& part) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", part);
+  };
+  if (of.has_finite() && of.min == of.max) {
+    add(absl::StrCat(of.min));
+  } else if (of.has_finite()) {
+    add(absl::StrCat(of.min, " to ", of.max, " (mean ", of.mean, ")"));
+  }
+  const std::pair<uint64_t, const char*> others[] = {
+      {of.nan_count, "NaN"},
+      {of.pos_inf_count, "inf"},
+      {of.neg_inf_count, "-inf"}};
+  for (const auto& [count, name] : others) {
+    if (count == of.count) return name;
+    if (count > 0) add(absl::StrCat(count, " ", name));
+  }
+  return text;
+}
+
+// Empty if the values cannot be read.
+std::string DescribeValues(Devices* devices, const graphdbg_tensor& tensor) {
+  if (devices == nullptr) return "";
+  const TensorAccess access(devices, tensor, /*running=*/false);
+  const TensorView view = ViewOf(tensor);
+  Statistics statistics;
+  const bool measured =
+      access.ok() &&
+      (access.backend() != nullptr
+           ? access.backend()->ComputeStatistics(view, &statistics)
+           : cpu::ComputeStatistics(view, &statistics));
+  return measured ? Describe(statistics) : "";
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> AssignSlice(const Host& host,
+absl::StatusOr<std::string> AssignSlice(const Host& host, Devices* devices,
                                         const graphdbg_tensor& tensor,
                                         const Slice& slice,
                                         const std::vector<double>& values) {
@@ -55,11 +94,17 @@ absl::StatusOr<std::string> AssignSlice(const Host& host,
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;
   const graphdbg_tensor view = ViewOfSlice(tensor, slice, &shape, &strides);
+  const std::string before = DescribeValues(devices, view);
   std::string text;
   if (!host.Assign(view, values, &text)) return CannotChange(text);
-  return values.size() == 1
-             ? absl::StrCat(elements, " elements set to ", values[0])
-             : absl::StrCat(elements, " elements set");
+  const std::string after = DescribeValues(devices, view);
+  const std::string subject =
+      elements == 1 ? "1 element" : absl::StrCat(elements, " elements");
+  if (!before.empty() && !after.empty()) {
+    return absl::StrCat(subject, ", ", before, " -> ", after);
+  }
+  return values.size() == 1 ? absl::StrCat(subject, " set to ", values[0])
+                            : absl::StrCat(subject, " set");
 }
 
 absl::StatusOr<std::string> ChangeTraining(const Host& host,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "agent/core/devices.h"
 #include "agent/core/host.h"
 #include "agent/tensor/slice.h"
 #include "proto/graphdbg/v1/tensor.pb.h"
@@ -16,8 +17,9 @@ namespace graphdbg::agent {
 // people. Reason of errors: "cannot_change".
 
 // Writes to a slice that is within the tensor: one value to all elements, or as
-// many values as there are, row-major.
-absl::StatusOr<std::string> AssignSlice(const Host& host,
+// many values as there are, row-major. `devices`: where values are read that
+// are described; null if they must not be.
+absl::StatusOr<std::string> AssignSlice(const Host& host, Devices* devices,
                                         const graphdbg_tensor& tensor,
                                         const Slice& slice,
                                         const std::vector<double>& values);

@@ -31,6 +31,7 @@ class NoRecording final : public Recording {
   }
   bool AppendHit(const RecordKey&, const v1::Hit&) override { return true; }
   bool AppendOpTimes(const v1::OverviewStep&) override { return true; }
+  bool AppendUserChange(const v1::UserChange&) override { return true; }
   void BeginOp(const StartedOp&) override {}
   void EndOp() override {}
   bool HasRoom() const override { return true; }

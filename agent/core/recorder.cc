@@ -490,6 +490,12 @@ void Recorder::Hit(const v1::Hit& hit) {
   if (through != 0) recording_->KeepThrough(through);
 }
 
+void Recorder::UserChanged(v1::UserChange change) {
+  if (!on() || !has_files_) return;
+  change.set_time_unix_nano(static_cast<int64_t>(UnixNow()));
+  recording_->AppendUserChange(change);
+}
+
 void Recorder::GraphChanged() {
   if (!on()) return;
   undescribed_ = true;

@@ -125,6 +125,8 @@ class Recorder {
   };
   Status status() const GRAPHDBG_EXCLUDES(mu_);
   void Hit(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
+  // The user has changed the paused program. The time is filled in.
+  void UserChanged(v1::UserChange change);
   void GraphChanged();
   // `reason`: "exit", "exception" or "terminated".
   void Close(const v1::Goodbye& goodbye, absl::string_view reason)

@@ -16,6 +16,7 @@
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/graphdbg/v1/graph.pb.h"
 #include "proto/graphdbg/v1/overview.pb.h"
+#include "proto/graphdbg/v1/tensor.pb.h"
 #include "proto/graphdbg/v1/watch.pb.h"
 #include "proto/runs/record.h"
 
@@ -122,6 +123,9 @@ class Recording {
   virtual bool AppendHit(const RecordKey& key, const v1::Hit& hit) = 0;
   // Keeps the times of a step's ops, and therefore allocates. At a step's end.
   virtual bool AppendOpTimes(const v1::OverviewStep& times) = 0;
+  // Keeps what the user has changed in the paused program, and therefore
+  // allocates.
+  virtual bool AppendUserChange(const v1::UserChange& change) = 0;
 
   // This thread begins an op, and has ended it. Like appending.
   virtual void BeginOp(const StartedOp& op) = 0;

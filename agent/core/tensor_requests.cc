@@ -285,17 +285,35 @@ absl::StatusOr<std::string> TensorRequests::Change(
   ASSIGN_OR_RETURN(const Slice slice,
                    ResolveSlice(request, ShapeOf(value.tensor)));
   const auto& values = request.change().set_values().values();
-  ASSIGN_OR_RETURN(const std::string text,
-                   AssignSlice(*parts_.host, value.tensor, slice,
-                               {values.begin(), values.end()}));
+  const bool readable =
+      parts_.allowed == nullptr || MayRead(*parts_.allowed, request.node());
+  ASSIGN_OR_RETURN(
+      const std::string text,
+      AssignSlice(*parts_.host, readable ? parts_.devices : nullptr,
+                  value.tensor, slice, {values.begin(), values.end()}));
   return absl::StrCat(request.node(), ":", request.slot(),
                       request.slice_text().empty() ? "" : " ",
                       request.slice_text(), ": ", text);
 }
 
+void TensorRequests::ReportChange(const v1::TensorRequest& request,
+                                  const std::string& text) {
+  if (parts_.notify) parts_.notify(absl::StrCat("changed by the user: ", text));
+  if (!parts_.changed) return;
+  v1::UserChange change;
+  change.set_step(parts_.gate->step());
+  change.set_by(request.change().by());
+  change.set_text(text);
+  if (request.change().has_set_values()) {
+    change.set_node_id(parts_.nodes->Find(request.node()));
+    change.set_slot(request.slot());
+  }
+  parts_.changed(change);
+}
+
 absl::Status TensorRequests::ServeChange(const Pending& pending) {
   ASSIGN_OR_RETURN(std::string text, Change(pending.request));
-  if (parts_.notify) parts_.notify(absl::StrCat("changed by the user: ", text));
+  ReportChange(pending.request, text);
   SendText(pending, std::move(text));
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "agent/base/mutex.h"
+#include "agent/core/allowed.h"
 #include "agent/core/bindings.h"
 #include "agent/core/bundle_requests.h"
 #include "agent/core/devices.h"
@@ -54,6 +55,10 @@ class TensorRequests {
     BundleRequests* bundles = nullptr;
     // Shows the user a line.
     std::function<void(const std::string& line)> notify = nullptr;
+    // Receives each change that was made, without its time.
+    std::function<void(const v1::UserChange& change)> changed = nullptr;
+    // Null: everything is allowed.
+    const Allowed* allowed = nullptr;
   };
   explicit TensorRequests(const Parts& parts) : parts_(parts) {}
 
@@ -83,6 +88,7 @@ class TensorRequests {
   absl::Status ServeChange(const Pending& pending);
   // Returns what was done.
   absl::StatusOr<std::string> Change(const v1::TensorRequest& request);
+  void ReportChange(const v1::TensorRequest& request, const std::string& text);
   // Answers with a text.
   void SendText(const Pending& pending, std::string text);
   absl::Status Find(const v1::TensorRequest& request, Value* value);

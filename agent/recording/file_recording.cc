@@ -190,6 +190,11 @@ class FileRecording final : public agent::Recording {
   bool AppendOpTimes(const v1::OverviewStep& times) override {
     return on() && files_.AddOpTimes(times);
   }
+  bool AppendUserChange(const v1::UserChange& change) override {
+    if (!on() || !files_.AddUserChange(change)) return false;
+    writer_.Wake();
+    return true;
+  }
 
   void BeginOp(const agent::StartedOp& op) override {
     if (on() && last_ops_ != nullptr) last_ops_->Begin(op);

@@ -144,6 +144,9 @@ TEST_F(FileRecordingTest, HasEverythingInTheLogOnceItIsClosed) {
   times.set_step(1);
   times.mutable_ops()->add_node_ids(7);
   EXPECT_TRUE(recording.AppendOpTimes(times));
+  v1::UserChange user_change;
+  user_change.set_text("learning rate 0.1 -> 0");
+  EXPECT_TRUE(recording.AppendUserChange(user_change));
   mark.records = 3;
   EXPECT_TRUE(recording.AppendEnd(step, mark));
   v1::Goodbye goodbye;
@@ -175,6 +178,8 @@ TEST_F(FileRecordingTest, HasEverythingInTheLogOnceItIsClosed) {
   EXPECT_EQ(rank.hits[0], hit.SerializeAsString());
   ASSERT_EQ(rank.op_times.size(), 1u);
   EXPECT_EQ(rank.op_times[0], times.SerializeAsString());
+  ASSERT_EQ(rank.user_changes.size(), 1u);
+  EXPECT_EQ(rank.user_changes[0], user_change.SerializeAsString());
   ASSERT_EQ(rank.graph.size(), 1u);
   EXPECT_EQ(ReadFile(rank_ + "/collections.jsonl"),
             "{\"collection\":\"all\"}\n");

@@ -27,24 +27,34 @@ MessageFiles::MessageFiles(const std::string& directory,
             runs::EncodeMessagesHeader(runs::MessageKind::kHit)),
       collections_(Join(directory, runs::kCollectionsFile), ""),
       op_times_(Join(directory, runs::kOpTimesFile),
-                runs::EncodeMessagesHeader(runs::MessageKind::kOpTimes)) {}
+                runs::EncodeMessagesHeader(runs::MessageKind::kOpTimes)),
+      user_changes_(
+          Join(directory, runs::kUserChangesFile),
+          runs::EncodeMessagesHeader(runs::MessageKind::kUserChange)) {}
+
+bool MessageFiles::Add(const std::string& message, std::string* waiting) {
+  if (message.empty() || message.size() > runs::kMaxMessageBytes) return false;
+  if (waiting->size() + message.size() > kMaxWaitingBytes) return false;
+  runs::AppendMessage(message, waiting);
+  return true;
+}
 
 uint64_t MessageFiles::AddHit(const v1::Hit& hit) {
   const std::string message = hit.SerializeAsString();
-  if (message.empty() || message.size() > runs::kMaxMessageBytes) return 0;
   MutexLock lock(&mu_);
-  if (new_hits_.size() + message.size() > kMaxWaitingBytes) return 0;
-  runs::AppendMessage(message, &new_hits_);
-  return ++hit_count_;
+  return Add(message, &new_hits_) ? ++hit_count_ : 0;
 }
 
 bool MessageFiles::AddOpTimes(const v1::OverviewStep& times) {
   const std::string message = times.SerializeAsString();
-  if (message.empty() || message.size() > runs::kMaxMessageBytes) return false;
   MutexLock lock(&mu_);
-  if (new_op_times_.size() + message.size() > kMaxWaitingBytes) return false;
-  runs::AppendMessage(message, &new_op_times_);
-  return true;
+  return Add(message, &new_op_times_);
+}
+
+bool MessageFiles::AddUserChange(const v1::UserChange& change) {
+  const std::string message = change.SerializeAsString();
+  MutexLock lock(&mu_);
+  return Add(message, &new_user_changes_);
 }
 
 void MessageFiles::AddCollectionLine(absl::string_view line) {
@@ -77,18 +87,22 @@ absl::Status MessageFiles::Write() {
     if (!new_op_times_.empty()) {
       op_times_.Add(std::exchange(new_op_times_, {}));
     }
+    if (!new_user_changes_.empty()) {
+      user_changes_.Add(std::exchange(new_user_changes_, {}));
+    }
   }
   RETURN_IF_ERROR(hits_.Write());
   RETURN_IF_ERROR(op_times_.Write());
+  RETURN_IF_ERROR(user_changes_.Write());
   return collections_.Write();
 }
 
 absl::Status MessageFiles::Sync() {
-  std::array<File*, 4> files;
+  std::array<File*, 5> files;
   {
     MutexLock lock(&files_mu_);
-    files = {graph_.file(), hits_.file(), collections_.file(),
-             op_times_.file()};
+    files = {graph_.file(), hits_.file(), collections_.file(), op_times_.file(),
+             user_changes_.file()};
   }
   for (File* file : files) {
     if (file != nullptr) RETURN_IF_ERROR(file->Sync());

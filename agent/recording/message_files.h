@@ -1,5 +1,5 @@
 // Files of messages beside the records of a rank: the graph, hits, the nodes
-// that the collections selected, and times of ops.
+// that the collections selected, times of ops, and what users have changed.
 #ifndef AGENT_RECORDING_MESSAGE_FILES_H_
 #define AGENT_RECORDING_MESSAGE_FILES_H_
 
@@ -13,6 +13,7 @@
 #include "agent/recording/append_file.h"
 #include "proto/graphdbg/v1/graph.pb.h"
 #include "proto/graphdbg/v1/overview.pb.h"
+#include "proto/graphdbg/v1/tensor.pb.h"
 #include "proto/graphdbg/v1/watch.pb.h"
 
 namespace graphdbg::recording {
@@ -29,6 +30,7 @@ class MessageFiles {
   uint64_t AddHit(const v1::Hit& hit) GRAPHDBG_EXCLUDES(mu_);
   // False if too many have not been written yet.
   bool AddOpTimes(const v1::OverviewStep& times) GRAPHDBG_EXCLUDES(mu_);
+  bool AddUserChange(const v1::UserChange& change) GRAPHDBG_EXCLUDES(mu_);
   void AddCollectionLine(absl::string_view line) GRAPHDBG_EXCLUDES(mu_);
 
   // Messages that could not be written are kept for the next call.
@@ -38,6 +40,9 @@ class MessageFiles {
 
  private:
   absl::Status WriteGraph() GRAPHDBG_REQUIRES(files_mu_);
+  // Adds a message to those of a file that are to be written.
+  bool Add(const std::string& message, std::string* waiting)
+      GRAPHDBG_REQUIRES(mu_);
 
   const TakeGraphUpdate take_graph_update_;
 
@@ -47,11 +52,13 @@ class MessageFiles {
   AppendFile hits_ GRAPHDBG_GUARDED_BY(files_mu_);
   AppendFile collections_ GRAPHDBG_GUARDED_BY(files_mu_);
   AppendFile op_times_ GRAPHDBG_GUARDED_BY(files_mu_);
+  AppendFile user_changes_ GRAPHDBG_GUARDED_BY(files_mu_);
 
   Mutex mu_;
   // Framed already.
   std::string new_hits_ GRAPHDBG_GUARDED_BY(mu_);
   std::string new_op_times_ GRAPHDBG_GUARDED_BY(mu_);
+  std::string new_user_changes_ GRAPHDBG_GUARDED_BY(mu_);
   std::string new_lines_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t hit_count_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };

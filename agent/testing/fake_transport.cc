@@ -130,13 +130,19 @@ v1::CommandResult FakeTransport::WaitForResult(uint64_t command_id) {
 v1::TensorData FakeTransport::Tensor(const std::string& node,
                                      v1::TensorRequest::Version version,
                                      const std::string& slice) {
+  v1::TensorRequest request;
+  request.set_node(node);
+  request.set_want_data(true);
+  request.set_version(version);
+  request.set_slice_text(slice);
+  return Ask(std::move(request));
+}
+
+v1::TensorData FakeTransport::Ask(v1::TensorRequest request) {
   const uint64_t id = next_id_++;
+  request.set_request_id(id);
   v1::ServerMessage message;
-  message.mutable_tensor_request()->set_request_id(id);
-  message.mutable_tensor_request()->set_node(node);
-  message.mutable_tensor_request()->set_want_data(true);
-  message.mutable_tensor_request()->set_version(version);
-  message.mutable_tensor_request()->set_slice_text(slice);
+  *message.mutable_tensor_request() = std::move(request);
   Send(message);
   v1::TensorData whole;
   while (!whole.last() && !testing::Test::HasFailure()) {

@@ -38,6 +38,8 @@ class FakeTransport final : public Transport {
   uint64_t Command(v1::Command command);
   v1::CommandResult WaitForResult(uint64_t command_id);
   // Requests a tensor and returns the whole answer in one message.
+  // Sends the request, with an id of its own, and returns the whole answer.
+  v1::TensorData Ask(v1::TensorRequest request);
   v1::TensorData Tensor(
       const std::string& node,
       v1::TensorRequest::Version version = v1::TensorRequest::VERSION_CURRENT,

@@ -40,6 +40,7 @@ struct Recorded {
   std::vector<RecordedUnits> units;
   std::vector<v1::Hit> hits;
   std::vector<v1::OverviewStep> op_times;
+  std::vector<v1::UserChange> user_changes;
   std::vector<std::string> lines;
   std::vector<std::string> graph;
   struct Begun {
@@ -104,6 +105,10 @@ class FakeRecording final : public Recording {
   }
   bool AppendOpTimes(const v1::OverviewStep& times) override {
     to_->op_times.push_back(times);
+    return true;
+  }
+  bool AppendUserChange(const v1::UserChange& change) override {
+    to_->user_changes.push_back(change);
     return true;
   }
   void BeginOp(const StartedOp& op) override {

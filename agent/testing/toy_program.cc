@@ -15,6 +15,8 @@ graphdbg_host ToyHost::host() {
   host.set_level = SetLevel;
   host.capture_stack = CaptureStack;
   host.current_stream = CurrentStream;
+  host.assign = Assign;
+  host.change = Change;
   return host;
 }
 
@@ -59,6 +61,21 @@ void ToyHost::SetLevel(void* user, int level) {
 
 void* ToyHost::CurrentStream(void* user, graphdbg_device, int32_t) {
   return static_cast<ToyHost*>(user)->stream_;
+}
+
+// The view must be one-dimensional.
+int ToyHost::Assign(void*, const graphdbg_tensor* view, const double* values,
+                    size_t count, const char**) {
+  auto* const to = static_cast<float*>(const_cast<void*>(view->data));
+  for (int64_t i = 0; i < view->shape[0]; ++i) {
+    to[i * view->strides[0]] = static_cast<float>(values[count == 1 ? 0 : i]);
+  }
+  return 0;
+}
+
+int ToyHost::Change(void*, const graphdbg_change*, const char** text) {
+  *text = "learning rate 0.1 -> 0";
+  return 0;
 }
 
 size_t ToyHost::CaptureStack(void*, graphdbg_source_frame* out, size_t max) {

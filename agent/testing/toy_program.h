@@ -58,6 +58,10 @@ class ToyHost {
   static void SetLevel(void* user, int level);
   static void* CurrentStream(void* user, graphdbg_device device,
                              int32_t device_id);
+  static int Assign(void* user, const graphdbg_tensor* view,
+                    const double* values, size_t count, const char** text);
+  static int Change(void* user, const graphdbg_change* change,
+                    const char** text);
   static size_t CaptureStack(void* user, graphdbg_source_frame* out,
                              size_t max);
 

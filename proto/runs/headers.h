@@ -86,7 +86,12 @@ static_assert(offsetof(SegmentHeader, incarnation) == 32);
 static_assert(offsetof(SegmentHeader, rank) == 48);
 static_assert(sizeof(SegmentHeader) == kSegmentHeaderBytes);
 
-enum class MessageKind : uint32_t { kGraphUpdate = 1, kHit = 2, kOpTimes = 3 };
+enum class MessageKind : uint32_t {
+  kGraphUpdate = 1,
+  kHit = 2,
+  kOpTimes = 3,
+  kUserChange = 4,
+};
 
 // Begins a file of messages.
 struct MessagesHeader {

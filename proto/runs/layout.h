@@ -16,6 +16,7 @@ inline constexpr char kRingFile[] = "ring.gdbr";
 inline constexpr char kGraphFile[] = "graph.gdbm";
 inline constexpr char kHitsFile[] = "hits.gdbm";
 inline constexpr char kOpTimesFile[] = "op-times.gdbm";
+inline constexpr char kUserChangesFile[] = "user-changes.gdbm";
 inline constexpr char kCollectionsFile[] = "collections.jsonl";
 // The findings of rules while the job ran, one JSON object to a line.
 inline constexpr char kFindingsFile[] = "findings.jsonl";

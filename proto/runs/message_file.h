@@ -1,4 +1,5 @@
-// Reads and writes files of messages: graph.gdbm, hits.gdbm, op-times.gdbm.
+// Reads and writes files of messages: graph.gdbm, hits.gdbm, op-times.gdbm,
+// user-changes.gdbm.
 #ifndef PROTO_RUNS_MESSAGE_FILE_H_
 #define PROTO_RUNS_MESSAGE_FILE_H_
 

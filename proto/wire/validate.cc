@@ -399,7 +399,8 @@ absl::Status Check(const v1::TensorRequest& request) {
            }),
       AtMost("number of tensor_request.change.set_values.values",
              static_cast<uint64_t>(request.change().set_values().values_size()),
-             kMaxChangedValues));
+             kMaxChangedValues),
+      Name("tensor_request.change.by", request.change().by()));
 }
 
 absl::Status Check(const v1::RecordingStatus& status) {

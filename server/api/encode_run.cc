@@ -48,6 +48,15 @@ Json EncodeLastOp(const model::LastOp& op) {
           {"source", op.source ? EncodeLine(*op.source) : Json()}};
 }
 
+Json EncodeUserChange(const model::UserChange& change) {
+  return {{"rank", change.rank},
+          {"step", change.step},
+          {"time", TimeText(change.time_unix_nano)},
+          {"by", NullIfEmpty(change.by)},
+          {"text", change.text},
+          {"node", NullIfEmpty(change.node)}};
+}
+
 Json EncodePoint(const model::StatisticsPoint& point) {
   return {{"step", point.step}, {"statistics", Encode(point.statistics)}};
 }
@@ -188,6 +197,7 @@ Json Encode(const model::Run& run) {
   json["log_bytes"] = run.log_bytes;
   json["damage"] = std::move(damage);
   json["last_ops"] = List(run.last_ops, EncodeLastOp);
+  json["user_changes"] = List(run.user_changes, EncodeUserChange);
   return json;
 }
 

@@ -119,6 +119,7 @@ Answer ChangeJob(const Services&, const http::Request& request,
   for (const uint32_t rank : RanksOf(wanted, job)) {
     model::TensorQuery query = wanted.query;
     query.rank = rank;
+    query.changed_by = CallerOf(request).name;
     CO_ASSIGN_OR_RETURN(const model::TensorValue value,
                         co_await job->Tensor(std::move(query)));
     changes.push_back({{"rank", rank}, {"text", value.data}});

@@ -114,6 +114,7 @@ void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {
   if (query.experiment) Fill(*query.experiment, *request.mutable_experiment());
   if (query.change) {
     std::visit(ChangeEncoder{*request.mutable_change()}, *query.change);
+    request.mutable_change()->set_by(query.changed_by);
   }
 }
 

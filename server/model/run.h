@@ -45,6 +45,19 @@ struct LastOp {
   std::optional<SourceLine> source;
 };
 
+// A change that a user made to the paused program.
+struct UserChange {
+  uint32_t rank = 0;
+  uint64_t step = 0;
+  int64_t time_unix_nano = 0;
+  // As in the audit log of the server. Empty if it is not known.
+  std::string by;
+  // What was done, with the values before and after, for people.
+  std::string text;
+  // The name of the changed tensor's node; empty if the change concerns none.
+  std::string node;
+};
+
 // A recorded run: a job as it was when it ended, or as it is while it is
 // recorded.
 struct Run {
@@ -64,6 +77,8 @@ struct Run {
   // For each rank that died or is still running: the ops that have begun and
   // not ended, or else the last op that has ended.
   std::vector<LastOp> last_ops;
+  // By rank, in the order in which they were made.
+  std::vector<UserChange> user_changes;
 };
 
 // A step in one mode. A training step may contain passes of evaluation, which

@@ -124,6 +124,8 @@ struct TensorQuery {
   // SetValues concern no tensor: then `node` is empty.
   std::optional<ExperimentQuery> experiment = {};
   std::optional<JobChange> change = {};
+  // The user who orders the change.
+  std::string changed_by = {};
 };
 
 // The answer to a TensorQuery.

@@ -368,8 +368,10 @@ jobs::Task<model::Run> OpenedRun::Describe(bool whole) {
     if (!whole) return source.Describe();
     source.hits();
     std::vector<model::LastOp> last_ops = source.LastOps();
+    std::vector<model::UserChange> user_changes = source.UserChanges();
     model::Run run = source.Describe();
     run.last_ops = std::move(last_ops);
+    run.user_changes = std::move(user_changes);
     return run;
   });
 }

@@ -182,6 +182,11 @@ const jobs::OpTimeTable& RankData::ReadOpTimes() {
   return op_times_.table();
 }
 
+const std::vector<v1::UserChange>& RankData::ReadUserChanges() {
+  AddDamage(runs::kUserChangesFile, user_changes_.Update(folder_));
+  return user_changes_.list();
+}
+
 std::optional<uint64_t> RankData::StepNear(uint64_t first, uint64_t count,
                                            bool last) const {
   std::vector<Record> records(count);

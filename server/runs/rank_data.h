@@ -22,6 +22,7 @@
 #include "server/runs/step_index.h"
 #include "server/runs/step_records.h"
 #include "server/runs/tensor_files.h"
+#include "server/runs/user_changes.h"
 #include "server/watch/hit_log.h"
 
 namespace graphdbg::recorded {
@@ -43,6 +44,8 @@ class RankData {
   void ReadHits(watch::HitLog& hits);
   // With what is new. The graph must have been read.
   const jobs::OpTimeTable& ReadOpTimes();
+  // What users have changed, with what is new.
+  const std::vector<v1::UserChange>& ReadUserChanges();
 
   uint32_t number() const { return number_; }
   const RankInfo& info() const { return info_; }
@@ -109,6 +112,7 @@ class RankData {
   MessageFollower graph_file_;
   MessageFollower hits_file_;
   RunOpTimes op_times_;
+  UserChanges user_changes_;
   graph::AgentIds ids_;
   // The inverse of ids_, for the nodes that it had when it was last asked.
   absl::flat_hash_map<graph::NodeIndex, uint32_t> numbers_;

@@ -232,6 +232,24 @@ std::vector<model::LastOp> Recording::LastOps() {
   return all;
 }
 
+std::vector<model::UserChange> Recording::UserChanges() {
+  graph();
+  std::vector<model::UserChange> all;
+  for (const auto& [number, rank] : ranks_) {
+    for (const v1::UserChange& change : rank->ReadUserChanges()) {
+      model::UserChange& described = all.emplace_back();
+      described.rank = number;
+      described.step = change.step();
+      described.time_unix_nano = change.time_unix_nano();
+      described.by = change.by();
+      described.text = change.text();
+      const graph::NodeIndex node = rank->NodeOf(change.node_id());
+      if (node != graph::kNoNode) described.node = graph_.node(node).name;
+    }
+  }
+  return all;
+}
+
 model::LastOp Recording::DescribeOp(const RankData& rank,
                                     const runs::LastOp& op) {
   model::LastOp described;

@@ -44,6 +44,7 @@ class Recording final : public RunSource, private graph::Annotations {
   bool alive() const override;
   model::Run Describe() override;
   std::vector<model::LastOp> LastOps() override;
+  std::vector<model::UserChange> UserChanges() override;
   const graph::GraphStore& graph() override;
   const graph::Annotations& annotations() const override { return *this; }
   const watch::HitLog& hits() override;

@@ -383,6 +383,30 @@ TEST_F(RecordingTest, HasTheTimesOfOps) {
   ASSERT_EQ(run.damage.size(), 1u);
 }
 
+TEST_F(RecordingTest, HasWhatUsersHaveChanged) {
+  WriteTenSteps();
+  v1::UserChange change;
+  change.set_step(4);
+  change.set_time_unix_nano(5);
+  change.set_by("alice");
+  change.set_text("learning rate 0.1 -> 0");
+  v1::UserChange too_long;
+  too_long.set_text(std::string(100'000, 'x'));
+  v1::UserChange of_tensor = change;
+  of_tensor.set_node_id(2);
+  writer_.WriteUserChanges({change, too_long, of_tensor});
+  Recording recording = Open();
+  const std::vector<model::UserChange> changes = recording.UserChanges();
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].step, 4u);
+  EXPECT_EQ(changes[0].time_unix_nano, 5);
+  EXPECT_EQ(changes[0].by, "alice");
+  EXPECT_EQ(changes[0].text, "learning rate 0.1 -> 0");
+  EXPECT_EQ(changes[0].node, "");
+  EXPECT_EQ(changes[1].node, NodeName(2));
+  EXPECT_EQ(recording.Describe().damage.size(), 1u);
+}
+
 TEST_F(RecordingTest, ARunThatIsWrittenIsFollowed) {
   writer_.WriteGraph(3);
   writer_.Step(1, 3, 1);

@@ -37,10 +37,12 @@ class RunSource {
   // Whether the run may grow.
   virtual bool alive() const = 0;
 
-  // Without last_ops.
+  // Without last_ops and user_changes.
   virtual model::Run Describe() = 0;
   // See model::Run::last_ops.
   virtual std::vector<model::LastOp> LastOps() { return {}; }
+  // See model::Run::user_changes.
+  virtual std::vector<model::UserChange> UserChanges() { return {}; }
 
   // --- The graph and its hits -----------------------------------------------
   virtual const graph::GraphStore& graph() = 0;

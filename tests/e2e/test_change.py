@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +49,8 @@ def finish(job: Job) -> None:
 
 def test_a_slice_of_a_weight_is_written(start: Callable[..., Job], server: Server) -> None:
     job = start()
-    assert job.set_values(WEIGHT, 0.5, slice="[1,:]") == [f"{WEIGHT} [1,:]: 16 elements set to 0.5"]
+    (text,) = job.set_values(WEIGHT, 0.5, slice="[1,:]")
+    assert re.fullmatch(rf"{WEIGHT} \[1,:\]: 16 elements, -0\.\d+ to 0\.\d+ \(mean \S+\) -> 0\.5", text)
     assert list(job.tensor(WEIGHT, slice="[1,:]")) == [0.5] * 16
     assert 0.5 not in list(job.tensor(WEIGHT, slice="[0,:]"))
     job.set_values(WEIGHT, [1, 2, 3], slice="[0,0:6:2]")
@@ -75,6 +77,25 @@ def test_a_learning_rate_of_zero_keeps_the_weights(start: Callable[..., Job]) ->
     with pytest.raises(ConflictError, match="0: AdamW, 1 groups"):
         job.set_learning_rate(0.1, optimizer=3)
     finish(job)
+
+
+def test_a_recording_has_what_was_changed(start: Callable[..., Job], tmp_path: Path) -> None:
+    job = start(GRAPHDBG_RECORD=str(tmp_path / "runs"))
+    job.set_learning_rate(0)
+    step(job)
+    job.set_values(WEIGHT, 3, slice="[0,0]")
+    finish(job)
+    run = graphdbg.open_run(tmp_path / "runs" / "train")
+    rate, value = run.user_changes()
+    assert (rate.step, rate.by, rate.text, rate.tensor) == (1, "owner", "learning rate 0.01 -> 0", None)
+    assert value.step == 2 and value.tensor == WEIGHT
+    assert re.fullmatch(rf"{WEIGHT} \[0,0\]: 1 element, \S+ -> 3", value.text)
+    served = Server(tmp_path / "served", f"--runs={tmp_path / 'runs'}")
+    changes = served.client.get("/runs/train")["user_changes"]
+    served.stop()
+    assert [(each["step"], each["by"], each["text"]) for each in changes] == [
+        (each.step, each.by, each.text) for each in (rate, value)
+    ]
 
 
 def test_a_step_is_skipped(start: Callable[..., Job]) -> None:

@@ -48,6 +48,9 @@ def test_of_several_servers_the_job_decides(
     assert unclear.returncode == 2
     assert f"{server.addresses['http_address']} (no jobs)" in unclear.stderr
     assert f"{other_server.addresses['http_address']} (nested)" in unclear.stderr
+    # The token is that of the server with the address that the message has.
+    chosen = command("jobs", f"--server={other_server.addresses['http_address']}/", environment=environment)
+    assert chosen.stdout.startswith("nested "), chosen.stderr
     assert command("ctl", "nested", "step", environment=environment).returncode == 0
     other_server.wait_for_state("nested", "paused", step=1)
     assert command("ctl", "nobody", "step", environment=environment).returncode == 2

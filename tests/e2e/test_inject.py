@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 from conftest import PACKAGE, SYSTEM_PYTHON, Json, clean_environment, wait_until
+from graphdbg.cli.attach import injection
+from graphdbg.cli.attach.processes import Process
 
 INJECT = str(PACKAGE / "lib" / "graphdbg-inject")
 TARGETS = Path(__file__).with_name("inject_targets.py")
@@ -116,8 +118,8 @@ def inject(pid: int, text: str = TEXT, **environment: str) -> Json:
     return answer
 
 
-def finish(process: subprocess.Popen[str]) -> str:
-    output, _ = process.communicate("\n", timeout=300)
+def finish(process: subprocess.Popen[str], timeout: float = 300) -> str:
+    output, _ = process.communicate("\n", timeout=timeout)
     assert (output.splitlines()[-1:], process.returncode) == (["fine"], 0), output
     return output
 
@@ -231,9 +233,60 @@ def test_a_training_gives_the_same_losses(start: Start, tmp_path: Path) -> None:
         stopped.append(answer["stopped_us"])
     stopped.sort()
     print(f"stopped: median {stopped[count // 2]} us, p95 {stopped[count * 95 // 100]} us, most {stopped[-1]} us")
-    output = finish(process)
+    output = finish(process, timeout=300 + 3 * count)
     plain = subprocess.run([sys.executable, str(script), "0", str(steps)], capture_output=True, text=True, check=True)
     assert output.splitlines() == plain.stdout.splitlines()[1:]
+
+
+# --- sys.remote_exec, from CPython 3.14 on
+
+THIS_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.fixture
+def executed_remotely(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that `sys.remote_exec` has a process run. An older interpreter gets one that does the same."""
+    files: list[str] = []
+    existing = getattr(sys, "remote_exec", None)
+
+    def run(pid: int, file: str) -> None:
+        files.append(file)
+        if existing is not None:
+            existing(pid, file)
+        else:
+            inject(pid, f"exec(open({file!r}).read(), {{}})")
+
+    monkeypatch.setattr(sys, "remote_exec", run, raising=False)
+    return files
+
+
+@pytest.mark.parametrize("method", ["auto", "remote"])
+def test_what_is_executed_remotely_leaves_no_file(start: Start, executed_remotely: list[str], method: str) -> None:
+    process = start(sys.executable, str(TARGETS), "computing")
+    text = f"{TEXT}; print('ran', flush=True)"
+    assert injection.inject(Process(process.pid), THIS_VERSION, text, method) == injection.Queued()
+    assert process.stdout is not None and process.stdout.readline() == "ran\n"
+    (file,) = executed_remotely
+    wait_until("the file to be removed", lambda: not Path(file).parent.exists())
+    finish(process)
+
+
+def test_where_remote_execution_is_off_the_process_is_traced(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = []
+
+    def refuse(pid: int, file: str) -> None:
+        files.append(file)
+        raise RuntimeError("Remote debugging is not enabled in the remote process")
+
+    monkeypatch.setattr(sys, "remote_exec", refuse, raising=False)
+    process = start(sys.executable, str(TARGETS), "computing")
+    assert injection.inject(Process(process.pid), THIS_VERSION, TEXT, "auto").where
+    assert not Path(files[0]).parent.exists()
+    with pytest.raises(injection.Refused, match="Remote debugging is not enabled"):
+        injection.inject(Process(process.pid), THIS_VERSION, TEXT, "remote")
+    with pytest.raises(injection.Refused, match=r"has Python 3\.1: sys.remote_exec needs the same"):
+        injection.inject(Process(process.pid), "3.1", TEXT, "remote")
+    finish(process)
 
 
 # --- processes that cannot be injected into

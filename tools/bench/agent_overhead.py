@@ -287,6 +287,9 @@ def table_of_tapes(results: dict[str, Any]) -> str:
         cells = [found["tapes_beside_captured"].get(mode) for found in results.values()]
         if any(cells):
             lines.append(f"| {TAPES[mode]} | " + " | ".join(f"{cell:.3f}" if cell else "" for cell in cells) + " |")
+            times = [found["tape_ns_an_op"].get(mode, 0) for found in results.values()]
+            goal = "; goal 150" if mode == "taped_backward" else ", with copies of what the optimizer overwrites"
+            lines.append(f"| {TAPES[mode]}, ns for each op{goal} | " + " | ".join(f"{ns:.0f}" for ns in times) + " |")
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
@@ -312,6 +315,19 @@ def table_of_own_shares(results: dict[str, Any]) -> str:
             shown = (f"{cell[0]:.3f}; {cell[1]:.3f}" if cell else "" for cell in cells)
             lines.append(f"| {MODES[mode]} | " + " | ".join(shown) + " |")
     return "\n".join(lines) if len(lines) > 2 else ""
+def nanoseconds_of_tapes(slices: Slices, workload: str) -> dict[str, float]:
+    """By mode, what a tape takes beside captures without one, for each op."""
+    modes = [mode for mode in TAPES if mode != "captured" and {mode, "captured"} <= slices.keys()]
+    if not modes:
+        return {}
+    counted = subprocess.run([sys.executable, str(WORKER), workload, "ops"], capture_output=True, check=True)
+    ops = int(counted.stdout) * WORKLOADS[workload][1]
+    return {
+        mode: statistics.median(
+            (one.cpu - other.cpu) / ops * 1e9 for one, other in zip(slices[mode], slices["captured"], strict=True)
+        )
+        for mode in modes
+    }
 
 
 def table(results: dict[str, Any]) -> str:
@@ -358,6 +374,7 @@ def main() -> None:
                 "with_first_steps": apart,
                 "tapes_beside_captured": tapes,
                 "own_shares": own_shares(slices),
+                "tape_ns_an_op": nanoseconds_of_tapes(slices, workload),
                 "overview_beside_attached": beside(slices, "overview", "attached", "cpu") if both else None,
             }
             # What a run that is cut off has measured is not lost.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .last_ops import last_op_json, last_op_lines
 from .recorded import Progress, add_run, require
 from .terminal import visible
+from .user_changes import user_change_json
 
 if TYPE_CHECKING:
     from graphdbg.runs import Run
@@ -59,7 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         header = {"run": recorded.id, "ended": recorded.ended, "rank": rank, "step": step, "steps": len(steps)}
         header["reason"] = reason
-        print(json.dumps({**header, "last_ops": [last_op_json(op) for op in recorded.last_ops(rank)], "tensors": rows}))
+        header["last_ops"] = [last_op_json(op) for op in recorded.last_ops(rank)]
+        header["user_changes"] = [user_change_json(change) for change in recorded.user_changes(rank)]
+        print(json.dumps({**header, "tensors": rows}))
         return 0
     if arguments.tensor:
         print(visible(f"{arguments.tensor}, rank {rank}"))
@@ -70,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for line in last_op_lines(recorded, rank):
             print(visible(line))
+        for change in recorded.user_changes(rank):
+            print(visible(str(change)))
         if reason:
             print(visible(f"step {step}: {_REASONS.get(reason, reason)}"))
         _print(rows, "tensor")

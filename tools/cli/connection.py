@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .client import DEFAULT_SERVER, Client, default_data_dir
 from .errors import USAGE, CliError
-from .running_servers import RunningServer, running_servers, server_of
+from .running_servers import RunningServer, running_servers, server_at, server_of
 
 
 def add_options(parser: argparse.ArgumentParser, prints_json: bool = True) -> None:
@@ -44,11 +44,12 @@ def connect(arguments: argparse.Namespace, job: str | None = None, *, any_server
     """
     data_dir: Path = arguments.data_dir or default_data_dir()
     address: str | None = arguments.server
-    if address is None:
-        named = arguments.data_dir or arguments.token_file
-        running = server_of(data_dir) if named else _running_server(job, any_server)
-        address = running.address if running else DEFAULT_SERVER
-        data_dir = running.data_dir if running else data_dir
+    if arguments.data_dir or arguments.token_file:
+        running = server_of(data_dir) if address is None else None
+    else:
+        running = _running_server(job, any_server) if address is None else server_at(address)
+    data_dir = running.data_dir if running else data_dir
+    address = address or (running.address if running else DEFAULT_SERVER)
     token = token_of(arguments.token_file)
     return Client.from_data_dir(address, data_dir) if token is None else Client(address, token)
 

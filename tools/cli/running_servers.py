@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from graphdbg.client.servers import RunningServer, running_servers, server_of
+from graphdbg.client.servers import RunningServer, running_servers, server_at, server_of
 
-__all__ = ["RunningServer", "running_servers", "server_of"]
+__all__ = ["RunningServer", "running_servers", "server_at", "server_of"]

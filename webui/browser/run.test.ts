@@ -40,6 +40,15 @@ it('steps forward and back with the keys and to its hits, and keeps the step in 
   await expect.poll(stepNow).toBe('step 13 of 40');
 });
 
+it('marks the steps in which a user has changed the program, and goes there', async () => {
+  await openTensor('step=24');
+  expect(await page.locator('.run-change').count()).toBe(1);
+  const change = page.getByRole('list', { name: 'Changes by users' }).getByRole('listitem');
+  expect(await change.textContent()).toContain('learning rate 0.01 -> 0by alice');
+  await change.getByRole('button', { name: 'changed in step 18' }).click();
+  expect(await stepNow()).toBe('step 18 of 40');
+});
+
 it('stays at its step when another node is selected', async () => {
   await openTensor('step=12');
   await treeItem('stem').first().click();

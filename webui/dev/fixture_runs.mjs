@@ -37,6 +37,7 @@ export class FixtureRun {
     return {
       ...this.job.info(), id: this.id, name: this.id, state: 'finished', pause_reason: null, step: STEPS, node: '', allowed: ['view'],
       first_step: 1, last_step: STEPS, ended: 'exit', program: 'digits_cnn.py', resumes: null, log_bytes: 12_345_678, last_ops: [],
+      user_changes: [{ rank: 0, step: 18, time: new Date().toISOString(), by: 'alice', text: 'learning rate 0.01 -> 0', node: null }],
       damage: [{ file: 'rank-00000/hits.gdbm', reason: 'it is damaged at byte 4096' }],
     };
   }

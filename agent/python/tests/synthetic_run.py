@@ -125,6 +125,11 @@ def messages(kind: int, bodies: Iterable[bytes]) -> bytes:
     return content + b"".join(struct.pack("<II", len(body), crc32c(body)) + body for body in bodies)
 
 
+def user_change_message(step: int, node: int = 0, text: str = "learning rate 0.1 -> 0") -> bytes:
+    fields = [number_field(1, step), number_field(2, START_NS), bytes_field(3, "alice"), bytes_field(4, text)]
+    return b"".join([*fields, number_field(5, node)])
+
+
 def hit_message(step: int, node: int, watchpoint: int = 1, slot: int = 0) -> bytes:
     statistics = number_field(1, 32) + number_field(2, 3) + double_field(8, -1.0) + double_field(9, 5.0)
     return b"".join(
@@ -230,6 +235,7 @@ class SyntheticRank:
     nodes: list[Node] = field(default_factory=list)
     records: list[Array] = field(default_factory=list)
     hits: list[bytes] = field(default_factory=list)
+    user_changes: list[bytes] = field(default_factory=list)
     collections: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     info: dict[str, Any] = field(default_factory=dict)
     incarnation: bytes = field(default_factory=lambda: uuid.uuid4().bytes)
@@ -312,6 +318,8 @@ class SyntheticRank:
         update = b"".join(bytes_field(2, node.encode(number)) for number, node in enumerate(self.nodes, 1))
         (self.path / "graph.gdbm").write_bytes(messages(1, [update] if update else []))
         (self.path / "hits.gdbm").write_bytes(messages(2, self.hits))
+        if self.user_changes:
+            (self.path / "user-changes.gdbm").write_bytes(messages(4, self.user_changes))
         lines = [json.dumps({"collection": name, "tensors": tensors}) for name, tensors in self.collections.items()]
         (self.path / "collections.jsonl").write_text("".join(line + "\n" for line in lines))
 

@@ -21,6 +21,7 @@ from synthetic_run import (  # noqa: E402
     mark,
     statistics_of,
     statistics_records,
+    user_change_message,
     write_run_json,
 )
 
@@ -59,6 +60,7 @@ def write(directory, start, steps, resumes=None, ranks=1, ended="exit"):
             rank.save(step, weight, value(step, start))
             rank.add(mark(END_KIND, step))
         rank.hits = [hit_message(2, loss)]
+        rank.user_changes = [user_change_message(1, weight)] if start > 1 else []
         rank.write(ended={"reason": ended})
     return directory
 
@@ -122,6 +124,7 @@ def test_steps_and_modes_continue(job):
 def test_graph_and_hits_have_the_names_of_all(job):
     run = open_run(job, chain=True)
     assert [(hit.step, hit.node) for hit in run.hits()] == [(2, "loss"), (5, "loss"), (7, "loss")]
+    assert [(change.step, change.tensor) for change in run.user_changes()] == [(4, WEIGHT), (6, WEIGHT)]
     graph = run.graph()
     assert sorted(node.name for node in graph.select_nodes()) == ["fc/weight", "loss", "only_2", "only_3"]
     assert graph.input_nodes("loss") == ["fc/weight"] and graph.node("loss").hit_count == 3

@@ -15,6 +15,7 @@ numpy = pytest.importorskip("numpy")
 import graphdbg  # noqa: E402
 from graphdbg.runs import open_run  # noqa: E402
 from graphdbg.runs.export import ExportSelection, export_run  # noqa: E402
+from graphdbg.runs.pack_run import pack_run  # noqa: E402
 from graphdbg.runs.tables import VIEWS  # noqa: E402
 from synthetic_run import (  # noqa: E402
     BEGIN_KIND,
@@ -27,6 +28,7 @@ from synthetic_run import (  # noqa: E402
     mark,
     statistics_of,
     statistics_records,
+    user_change_message,
     write_run_json,
 )
 
@@ -144,6 +146,27 @@ def test_show_says_why_a_step_has_no_statistics(tmp_path):
     assert "step 1: left out, so that recording stays below" in graphdbg_command("show", run, "--step", 1).stdout
     assert "step 2: no collection was due" in graphdbg_command("show", run).stdout
     assert json.loads(graphdbg_command("show", run, "--step", 1, "--json").stdout)["reason"] == "overhead"
+
+
+def test_show_names_what_users_have_changed(tmp_path):
+    rank = SyntheticRank(tmp_path / "runs" / "first")
+    rank.nodes = [Node("forward/fc/weight", 1, 2, "")]
+    rank.add(mark(BEGIN_KIND, 1), mark(END_KIND, 1))
+    rank.user_changes = [
+        user_change_message(1),
+        user_change_message(1, 1, "forward/fc/weight:0: 2 elements, 1 -> \x1b0"),
+    ]
+    rank.write()
+    run = tmp_path / "runs" / "first"
+    lines = graphdbg_command("show", run).stdout.splitlines()[1:3]
+    assert lines[0] == "rank 0: changed in step 1 by alice: learning rate 0.1 -> 0" and "U+001B" in lines[1]
+    changes = json.loads(graphdbg_command("show", run, "--json").stdout)["user_changes"]
+    assert [change["tensor"] for change in changes] == [None, "forward/fc/weight:0"]
+    assert changes[0]["time"] == "2023-11-14T22:13:20+00:00"
+    pack_run(str(run), to=str(tmp_path / "copy"))
+    assert open_run(tmp_path / "copy").user_changes() == open_run(run).user_changes()
+    (rank.path / "user-changes.gdbm").write_bytes(b"x" * 40)
+    assert [damage.file for damage in open_run(run).damages] == [f"{run}/rank-00000/user-changes.gdbm"]
 
 
 @pytest.mark.parametrize(

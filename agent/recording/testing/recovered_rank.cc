@@ -80,6 +80,8 @@ RecoveredRank Recover(const std::string& rank_path,
       Messages(rank_path + "/" + runs::kHitsFile, runs::MessageKind::kHit);
   rank.op_times = Messages(rank_path + "/" + runs::kOpTimesFile,
                            runs::MessageKind::kOpTimes);
+  rank.user_changes = Messages(rank_path + "/" + runs::kUserChangesFile,
+                               runs::MessageKind::kUserChange);
   return rank;
 }
 

@@ -23,6 +23,7 @@ struct RecoveredRank {
   std::vector<std::string> graph;
   std::vector<std::string> hits;
   std::vector<std::string> op_times;
+  std::vector<std::string> user_changes;
 };
 
 // `ring_path` may be empty, or name a file that was removed. Fails the test if

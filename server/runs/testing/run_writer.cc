@@ -191,6 +191,15 @@ void RankWriter::WriteOpTimes(const std::vector<v1::OverviewStep>& steps) {
   WriteFile(runs::kOpTimesFile, bytes);
 }
 
+void RankWriter::WriteUserChanges(const std::vector<v1::UserChange>& changes) {
+  std::string bytes =
+      runs::EncodeMessagesHeader(runs::MessageKind::kUserChange);
+  for (const v1::UserChange& change : changes) {
+    runs::AppendMessage(change.SerializeAsString(), &bytes);
+  }
+  WriteFile(runs::kUserChangesFile, bytes);
+}
+
 void RankWriter::WriteTensor(uint64_t step, uint32_t node,
                              const std::vector<float>& values,
                              const std::vector<int64_t>& shape, runs::Mode mode,

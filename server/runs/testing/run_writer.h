@@ -9,6 +9,7 @@
 
 #include "proto/graphdbg/v1/graph.pb.h"
 #include "proto/graphdbg/v1/overview.pb.h"
+#include "proto/graphdbg/v1/tensor.pb.h"
 #include "proto/graphdbg/v1/watch.pb.h"
 #include "proto/runs/record.h"
 
@@ -53,6 +54,7 @@ class RankWriter {
   void WriteGraph(uint32_t count);
   void WriteHits(const std::vector<v1::Hit>& hits);
   void WriteOpTimes(const std::vector<v1::OverviewStep>& steps);
+  void WriteUserChanges(const std::vector<v1::UserChange>& changes);
   // A float32 tensor of node `node`, as if it was saved at this step, in the
   // file of this number, which has no other tensor.
   void WriteTensor(uint64_t step, uint32_t node,

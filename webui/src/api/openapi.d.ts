@@ -3069,6 +3069,8 @@ export interface components {
             program: string;
             /** @description The run that this one continues. */
             resumes: string | null;
+            /** @description What users have changed in the paused program, by rank, in the order in which it was done: the first 1,000 of each rank. Empty in the list of runs. */
+            user_changes: components["schemas"]["UserChange"][];
         };
         RunTensorHistory: components["schemas"]["TensorHistory"] & {
             buckets: {
@@ -3237,6 +3239,18 @@ export interface components {
             server: string | null;
             /** Format: date-time */
             started_at: string;
+        };
+        UserChange: {
+            /** @description The user who ordered it, as in the audit log of the server. */
+            by: string | null;
+            /** @description The changed tensor's node; null if the change concerns none. */
+            node: string | null;
+            rank: number;
+            step: number;
+            /** @description What was done, with the values before and after. */
+            text: string;
+            /** Format: date-time */
+            time: string;
         };
         Watchpoint: WithRequired<components["schemas"]["WatchpointFields"], "condition" | "exclude" | "pause" | "enabled" | "once" | "ignore_count" | "muted_until_step" | "group" | "actions"> & WithRequired<components["schemas"]["NodeLists"], "nodes" | "scopes" | "patterns" | "regexes" | "categories" | "op_types" | "sources" | "dtypes" | "ranks"> & {
             condition: {

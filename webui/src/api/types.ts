@@ -137,6 +137,7 @@ export interface HitsPage {
 
 export type Run = Schemas['Run'];
 export type LastOp = Schemas['LastOp'];
+export type UserChange = Schemas['UserChange'];
 export type Recording = Schemas['Recording'];
 export type RecordingRequest = operations['setRecording']['requestBody']['content']['application/json'];
 export type RankRecording = Recording['ranks'][number];

@@ -48,6 +48,7 @@ import './job_view.css';
 
 // Only recorded runs have these.
 const RunBar = lazy(async () => ({ default: (await import('./run_bar')).RunBar }));
+const UserChanges = lazy(async () => ({ default: (await import('./user_changes')).UserChanges }));
 const LastOps = lazy(async () => ({ default: (await import('./last_ops')).LastOps }));
 const RunChecks = lazy(async () => ({ default: (await import('./run_checks')).RunChecks }));
 const DivergenceGraphs = lazy(async () => ({ default: (await import('./divergence_graphs')).DivergenceGraphs }));
@@ -237,6 +238,7 @@ const JobLayout = memo(function JobLayout() {
           <Suspense fallback={<div className="controls" />}>
             <RunBar />
             <LastOps />
+            <UserChanges />
           </Suspense>
         )}
         {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}

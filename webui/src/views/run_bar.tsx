@@ -29,6 +29,13 @@ function useHitSteps(): number[] {
   }, [hits, checks, rank]);
 }
 
+// The steps in which users have changed the program on this rank.
+function useChangedSteps(): number[] {
+  const changes = useRun(({ run }) => run?.user_changes);
+  const rank = useSelectedRank();
+  return useMemo(() => [...new Set((changes ?? []).filter((change) => change.rank === rank).map(({ step }) => step))], [changes, rank]);
+}
+
 // The known facts about the step, as short text.
 function factsOf(entries: readonly RecordedStep[]): string {
   return entries
@@ -73,11 +80,16 @@ function useArrows(move: (by: number) => void): void {
   });
 }
 
-function Backdrop({ first, last, marks }: { first: number; last: number; marks: readonly number[] }) {
+interface Marks {
+  hits: readonly number[];
+  changes: readonly number[];
+}
+
+function Backdrop({ first, last, marks }: { first: number; last: number; marks: Marks }) {
   const frame = useRef<HTMLDivElement>(null);
   const { width } = useElementSize(frame);
   const curve = useRun((state) => state.curve);
-  const span = last - first || 1;
+  const at = (step: number) => ((step - first) / (last - first || 1)) * width;
   const path = useMemo(
     () => (curve === null ? '' : curvePath(curve.points, first, last, Math.max(1, width), CURVE_PX)),
     [curve, first, last, width],
@@ -87,8 +99,11 @@ function Backdrop({ first, last, marks }: { first: number; last: number; marks: 
     <div className="run-curve" ref={frame} title={label}>
       <svg width={width} height={CURVE_PX} role={curve === null ? undefined : 'img'} aria-label={label} aria-hidden={curve === null}>
         <path className="run-curve-line" d={path} />
-        {marks.map((step) => (
-          <line key={step} className="run-hit" x1={((step - first) / span) * width} x2={((step - first) / span) * width} y1={CURVE_PX - 6} y2={CURVE_PX} />
+        {marks.changes.map((step) => (
+          <line key={step} className="run-change" x1={at(step)} x2={at(step)} y1={0} y2={CURVE_PX} />
+        ))}
+        {marks.hits.map((step) => (
+          <line key={step} className="run-hit" x1={at(step)} x2={at(step)} y1={CURVE_PX - 6} y2={CURVE_PX} />
         ))}
       </svg>
     </div>
@@ -99,6 +114,7 @@ export function RunBar() {
   const { run, steps, entries, curve, scalars } = useRun();
   const step = useJob(({ model }) => model.info?.step ?? 0);
   const hitSteps = useHitSteps();
+  const changedSteps = useChangedSteps();
   const { playing, setPlaying } = usePlay(step, steps);
   const go = (to: number | null) => {
     if (to === null) return;
@@ -135,7 +151,7 @@ export function RunBar() {
       <Button label={words.nextStep} icon={StepForward} iconOnly shortcut="→" disabledReason={step >= last ? words.lastStepShown : ''} onClick={() => move(1)} />
       <Button label={words.nextHit} icon={ChevronLast} iconOnly disabledReason={after === null ? words.noHitAfter : ''} onClick={() => go(after)} />
       <div className="run-slider">
-        <Backdrop first={first} last={last} marks={hitSteps} />
+        <Backdrop first={first} last={last} marks={{ hits: hitSteps, changes: changedSteps }} />
         <input
           type="range"
           aria-label={words.step}

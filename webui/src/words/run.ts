@@ -64,6 +64,11 @@ export const unknownOp = 'an op that was not written yet';
 export const lastOpPlace = (step: number, order: number, began: Date) =>
   `op ${formatCount(order)} of step ${formatCount(step)}, begun ${began.toLocaleTimeString()}`;
 
+// What users have changed in the program.
+export const userChanges = 'Changes by users';
+export const changedInStep = (step: number) => `changed in step ${formatCount(step)}`;
+export const changedBy = (user: string, time: Date) => `${user === '' ? '' : `by ${user}, `}${time.toLocaleTimeString()}`;
+
 // How to begin.
 export const firstSteps: Array<[string, string]> = [
   ['Move', 'the slider, ← and → go through the recorded steps'],

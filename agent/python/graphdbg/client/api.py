@@ -11,7 +11,7 @@ from .errors import NoServerError, NotFoundError, WaitTimeoutError
 from .http import HttpClient, quote
 from .jobs import Job
 from .models import Advice, Hit, JobInfo
-from .servers import RunningServer, default_data_dir, running_servers, server_of
+from .servers import RunningServer, default_data_dir, running_servers, server_at, server_of
 
 _POLL_SECONDS = 0.1
 
@@ -65,10 +65,8 @@ def _started_at(server: RunningServer) -> float:
 
 def _data_dir_of(url: str) -> Path:
     """The data directory of the server of this machine that has this address."""
-    for server in running_servers():
-        if server.address == url.rstrip("/"):
-            return server.data_dir
-    return default_data_dir()
+    running = server_at(url)
+    return running.data_dir if running else default_data_dir()
 
 
 class Client:

@@ -79,6 +79,11 @@ def running_servers() -> list[RunningServer]:
     return list({server.pid: server for server in reversed(servers)}.values())[::-1]
 
 
+def server_at(address: str) -> RunningServer | None:
+    """The server of this user with an address, if any."""
+    return next((each for each in running_servers() if each.address == address.rstrip("/")), None)
+
+
 def runtime_dir() -> Path:
     """Where servers list themselves while they run."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")

@@ -22,6 +22,7 @@ from .run import Run  # noqa: E402
 from .spark import spark_views  # noqa: E402
 from .steps import Step  # noqa: E402
 from .tensor import Tensor  # noqa: E402
+from .user_changes import UserChange  # noqa: E402
 
 __all__ = [
     "CHANGE",
@@ -46,6 +47,7 @@ __all__ = [
     "Step",
     "Tensor",
     "UnknownTensor",
+    "UserChange",
     "open_run",
     "spark_views",
 ]

@@ -136,15 +136,15 @@ class ChainedRank(Rank):
         self._packed = Packed(last.files, number)
         self._joined_steps = StepIndex()
         self._joined_hits: list[Values] = []
+        self._joined_changes: list[Values] = []
         positions = 0
         for part in parts:
             part.positions = positions
             positions += part.rank.end_position
             _add_nodes(self._nodes, part)
             self._joined_steps.extend(part.rank.steps, part.steps, part.mode_steps)
-            self._joined_hits += [
-                hit | {"step": hit["step"] + part.steps, "node_id": part.node(hit["node_id"])} for hit in part.rank.hits
-            ]
+            self._joined_hits += [_numbered(hit, part) for hit in part.rank.hits]
+            self._joined_changes += [_numbered(change, part) for change in part.rank.user_changes]
         self._end = positions
 
     @property
@@ -172,6 +172,10 @@ class ChainedRank(Rank):
     @property
     def hits(self) -> list[Values]:
         return self._joined_hits
+
+    @property
+    def user_changes(self) -> list[Values]:
+        return self._joined_changes
 
     @property
     def steps(self) -> StepIndex:
@@ -216,6 +220,11 @@ def _add_nodes(table: NodeTable, part: _Part) -> None:
         values["forward_node_id"] = part.node(node.values["forward_node_id"])
         values["inputs"] = [each | {"node_id": part.node(each["node_id"])} for each in node.values["inputs"]]
         table.add({"graph": node.graph, "nodes": [values], "scope_types": part.rank.nodes.scope_types})
+
+
+def _numbered(message: Values, part: _Part) -> Values:
+    """A hit or a change of a part, in the chain's numbers."""
+    return message | {"step": message["step"] + part.steps, "node_id": part.node(message["node_id"])}
 
 
 def _selected(part: _Part, selection: Selection) -> Found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from graphdbg.client.models import Source
 from .errors import Damage
 from .files import regular_size
 from .ring import ANOTHERS
+from .times import utc
 
 if TYPE_CHECKING:
     from .rank import Rank
@@ -128,11 +129,4 @@ def _op(content: bytes, offset: int, rank: Rank) -> LastOp | None:
         name = text[:name_size].decode(errors="replace")
         file = text[name_size : name_size + file_size].decode(errors="replace")
         source = Source(file, line) if file else None
-    return LastOp(rank.number, thread, name, step, order, _time(began), sequence % 2 == 1, source)
-
-
-def _time(unix_ns: int) -> datetime:
-    try:
-        return datetime.fromtimestamp(unix_ns / 1e9, timezone.utc)
-    except (OverflowError, OSError, ValueError):
-        return datetime.fromtimestamp(0, timezone.utc)
+    return LastOp(rank.number, thread, name, step, order, utc(began), sequence % 2 == 1, source)

@@ -1,4 +1,4 @@
-"""Files of messages: graph.gdbm and hits.gdbm."""
+"""Files of messages: graph.gdbm, hits.gdbm and user-changes.gdbm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import Damage
 MAGIC = b"GDBGMSG\x01"
 HEADER = struct.Struct("<8sII")
 FRAME = struct.Struct("<II")
-GRAPH_UPDATES, HITS = 1, 2
+GRAPH_UPDATES, HITS, USER_CHANGES = 1, 2, 4
 _MAX_MESSAGE = 4 << 20
 
 

@@ -24,7 +24,7 @@ from .safetensors import finish_parts
 Progress = Callable[[str, int, int], None]
 
 _FOLLOWED_SECONDS = 5.0
-_RANK_FILES = ("graph.gdbm", "hits.gdbm", "op-times.gdbm", "collections.jsonl")
+_RANK_FILES = ("graph.gdbm", "hits.gdbm", "op-times.gdbm", "user-changes.gdbm", "collections.jsonl")
 
 
 @dataclass

@@ -20,7 +20,7 @@ from .files import Files
 from .graph import NodeTable, split_tensor
 from .last_ops import LastOp, read_last_ops
 from .log import Found, Log, Selection
-from .messages import GRAPH_UPDATES, HITS, Messages
+from .messages import GRAPH_UPDATES, HITS, USER_CHANGES, Messages
 from .packages import MissingPackageError
 from .packed import Chunk, Packed
 from .protobuf import DecodeError, Values, decode
@@ -35,13 +35,14 @@ from .record import (
     tensor_keys,
 )
 from .saved import read_saved
-from .schema import GRAPH_UPDATE, HIT, Fields
+from .schema import GRAPH_UPDATE, HIT, USER_CHANGE, Fields
 from .segment import HEADER_SIZE, segment_files
 from .steps import StepIndex
 
 MAX_JSON = 16 << 20
 MAX_RANKS = 65536
 _MAX_MESSAGES = 1 << 30
+_USER_CHANGES_FILE = "user-changes.gdbm"
 LOST = "lost"
 
 
@@ -89,6 +90,7 @@ class Rank:
         self._info: Values = {}
         self._nodes = NodeTable()
         self._hits: list[Values] = []
+        self._user_changes: list[Values] = []
         self._steps = StepIndex()
         self._packed = Packed(files, number)
         self._log: Log | None = None
@@ -175,6 +177,13 @@ class Rank:
         return self._hits
 
     @property
+    def user_changes(self) -> list[Values]:
+        """The messages of what users have changed, in the order in which it was done."""
+        if self._is_stale("user changes"):
+            self._user_changes += self._messages(_USER_CHANGES_FILE, USER_CHANGES, USER_CHANGE)
+        return self._user_changes
+
+    @property
     def last_ops(self) -> list[LastOp]:
         """The last op of each thread, of a rank that runs or was lost."""
         ops, damage = read_last_ops(self)
@@ -249,7 +258,11 @@ class Rank:
         logged = self.log.damages if self.log else []
         _ = self.info
         # Reading the graph of each of many ranks would take long; its checksums do not.
-        for part, name, kind in (("nodes", "graph.gdbm", GRAPH_UPDATES), ("hits", "hits.gdbm", HITS)):
+        for part, name, kind in (
+            ("nodes", "graph.gdbm", GRAPH_UPDATES),
+            ("hits", "hits.gdbm", HITS),
+            ("user changes", _USER_CHANGES_FILE, USER_CHANGES),
+        ):
             if part not in self._fresh:
                 self._check_messages(name, kind)
         return [*self._damages.values(), *logged, *self.packed.damages] or self._gaps()

@@ -29,6 +29,7 @@ from .record import MODES
 from .steps import Step
 from .tensor import Tensor, mode_number
 from .tolerance import Tolerance
+from .user_changes import UserChange, change_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -304,6 +305,14 @@ class Run:
             for each in self.selected_ranks(rank)
             for number, values in enumerate(each.hits, 1)
         ]
+
+    def user_changes(self, rank: int | None = None) -> list[UserChange]:
+        """What users have changed in the paused program, by rank in the order in which it was done.
+
+        Raises:
+            NotRecorded: There is no such rank.
+        """
+        return [change_of(values, each) for each in self.selected_ranks(rank) for values in each.user_changes]
 
     # --- tables
 

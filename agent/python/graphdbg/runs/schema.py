@@ -77,6 +77,15 @@ HIT: Fields = {
     16: Field("message", "string"),
 }
 
+USER_CHANGE: Fields = {
+    1: Field("step", "uint"),
+    2: Field("time_unix_nano", "int"),
+    3: Field("by", "string"),
+    4: Field("text", "string"),
+    5: Field("node_id", "uint"),
+    6: Field("slot", "uint"),
+}
+
 NODE_KINDS = ("", "op", "parameter", "buffer", "constant", "input")
 CATEGORIES = ("other", "weight", "gradient", "activation", "optimizer")
 ORIGINS = ("unknown", "origin", "propagated")
