@@ -315,6 +315,8 @@ def table_of_own_shares(results: dict[str, Any]) -> str:
             shown = (f"{cell[0]:.3f}; {cell[1]:.3f}" if cell else "" for cell in cells)
             lines.append(f"| {MODES[mode]} | " + " | ".join(shown) + " |")
     return "\n".join(lines) if len(lines) > 2 else ""
+
+
 def nanoseconds_of_tapes(slices: Slices, workload: str) -> dict[str, float]:
     """By mode, what a tape takes beside captures without one, for each op."""
     modes = [mode for mode in TAPES if mode != "captured" and {mode, "captured"} <= slices.keys()]
