@@ -30,7 +30,7 @@
 namespace graphdbg::recorded {
 namespace {
 
-constexpr size_t kFiles = 11;
+constexpr size_t kFiles = 12;
 constexpr std::array<const char*, kFiles> kNames = {
     "rank.json",
     "ring.gdbr",
@@ -43,6 +43,7 @@ constexpr std::array<const char*, kFiles> kNames = {
     "../run.json",
     "ring.gdbr.ops",
     "op-times.gdbm",
+    "user-changes.gdbm",
 };
 constexpr size_t kMaxFilesOfInput = 8;
 
