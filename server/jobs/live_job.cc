@@ -637,6 +637,7 @@ void LiveJob::ScheduleSynchronize() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     self->synchronize_scheduled_ = false;
     self->group_.Synchronize();
+    self->states_.OnSynchronized();
   });
 }
 

@@ -42,6 +42,7 @@ void StatePublisher::OnChange(const JobStateMachine::Change& change) {
     Record(change.rank);
   }
   unpublished_.insert(rank);
+  if (HasJustPaused()) return AwaitRanks();
   const bool at_once =
       !OnlyStepDiffers(published_, machine_.job()) || (few && !progress);
   if (at_once) return Publish();
@@ -49,6 +50,24 @@ void StatePublisher::OnChange(const JobStateMachine::Change& change) {
   // The first step of an interval.
   if (few) Publish();
   PublishLater();
+}
+
+bool StatePublisher::HasJustPaused() const {
+  return machine_.has_several_ranks() &&
+         machine_.job().state == model::JobState::kPaused &&
+         published_.state != model::JobState::kPaused;
+}
+
+void StatePublisher::AwaitRanks() {
+  awaits_ranks_ = true;
+  // In case that nothing is to be synchronized. Not before: the timer that runs
+  // may be about to fire.
+  publish_timer_.reset();
+  PublishLater();
+}
+
+void StatePublisher::OnSynchronized() {
+  if (std::exchange(awaits_ranks_, false) && HasJustPaused()) Publish();
 }
 
 void StatePublisher::Publish() {

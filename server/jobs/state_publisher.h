@@ -18,9 +18,11 @@ namespace graphdbg::jobs {
 // A rank that runs reports every step, and a job can have thousands of ranks.
 // What they report together becomes one event per interval. Published at once
 // are changes of the job's state, except its step, and, in a job of few ranks,
-// those of a rank. The journal gets the steps of many running ranks less often
-// still: after a restart of the server they matter only for ranks that do not
-// come back. On the job's strand only.
+// those of a rank. That a job of several ranks has paused is published once its
+// ranks are together: before that, some of them may have to move on. The
+// journal gets the steps of many running ranks less often still: after a
+// restart of the server they matter only for ranks that do not come back. On
+// the job's strand only.
 class StatePublisher {
  public:
   static constexpr std::chrono::milliseconds kInterval{100};
@@ -33,8 +35,13 @@ class StatePublisher {
 
   // Must be called for every change.
   void OnChange(const JobStateMachine::Change& change);
+  // Ranks that have to move on have been ordered to.
+  void OnSynchronized();
 
  private:
+  // Whether the job of several ranks has paused, which is not published yet.
+  bool HasJustPaused() const;
+  void AwaitRanks();
   void Publish();
   void PublishLater();
   void Record(const Rank& rank);
@@ -50,6 +57,8 @@ class StatePublisher {
   // Ranks whose changes are not published, or not recorded, yet.
   std::set<uint32_t> unpublished_;
   std::set<uint32_t> unrecorded_;
+  // The job has paused, which is not published yet.
+  bool awaits_ranks_ = false;
   // Null while nothing waits.
   std::shared_ptr<void> publish_timer_;
   std::shared_ptr<void> record_timer_;

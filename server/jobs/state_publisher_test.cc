@@ -81,6 +81,38 @@ TEST_F(StatePublisherTest, AChangeOfFewRanksIsToldAtOnce) {
   EXPECT_EQ(Records(), 1u);
 }
 
+TEST_F(StatePublisherTest, APauseIsToldOnceTheRanksAreTogether) {
+  ConnectAndRun(2);
+  Report(0, 2, /*paused=*/true);
+  Report(1, 3, /*paused=*/true);
+  EXPECT_EQ(StateEvents(), 1u) << "only that of rank 0";
+  EXPECT_EQ(Records(), 2u);
+  publisher_.OnSynchronized();
+  EXPECT_EQ(StateEvents(), 2u);
+  publisher_.OnSynchronized();
+  EXPECT_EQ(StateEvents(), 2u);
+}
+
+TEST_F(StatePublisherTest, AJobWhoseRanksMoveOnHasNotPaused) {
+  ConnectAndRun(2);
+  Report(0, 2, /*paused=*/true);
+  Report(1, 3, /*paused=*/true);
+  // Ordered by what keeps the ranks together.
+  Report(0, 3);
+  publisher_.OnSynchronized();
+  for (const model::Event& event : EventsOf(model::Event::Type::kState)) {
+    EXPECT_NE(event.job_info->state, model::JobState::kPaused);
+  }
+}
+
+TEST_F(StatePublisherTest, APauseIsToldAfterAnIntervalInAnyCase) {
+  ConnectAndRun(2);
+  Report(0, 2, /*paused=*/true);
+  Report(1, 2, /*paused=*/true);
+  tasks_.FireTimers();
+  EXPECT_EQ(StateEvents(), 2u);
+}
+
 TEST_F(StatePublisherTest, ManyRanksThatPauseAreOneEventAndThatOfTheJob) {
   constexpr uint32_t kRanks = kFewRanks + 1;
   ConnectAndRun(kRanks);
@@ -92,6 +124,7 @@ TEST_F(StatePublisherTest, ManyRanksThatPauseAreOneEventAndThatOfTheJob) {
   tasks_.FireTimers();
   EXPECT_EQ(StateEvents(), 1u);
   Report(kRanks - 1, 2, /*paused=*/true);
+  publisher_.OnSynchronized();
   EXPECT_EQ(StateEvents(), 2u) << "the job has paused";
 }
 
