@@ -38,6 +38,16 @@ std::string GraphVersionPrefix(int64_t created_at_unix_nano,
                       "-");
 }
 
+// All ranks of the job have paused, and some may have to move on to be together
+// with the others.
+void ShowAsPausing(model::Job& job) {
+  if (job.state != model::JobState::kPaused) return;
+  job.state = model::JobState::kPausing;
+  job.pause_reason = model::PauseReason::kNone;
+  job.node.clear();
+  job.stopped_by.clear();
+}
+
 bool IsAccelerator(const std::string& device) {
   return !device.empty() && !absl::EqualsIgnoreCase(device, "cpu");
 }
@@ -75,7 +85,8 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
                       absl::StrCat("the server cannot store what happens: ",
                                    std::string(failure.message())));
                 }),
-      states_(machine_, recorder_, events_, *this, options_->now_unix_nano),
+      states_(machine_, recorder_, events_, *this, options_->now_unix_nano,
+              [this] { return group_.AreTogether(); }),
       commands_(machine_, FirstNumber(*options_)),
       group_(machine_, commands_, *this, options_->end_deadline),
       lease_(*this, options_->control_lease,
@@ -595,6 +606,7 @@ model::Job LiveJob::DescribeOnStrand(const ListedRanks& listed) const {
   job.unchecked.assign(unchecked_.ids().begin(), unchecked_.ids().end());
   job.unsupported = group_.unsupported();
   DescribeRanks(machine_, listed, job);
+  if (states_.awaits_ranks()) ShowAsPausing(job);
   if (!IsEnded(job.state)) job.controller = lease_.holder();
   return job;
 }

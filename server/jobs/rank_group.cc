@@ -92,6 +92,14 @@ std::vector<RankPosition> RankGroup::Positions() const {
   return positions;
 }
 
+bool RankGroup::AreTogether() const {
+  if (!machine_.has_several_ranks() || moved_apart_) return true;
+  const auto& ranks = machine_.ranks();
+  return std::all_of(ranks.begin(), ranks.end(), [](const auto& entry) {
+    return entry.second.resuming_command == 0;
+  });
+}
+
 void RankGroup::Synchronize() {
   if (!machine_.has_several_ranks() || moved_apart_) return;
   // Running ranks are together. Most reports come from such.

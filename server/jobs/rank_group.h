@@ -52,6 +52,9 @@ class RankGroup {
   // Sends the orders that bring the ranks together. Must be called after every
   // change of a rank's state.
   void Synchronize();
+  // Whether no paused rank has been ordered to move on. Always if the
+  // synchronization is suspended.
+  bool AreTogether() const;
 
   // Stops all ranks at a common step and then terminates them, with the id of a
   // registered command. Returns false if the ranks do not have to be stopped

@@ -25,12 +25,14 @@ bool OnlyStepDiffers(RunState a, const RunState& b) {
 StatePublisher::StatePublisher(const JobStateMachine& machine,
                                JobRecorder& recorder, JobEvents& events,
                                TaskRunner& tasks,
-                               std::function<int64_t()> now_unix_nano)
+                               std::function<int64_t()> now_unix_nano,
+                               std::function<bool()> are_together)
     : machine_(machine),
       recorder_(recorder),
       events_(events),
       tasks_(tasks),
-      now_unix_nano_(std::move(now_unix_nano)) {}
+      now_unix_nano_(std::move(now_unix_nano)),
+      are_together_(std::move(are_together)) {}
 
 void StatePublisher::OnChange(const JobStateMachine::Change& change) {
   const uint32_t rank = change.rank.hello.rank;
@@ -42,7 +44,8 @@ void StatePublisher::OnChange(const JobStateMachine::Change& change) {
     Record(change.rank);
   }
   unpublished_.insert(rank);
-  if (HasJustPaused()) return AwaitRanks();
+  awaits_ranks_ = HasJustPaused();
+  if (awaits_ranks_) return AwaitRanks();
   const bool at_once =
       !OnlyStepDiffers(published_, machine_.job()) || (few && !progress);
   if (at_once) return Publish();
@@ -59,7 +62,6 @@ bool StatePublisher::HasJustPaused() const {
 }
 
 void StatePublisher::AwaitRanks() {
-  awaits_ranks_ = true;
   // In case that nothing is to be synchronized. Not before: the timer that runs
   // may be about to fire.
   publish_timer_.reset();
@@ -67,10 +69,11 @@ void StatePublisher::AwaitRanks() {
 }
 
 void StatePublisher::OnSynchronized() {
-  if (std::exchange(awaits_ranks_, false) && HasJustPaused()) Publish();
+  if (awaits_ranks_ && are_together_()) Publish();
 }
 
 void StatePublisher::Publish() {
+  awaits_ranks_ = false;
   published_ = machine_.job();
   const std::set<uint32_t> changed = std::exchange(unpublished_, {});
   events_.PublishStates({changed.begin(), changed.end()});
@@ -80,7 +83,7 @@ void StatePublisher::PublishLater() {
   publish_timer_ = tasks_.RunAfter(kInterval, [this] {
     publish_timer_.reset();
     if (unpublished_.empty()) return;
-    Publish();
+    if (!awaits_ranks_ || are_together_()) Publish();
     PublishLater();
   });
 }

@@ -28,18 +28,22 @@ class StatePublisher {
   static constexpr std::chrono::milliseconds kInterval{100};
   static constexpr std::chrono::seconds kRecordInterval{5};
 
-  // `now_unix_nano` returns the time that is recorded.
+  // `now_unix_nano` returns the time that is recorded. `are_together`: no rank
+  // of the paused job has to move on.
   StatePublisher(const JobStateMachine& machine, JobRecorder& recorder,
                  JobEvents& events, TaskRunner& tasks,
-                 std::function<int64_t()> now_unix_nano);
+                 std::function<int64_t()> now_unix_nano,
+                 std::function<bool()> are_together);
 
   // Must be called for every change.
   void OnChange(const JobStateMachine::Change& change);
   // Ranks that have to move on have been ordered to.
   void OnSynchronized();
+  // The job has paused, which is not published yet.
+  bool awaits_ranks() const { return awaits_ranks_; }
 
  private:
-  // Whether the job of several ranks has paused, which is not published yet.
+  // Whether all ranks of several have paused, which is not published yet.
   bool HasJustPaused() const;
   void AwaitRanks();
   void Publish();
@@ -52,12 +56,12 @@ class StatePublisher {
   JobEvents& events_;
   TaskRunner& tasks_;
   const std::function<int64_t()> now_unix_nano_;
+  const std::function<bool()> are_together_;
   // The job as the last event shows it.
   RunState published_;
   // Ranks whose changes are not published, or not recorded, yet.
   std::set<uint32_t> unpublished_;
   std::set<uint32_t> unrecorded_;
-  // The job has paused, which is not published yet.
   bool awaits_ranks_ = false;
   // Null while nothing waits.
   std::shared_ptr<void> publish_timer_;

@@ -55,7 +55,11 @@ class StatePublisherTest : public JobFixture {
   JobStateMachine job_{[this](const JobStateMachine::Change& change) {
     publisher_.OnChange(change);
   }};
-  StatePublisher publisher_{job_, recorder_, events_, tasks_, [] { return 1; }};
+  bool together_ = true;
+  StatePublisher publisher_{
+      job_,   recorder_,        events_,
+      tasks_, [] { return 1; }, [this] {
+                              return together_; }};
 };
 
 TEST_F(StatePublisherTest, StepsOfARunningRankAreOneEventAnInterval) {
@@ -97,12 +101,20 @@ TEST_F(StatePublisherTest, AJobWhoseRanksMoveOnHasNotPaused) {
   ConnectAndRun(2);
   Report(0, 2, /*paused=*/true);
   Report(1, 3, /*paused=*/true);
-  // Ordered by what keeps the ranks together.
-  Report(0, 3);
+  // Rank 0 has been ordered to move on, which it has not reported yet.
+  together_ = false;
   publisher_.OnSynchronized();
-  for (const model::Event& event : EventsOf(model::Event::Type::kState)) {
-    EXPECT_NE(event.job_info->state, model::JobState::kPaused);
-  }
+  tasks_.FireTimers();
+  EXPECT_TRUE(publisher_.awaits_ranks());
+  EXPECT_EQ(StateEvents(), 1u) << "only the first one";
+  Report(0, 3);
+  EXPECT_FALSE(publisher_.awaits_ranks());
+  EXPECT_EQ(StateEvents(), 2u);
+  Report(0, 3, /*paused=*/true);
+  EXPECT_EQ(StateEvents(), 2u);
+  together_ = true;
+  publisher_.OnSynchronized();
+  EXPECT_EQ(StateEvents(), 3u);
 }
 
 TEST_F(StatePublisherTest, APauseIsToldAfterAnIntervalInAnyCase) {

@@ -279,12 +279,15 @@ class Scale {
 
   double Hit(bool all) {
     const auto start = Clock::now();
-    for (size_t rank = 0; rank < (all ? ranks_->size() : 1); ++rank) {
-      for (uint32_t hit = 1; all && hit < kHitsOfEachRank; ++hit) {
+    const size_t ranks = all ? ranks_->size() : 1;
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      for (uint32_t hit = all ? 1 : kHitsOfEachRank; hit <= kHitsOfEachRank;
+           ++hit) {
         (*ranks_)[rank].Hit(hit, hit);
       }
-      (*ranks_)[rank].HitAndStop(kHitsOfEachRank, kHitsOfEachRank);
     }
+    // Within a step: one that stopped for others would stop again later.
+    for (size_t rank = 0; rank < ranks; ++rank) (*ranks_)[rank].StopAtHit();
     Await("paused");
     return Seconds(Clock::now() - start);
   }

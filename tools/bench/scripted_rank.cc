@@ -323,9 +323,6 @@ void ScriptedRank::Hit(uint32_t node, uint64_t order) {
   Send(message);
 }
 
-void ScriptedRank::HitAndStop(uint32_t node, uint64_t order) {
-  Hit(node, order);
-  hit_ = true;
-}
+void ScriptedRank::StopAtHit() { hit_ = true; }
 
 }  // namespace graphdbg::bench

@@ -53,8 +53,9 @@ class ScriptedRank {
 
   // Sends a hit of watchpoint 1 at this node.
   void Hit(uint32_t node, uint64_t order);
-  // The same, and the rank stops for it at the end of its step.
-  void HitAndStop(uint32_t node, uint64_t order);
+  // The rank stops for its hits at the end of its step, or of its next one if
+  // it is paused.
+  void StopAtHit();
 
   // Ends the current step, unless the rank is paused. At most one thread calls
   // it.
