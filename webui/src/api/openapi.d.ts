@@ -2657,6 +2657,8 @@ export interface components {
             name: string;
             /** @description Empty at the end of a step. */
             node: string;
+            /** @description The share of the time of recent steps that the job's threads have spent in graphdbg's code, of the rank that spends most. Measured in one of 17 steps. Excludes what watching makes the framework's code slower. */
+            overhead?: number | null;
             /** @enum {unknown} */
             pause_reason: "start" | "step" | "node" | "watchpoint" | "user" | "error" | null;
             /** @description Present if the job has more than 64 ranks: how many are in each state. States without ranks are absent. */

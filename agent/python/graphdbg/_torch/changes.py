@@ -53,12 +53,13 @@ def before_step(optimizer: Any) -> None:
     """An optimizer steps. Takes its gradients away if the step is to be skipped."""
     skipped = to_skip.pop(id(optimizer), None)
     # Another optimizer may have got the id since.
-    if skipped is None or skipped() is not optimizer:
+    if skipped is None or id(skipped()) != id(optimizer):
         return
     parameters = [each for group in optimizer.param_groups for each in group["params"]]
-    taken = taken[id(optimizer)] = [(each, each.grad) for each in parameters if each.grad is not None]
+    gradients = [(each, each.grad) for each in parameters if each.grad is not None]
+    taken[id(optimizer)] = gradients
     # Optimizers pass over parameters without a gradient.
-    for parameter, _ in taken:
+    for parameter, _ in gradients:
         parameter.grad = None
 
 
