@@ -54,7 +54,9 @@ void ServerLink::PutBack(v1::AgentMessage message) {
 }
 
 void ServerLink::OnMessage(const v1::ServerMessage& message) {
-  if (!callbacks_.live()) return;
+  // When the program has ended, what is left of its graph is still sent, and
+  // waits for answers.
+  if (!callbacks_.live() && !message.has_needed_graph()) return;
   Handle(message);
   // Even if it was invalid: the server does not send another in its place.
   if (message.has_set_watchpoint()) parts_.connection->OnWatchpoint();
