@@ -334,5 +334,17 @@ TEST_F(AgentTest, AnInfinityThatWaitsIsReportedWhenTheProgramEnds) {
   EXPECT_EQ(server_->WaitForHit().node_id(), log);
 }
 
+TEST_F(AgentTest, WhatIsLeftOfTheGraphIsOfferedAndSentWhenTheProgramEnds) {
+  Run();
+  agent_->Start();
+  Declare("log_" + std::string(2'000, 'x'));
+  agent_->Close({});
+  server_->WaitFor([](const v1::AgentMessage& message) {
+    return message.has_graph() && message.graph().nodes_size() == 1;
+  });
+  server_->WaitFor(
+      [](const v1::AgentMessage& message) { return message.has_goodbye(); });
+}
+
 }  // namespace
 }  // namespace graphdbg::agent

@@ -19,8 +19,7 @@ namespace graphdbg::agent {
 // runs once for each. Any thread.
 class LineRuns {
  public:
-  // Of the lines that a selection contains. `nodes` and `lines` must outlive
-  // this.
+  // For the lines in a selection. `nodes` and `lines` must outlive this.
   LineRuns(const NodeTable& nodes, const conditions::NodeMatcher& lines)
       : nodes_(nodes), lines_(lines) {}
 

@@ -6,7 +6,7 @@
 namespace graphdbg::agent {
 namespace {
 
-// Of a thread, whichever agent it is inside of: a process has one at a time.
+// A thread's state. Not kept per agent, because a process has one at a time.
 struct Inside {
   int depth = 0;
   // When it entered; 0 if that was not measured.

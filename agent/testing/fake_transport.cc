@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "gtest/gtest.h"
-#include "proto/wire/capabilities.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -42,12 +41,21 @@ void FakeTransport::Connect(uint32_t watchpoints) {
   }
   pump_ = std::thread([this] { Pump(); });
   v1::ServerMessage message;
-  for (const std::string& name : hello.hello().capabilities()) {
-    // It does not answer offers.
-    if (name == wire::kGraphOffer) continue;
-    message.mutable_welcome()->add_capabilities(name);
-  }
+  *message.mutable_welcome()->mutable_capabilities() =
+      hello.hello().capabilities();
   message.mutable_welcome()->set_watchpoint_count(watchpoints);
+  Send(message);
+}
+
+void FakeTransport::AskForAll(const v1::GraphOffer& offer) {
+  v1::ServerMessage message;
+  v1::NeededGraph& needed = *message.mutable_needed_graph();
+  for (int i = 0; i < offer.node_ids_size(); ++i) {
+    needed.add_nodes(static_cast<uint32_t>(i));
+  }
+  for (int i = 0; i < offer.files_size(); ++i) {
+    needed.add_files(static_cast<uint32_t>(i));
+  }
   Send(message);
 }
 
@@ -55,6 +63,10 @@ void FakeTransport::Pump() {
   v1::AgentMessage message;
   bool graceful = false;
   while (link_->Next(&message, &graceful)) {
+    if (message.has_graph_offer()) {
+      AskForAll(message.graph_offer());
+      continue;
+    }
     MutexLock lock(&mu_);
     sent_.push_back(std::move(message));
     changed_.NotifyAll();

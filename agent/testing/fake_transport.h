@@ -37,9 +37,9 @@ class FakeTransport final : public Transport {
   // Sends the command with a new id, which is returned.
   uint64_t Command(v1::Command command);
   v1::CommandResult WaitForResult(uint64_t command_id);
-  // Requests a tensor and returns the whole answer in one message.
   // Sends the request, with an id of its own, and returns the whole answer.
   v1::TensorData Ask(v1::TensorRequest request);
+  // Requests a tensor and returns the whole answer in one message.
   v1::TensorData Tensor(
       const std::string& node,
       v1::TensorRequest::Version version = v1::TensorRequest::VERSION_CURRENT,
@@ -52,8 +52,9 @@ class FakeTransport final : public Transport {
   v1::StateUpdate WaitForPause();
 
  private:
-  // Collects the agent's messages.
+  // Collects the agent's messages, except offers, which it answers.
   void Pump();
+  void AskForAll(const v1::GraphOffer& offer);
   void JoinPump();
 
   Link* link_ = nullptr;

@@ -56,9 +56,9 @@ void StatePublisher::OnChange(const JobStateMachine::Change& change) {
 }
 
 bool StatePublisher::HasJustPaused() const {
-  return machine_.has_several_ranks() &&
-         machine_.job().state == model::JobState::kPaused &&
-         published_.state != model::JobState::kPaused;
+  return machine_.job().state == model::JobState::kPaused &&
+         published_.state != model::JobState::kPaused &&
+         machine_.has_several_ranks();
 }
 
 void StatePublisher::AwaitRanks() {

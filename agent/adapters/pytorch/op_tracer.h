@@ -83,17 +83,29 @@ class OpTracer {
   template <typename Body>
   void Guarded(Body body) {
     if (disabled()) return;
-    graphdbg_agent* const agent = agent_;
-    graphdbg_begin_overhead(agent);
+    const Overhead overhead(agent_);
     try {
       body();
     } catch (const std::exception& error) {
       DisableAfterError(error);
     }
-    graphdbg_end_overhead(agent);
   }
 
  private:
+  // The time of its life counts as the debugger's.
+  class Overhead {
+   public:
+    explicit Overhead(graphdbg_agent* agent) : agent_(agent) {
+      graphdbg_begin_overhead(agent_);
+    }
+    ~Overhead() { graphdbg_end_overhead(agent_); }
+    Overhead(const Overhead&) = delete;
+    Overhead& operator=(const Overhead&) = delete;
+
+   private:
+    graphdbg_agent* const agent_;
+  };
+
   void DisableAfterError(const std::exception& error);
   void PlaceOp(ThreadState* thread);
   static ForwardLink LinkTo(const ThreadState& thread);

@@ -190,7 +190,7 @@ class Job:
         outputs = list(outputs)
         self._jax.block_until_ready(outputs)
         if len(outputs) != len(followed.tested):
-            # What cannot be tested is looked into.
+            # Results that cannot be tested are inspected.
             return True
         for array, test in zip(outputs, followed.tested, strict=True):
             if test is None:

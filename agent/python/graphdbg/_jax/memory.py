@@ -6,8 +6,8 @@ import ctypes
 import functools
 import os
 
-# Options of glibc's mallopt, and values: how much freed memory a heap keeps, how much more than needed it fetches, and
-# the largest block that lies in it. As in agent/core/heap.h, which is told only once values are kept.
+# glibc's options for mallopt with their values: how much freed memory a heap keeps, how much extra it requests each
+# time, and the largest block it serves. The same as in agent/core/heap.h, which applies only once values are kept.
 _OPTIONS = {-1: 512 << 20, -2: 64 << 20, -3: 32 << 20}
 
 

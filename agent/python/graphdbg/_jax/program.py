@@ -34,7 +34,7 @@ class Written:
 
 
 Producer = Made | Given
-# What may be bound to a variable.
+# Where the value of a variable may come from.
 Bound = Producer | Written
 _WRITTEN = Written()
 
