@@ -208,6 +208,7 @@ CollectionMask Collections::Declared(const Compiled& collection,
 CollectionMask Collections::AddNode(uint32_t node) {
   const NodeTable::Info info = nodes_->InfoOf(node);
   MutexLock lock(&mu_);
+  losses_are_declared_ |= info.loss;
   CollectionMask selected = 0;
   CollectionMask undecided = 0;
   for (size_t i = 0; i < compiled_.size(); ++i) {
@@ -333,7 +334,10 @@ CollectionMask Collections::DecideOne(uint32_t node,
   const bool result = activation && !observed.read_in_scope;
   CollectionMask selected = observed.readers;
   if (result && scope.leaf) selected |= Bit(kLayers);
-  if (info.loss || observed.starts_backward || (result && IsLoss(scope))) {
+  // Where ops run in parallel, the first gradient need not be that of the loss.
+  const bool starts_backward =
+      observed.starts_backward && !losses_are_declared_;
+  if (info.loss || starts_backward || (result && IsLoss(scope))) {
     selected |= Bit(kLosses);
   } else if (activation && !observed.read_by_model) {
     selected |= Bit(kOutputs);

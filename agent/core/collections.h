@@ -40,10 +40,10 @@ static_assert(kMaxCollections <= 62);
 // Some collections are known from a node's declaration: by its name, kind and
 // category. Others depend on how its first execution fits into the graph, and
 // are decided at the end of the step in which that was: `layers` and `outputs`
-// (no op of the module reads the tensor), `losses` (a backward pass started
-// from it, or it was declared as one), `optimizer_state` (an op of the
-// optimizer writes it in place), and what `read_by` selects. These contain a
-// node's first output only.
+// (no op of the module reads the tensor), `losses` (it was declared as one or,
+// while none was, a backward pass started from it), `optimizer_state` (an op of
+// the optimizer writes it in place), and what `read_by` selects. These contain
+// a node's first output only.
 //
 // Any thread.
 class Collections {
@@ -152,6 +152,7 @@ class Collections {
   std::map<std::string, CollectionMask> bits_ GRAPHDBG_GUARDED_BY(mu_);
   std::map<uint32_t, Observed> observed_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t last_pass_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  bool losses_are_declared_ GRAPHDBG_GUARDED_BY(mu_) = false;
   // By place of the collection: new members since the last TakeLines.
   std::vector<std::vector<uint32_t>> selected_ GRAPHDBG_GUARDED_BY(mu_);
   // The same for collections without settings, by name.

@@ -566,6 +566,8 @@ void LiveJob::OnStateChange(const JobStateMachine::Change& change) {
   changed_at_unix_nano_ = options_->now_unix_nano();
   if (options_->log) LogStateChange(change);
   states_.OnChange(change);
+  // Tells what waits for the ranks.
+  if (states_.awaits_ranks()) ScheduleSynchronize();
   // They are those of all nodes: once is enough where many ranks end together.
   JobJournal* const journal = recorder_.journal();
   const model::JobState ending =

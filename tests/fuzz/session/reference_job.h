@@ -141,6 +141,11 @@ class ReferenceJob {
   };
 
   bool HasSeveralRanks() const;
+  // `seen` shows the job, whose ranks have all paused, as one that is pausing.
+  bool ShowsAsPausing(const Shown& seen, const Shown& job) const;
+  // All ranks have paused, and some have been ordered to move on: the job need
+  // not be shown as paused yet.
+  bool MayHidePause() const;
   bool IsForGroup(const model::ControlRequest& request) const;
   std::set<uint32_t> TargetsOf(const model::ControlRequest& request,
                                bool& resuming) const;
@@ -180,6 +185,8 @@ class ReferenceJob {
   // and how far its events have got.
   std::vector<Shown> path_;
   size_t reached_ = 0;
+  // The job has paused, which no event has shown.
+  bool pause_is_hidden_ = false;
   std::string violation_;
 };
 
