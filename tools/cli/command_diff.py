@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from .client import Json
 from .errors import USAGE, CliError
-from .recorded import Progress, require
+from .progress import Progress
+from .recorded import require
 from .recorded_jobs import run_of_job
 from .terminal import visible
 
@@ -110,8 +111,7 @@ def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
     here, there = open_run(arguments.runs[0]), open_run(arguments.runs[-1])
     equal = [open_run(_find(arguments.calibrate))] if arguments.calibrate else []
     ended = here.ended is not None and there.ended is not None
-    progress = Progress()
-    try:
+    with Progress("graphdbg: comparing") as progress:
         for each in {run.path: run for run in (here, there, *equal)}.values():
             load_logs(each, progress.of("graphdbg: reading the log"), ranks)
         found = here.diff(
@@ -126,8 +126,6 @@ def _compare(arguments: argparse.Namespace) -> tuple[Divergence, bool]:
             sum_ranks=arguments.sum_ranks,
             progress=progress.of("graphdbg: comparing"),
         )
-    finally:
-        progress.clear()
     return found, ended
 
 

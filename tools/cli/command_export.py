@@ -9,7 +9,8 @@ from pathlib import Path
 from . import connection
 from .client import Client, quote
 from .errors import USAGE, CliError
-from .recorded import Progress, add_ranks_and_steps, run_below
+from .progress import Progress
+from .recorded import add_ranks_and_steps, run_below
 from .served_run import served_run
 from .terminal import visible
 
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _export_graph(client: Client, path: str, name: str, arguments: argparse.Namespace) -> int:
     output = arguments.output or Path(f"{name.replace('/', '_')}.{arguments.format}")
-    with Progress().waiting("graphdbg: exporting the graph"):
+    with Progress("graphdbg: exporting the graph"):
         content = client.download(f"{path}/graph/export", format=arguments.format, graph=arguments.graph)
     part = output.with_name(f"{output.name}.part")
     try:
@@ -88,14 +89,12 @@ def _export_run(arguments: argparse.Namespace) -> int:
     selection = ExportSelection(ranks, first, last, arguments.tensors, arguments.collection)
     ending = ".csv" if arguments.format == "csv" else f"-{arguments.format}"
     output = arguments.output or Path(f"{recorded.id}{ending}")
-    progress = Progress()
     try:
-        load_logs(recorded, progress.of("graphdbg: reading the log"), ranks or recorded.ranks)
-        exported = export_run(recorded, arguments.format, output, selection, progress.of("graphdbg: exporting"))
+        with Progress("graphdbg: exporting") as progress:
+            load_logs(recorded, progress.of("graphdbg: reading the log"), ranks or recorded.ranks)
+            exported = export_run(recorded, arguments.format, output, selection, progress.of("graphdbg: exporting"))
     except OSError as error:
         raise CliError(f"cannot write {output}: {error}", USAGE) from None
-    finally:
-        progress.clear()
     size = sum(file.stat().st_size for file in exported.files)
     if arguments.json:
         print(json.dumps({"output": str(output), "files": [str(file) for file in exported.files], "bytes": size}))

@@ -20,7 +20,8 @@ from .kept_jobs import KeptJob, find_kept_job, no_such_job
 from .last_ops import last_op_lines
 from .mindspore_graph import dump_of, is_graph_file
 from .onnx_job import show_command
-from .recorded import Progress, add_ranks, steps_range
+from .progress import Progress
+from .recorded import add_ranks, steps_range
 from .run_directory import run_directory
 from .server_process import ServerProcess
 
@@ -104,11 +105,8 @@ def _directory(arguments: argparse.Namespace) -> Path:
 
 
 def _fetch(place: str, arguments: argparse.Namespace) -> Path:
-    progress = Progress()
-    try:
+    with Progress("graphdbg: fetching") as progress:
         return fetched_run(place, arguments.rank, arguments.steps, progress.of("graphdbg: fetching"))
-    finally:
-        progress.clear()
 
 
 def _open_model(model: Path, port: int) -> int:

@@ -7,7 +7,8 @@ import json
 import sys
 
 from .errors import CliError
-from .recorded import Progress, add_run, size_text
+from .progress import Progress
+from .recorded import add_run, size_text
 from .terminal import visible
 
 
@@ -33,17 +34,15 @@ def run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs.pack_run import pack_run
     from graphdbg.runs.summary import find_run
 
-    progress = Progress()
-
-    def show(what: str, done: int, total: int) -> None:
-        progress.show(f"graphdbg: {what}", done, total)
-
     try:
-        report = pack_run(find_run(arguments.run_name), arguments.to, arguments.follow, arguments.keep_log, show)
+        with Progress("graphdbg: packing") as progress:
+
+            def show(what: str, done: int, total: int) -> None:
+                progress.show(f"graphdbg: {what}", done, total)
+
+            report = pack_run(find_run(arguments.run_name), arguments.to, arguments.follow, arguments.keep_log, show)
     except OSError as error:
         raise CliError(f"cannot pack {arguments.run_name}: {error}") from None
-    finally:
-        progress.clear()
     for line in report.lost:
         print(visible(f"graphdbg: {line}"), file=sys.stderr)
     if arguments.json:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from . import report
 from .client import Json
-from .recorded import Progress, add_ranks, add_run, steps_range
+from .progress import Progress
+from .recorded import add_ranks, add_run, steps_range
 from .run_check import check_run, run_to_check
 from .terminal import visible
 
@@ -39,16 +40,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    progress = Progress()
+    with Progress("graphdbg: checking") as progress:
 
-    def show(condition: str, hits: int, done: int, total: int) -> None:
-        progress.show(f"{condition}: {hits} hits", done, total)
+        def show(condition: str, hits: int, done: int, total: int) -> None:
+            progress.show(f"{condition}: {hits} hits", done, total)
 
-    try:
         directory = _directory(arguments, progress.of("graphdbg: fetching the run"))
         checks = check_run(directory, arguments.conditions, arguments.rank, arguments.steps, show)
-    finally:
-        progress.clear()
     _print(checks, arguments.json)
     return 1 if any(check["hit_count"] for check in checks) else 0
 

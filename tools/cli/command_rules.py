@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from . import report
 from .errors import CliError
 from .list_rules import print_rules
-from .recorded import Progress, add_ranks, add_run, require, steps_range
+from .progress import Progress
+from .recorded import add_ranks, add_run, require, steps_range
 from .terminal import visible
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     recorded = open_run(find_run(arguments.run_name))
     chosen = _chosen(arguments.rule, arguments.config, own)
     rules = _fitting(recorded) if chosen is None else chosen
-    progress = Progress()
-    try:
+    with Progress("graphdbg: evaluating rules") as progress:
         results = evaluate(
             recorded,
             rules,
@@ -83,8 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.engine,
             progress.of("graphdbg: evaluating rules"),
         )
-    finally:
-        progress.clear()
     _print(results, arguments.json)
     if chosen is not None:
         refuse_unobserved(results)

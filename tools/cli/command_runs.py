@@ -8,7 +8,8 @@ import json
 import os
 import sys
 
-from .recorded import Progress, size_text
+from .progress import Progress
+from .recorded import size_text
 from .terminal import visible
 
 
@@ -34,15 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs.loading import load_logs
     from graphdbg.runs.summary import open_all, summarize
 
-    progress = Progress()
     opened = open_all(arguments.place)
     runs = []
-    try:
+    with Progress("graphdbg: reading runs") as progress:
         for number, recorded in enumerate(opened, 1):
             load_logs(recorded, progress.of(f"graphdbg: reading run {number} of {len(opened)}"))
             runs.append(summarize(recorded))
-    finally:
-        progress.clear()
     if arguments.json:
         print(json.dumps({"runs": [dataclasses.asdict(each) for each in runs]}))
     for each in () if arguments.json else runs:

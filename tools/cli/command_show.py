@@ -7,7 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .last_ops import last_op_json, last_op_lines
-from .recorded import Progress, add_run, require
+from .progress import Progress
+from .recorded import add_run, require
 from .terminal import visible
 from .user_changes import user_change_json
 
@@ -45,11 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     require(not (arguments.tensor and arguments.collection), "--tensor and --collection exclude each other")
     recorded = open_run(find_run(arguments.run_name))
     rank = recorded.ranks[0] if arguments.rank is None else arguments.rank
-    progress = Progress()
-    try:
+    with Progress("graphdbg: reading the log") as progress:
         load_logs(recorded, progress.of("graphdbg: reading the log"), [rank])
-    finally:
-        progress.clear()
     steps = recorded.steps(rank=rank)
     step = arguments.step
     if step is None and not arguments.tensor:

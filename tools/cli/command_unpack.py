@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 from .errors import CliError
-from .recorded import Progress, add_ranks, add_run, steps_range
+from .progress import Progress
+from .recorded import add_ranks, add_run, steps_range
 from .terminal import visible
 
 
@@ -37,19 +38,17 @@ def run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs.summary import find_run
     from graphdbg.runs.unpack import unpack_run
 
-    progress = Progress()
     try:
-        written = unpack_run(
-            find_run(arguments.run_name),
-            arguments.to,
-            progress.of("graphdbg: unpacking"),
-            arguments.rank,
-            arguments.steps,
-        )
+        with Progress("graphdbg: unpacking") as progress:
+            written = unpack_run(
+                find_run(arguments.run_name),
+                arguments.to,
+                progress.of("graphdbg: unpacking"),
+                arguments.rank,
+                arguments.steps,
+            )
     except (OSError, ValueError) as error:
         raise CliError(f"cannot unpack {arguments.run_name}: {error}", 1) from None
-    finally:
-        progress.clear()
     if arguments.json:
         print(json.dumps({"rows": written}))
     else:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .errors import USAGE, CliError
-from .terminal import visible
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_PROGRESS_AFTER_SECONDS = 1.0
-_PROGRESS_EVERY_SECONDS = 0.2
-_BAR_WIDTH = 30
 
 
 def add_run(parser: argparse.ArgumentParser, optional: bool = False) -> None:
@@ -95,56 +86,3 @@ def require(condition: bool, message: str) -> None:
     """Ends the command as wrong usage unless a condition holds."""
     if not condition:
         raise CliError(message, USAGE)
-
-
-class Progress:
-    """A line on stderr that is written again and again, on a terminal and after one second."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._last = 0.0
-        self._width = 0
-
-    def show(self, text: str, done: int = 0, total: int = 0) -> None:
-        """Shows a text, and behind it a bar of how much is done of a total that is known."""
-        now = time.monotonic()
-        if not sys.stderr.isatty() or now - self._start < _PROGRESS_AFTER_SECONDS:
-            return
-        if now - self._last >= _PROGRESS_EVERY_SECONDS:
-            self._last = now
-            line = visible(text) + (_bar(done, total) if total > 0 else "")
-            print(f"\r{line:{self._width}}", end="", file=sys.stderr, flush=True)
-            self._width = len(line)
-
-    def of(self, text: str) -> Callable[[int, int], None]:
-        """Returns a function that shows a text with the completed part of the total."""
-        return lambda done, total: self.show(text, done, total)
-
-    @contextlib.contextmanager
-    def waiting(self, text: str) -> Iterator[None]:
-        """Shows a text and the elapsed time during work that does not report its progress."""
-        ended = threading.Event()
-        begin = time.monotonic()
-
-        def show() -> None:
-            while not ended.wait(_PROGRESS_EVERY_SECONDS):
-                self.show(f"{text}, {time.monotonic() - begin:.0f} s")
-
-        thread = threading.Thread(target=show, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
-            self.clear()
-
-    def clear(self) -> None:
-        if self._width:
-            print(f"\r{'':{self._width}}\r", end="", file=sys.stderr, flush=True)
-
-
-def _bar(done: int, total: int) -> str:
-    share = min(1.0, done / total)
-    filled = round(share * _BAR_WIDTH)
-    return f" [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {share:4.0%}"
