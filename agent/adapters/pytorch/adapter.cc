@@ -128,7 +128,14 @@ void Adapter::InstallEngine() {
 }
 
 void Adapter::TraceOps(bool on) {
-  if (engine_ != nullptr) engine_->TraceOps(on);
+  if (engine_ == nullptr) return;
+  engine_->TraceOps(on);
+  // The first step of an optimizer may start the job.
+  if (on || !started_.load()) {
+    TraceRanges(&tracer_, engine_);
+  } else {
+    StopTracingRanges();
+  }
 }
 
 size_t Adapter::Enter(ContextKind kind, uint32_t scope) {

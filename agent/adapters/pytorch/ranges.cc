@@ -2,10 +2,13 @@
 
 #include <ATen/record_function.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
+
+#include "agent/base/mutex.h"
 
 namespace graphdbg::pytorch {
 namespace {
@@ -14,6 +17,8 @@ using Observer = std::unique_ptr<at::ObserverContext>;
 
 OpTracer* range_tracer = nullptr;
 CaptureEngine* engine = nullptr;
+std::atomic<bool> traces_ranges{false};
+Mutex ranges_mu;
 at::CallbackHandle ranges = at::INVALID_CALLBACK_HANDLE;
 at::CallbackHandle backward = at::INVALID_CALLBACK_HANDLE;
 
@@ -81,7 +86,9 @@ Observer StartBackward(const at::RecordFunction&) {
 }  // namespace
 
 void TraceRanges(OpTracer* tracer, CaptureEngine* the_engine) {
-  StopTracingRanges();
+  if (traces_ranges.load()) return;
+  MutexLock lock(&ranges_mu);
+  if (traces_ranges.exchange(true)) return;
   range_tracer = tracer;
   engine = the_engine;
   using Callback = at::RecordFunctionCallback;
@@ -89,7 +96,11 @@ void TraceRanges(OpTracer* tracer, CaptureEngine* the_engine) {
       Callback(StartRange, EndRange).scopes({at::RecordScope::USER_SCOPE}));
 }
 
-void StopTracingRanges() { Remove(&ranges); }
+void StopTracingRanges() {
+  if (!traces_ranges.load()) return;
+  MutexLock lock(&ranges_mu);
+  if (traces_ranges.exchange(false)) Remove(&ranges);
+}
 
 void WaitForBackward() {
   StopWaitingForBackward();
