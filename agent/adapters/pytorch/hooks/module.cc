@@ -8,6 +8,7 @@
 
 #include "agent/adapters/pytorch/hooks/interpreter.h"
 #include "agent/adapters/pytorch/hooks/module_calls.h"
+#include "agent/adapters/pytorch/hooks/optimizer_steps.h"
 #include "agent/adapters/pytorch/hooks/source_stack.h"
 #include "agent/adapters/pytorch/hooks/state.h"
 #include "agent/adapters/pytorch/hooks/waits.h"
@@ -169,31 +170,6 @@ PyObject* GiveInput(PyObject*, PyObject* args) {
 
 PyObject* Start(PyObject*, PyObject*) {
   if (Global().enabled && !CheckStatus(Global().adapter->start())) {
-    return nullptr;
-  }
-  Py_RETURN_NONE;
-}
-
-PyObject* EnterBackward(PyObject*, PyObject* args) {
-  int creates_graph;
-  if (!PyArg_ParseTuple(args, "p", &creates_graph)) return nullptr;
-  uint64_t token = 0;
-  if (Global().enabled &&
-      !CheckStatus(Global().adapter->enter_backward(creates_graph, &token))) {
-    return nullptr;
-  }
-  return PyLong_FromUnsignedLongLong(token);
-}
-
-PyObject* LeaveBackward(PyObject*, PyObject* args) {
-  int creates_graph;
-  int accumulates;
-  unsigned long long token;
-  if (!PyArg_ParseTuple(args, "ppK", &creates_graph, &accumulates, &token)) {
-    return nullptr;
-  }
-  if (Global().enabled && !CheckStatus(Global().adapter->leave_backward(
-                              creates_graph, accumulates, token))) {
     return nullptr;
   }
   Py_RETURN_NONE;
@@ -406,8 +382,10 @@ PyMethodDef methods[] = {
     {"hold_tensor", HoldTensor, METH_VARARGS, nullptr},
     {"give_input", GiveInput, METH_VARARGS, nullptr},
     {"start", Start, METH_NOARGS, nullptr},
-    {"enter_backward", EnterBackward, METH_VARARGS, nullptr},
-    {"leave_backward", LeaveBackward, METH_VARARGS, nullptr},
+    {"around_steps", AroundSteps, METH_VARARGS, nullptr},
+    {"around_backward", AroundBackward, METH_VARARGS, nullptr},
+    {"pass_steps_of", PassStepsOf, METH_O, nullptr},
+    {"passed_steps", PassedSteps, METH_NOARGS, nullptr},
     {"set_grad_scale", SetGradScale, METH_VARARGS, nullptr},
     {"optimizer_seen", OnOptimizerCreated, METH_NOARGS, nullptr},
     {"notify", Notify, METH_VARARGS, nullptr},

@@ -1,6 +1,7 @@
 """The extension module of the compiled adapter (agent/adapters/pytorch/hooks)."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 PARAMETER: int
 BUFFER: int
@@ -73,9 +74,27 @@ def optimizer_seen() -> None:
 def start() -> None:
     """Starts the first step; may wait for the user. Later calls do nothing."""
 
-def enter_backward(creates_graph: bool, /) -> int: ...
-def leave_backward(creates_graph: bool, accumulates: bool, token: int, /) -> None:
-    """Called after a call of the autograd engine, as enter_backward is before it. Both may wait for the user."""
+def around_steps(before: Callable[..., Any], after: Callable[..., None], /) -> tuple[Callable[..., Any], ...]:
+    """Returns hooks for register_optimizer_step_pre_hook and ..._post_hook that call these, see pass_steps_of."""
+
+def around_backward(
+    run_backward: Callable[..., Any], before: Callable[[Sequence[object]], None], /
+) -> Callable[..., Any]:
+    """Returns a function that tells the adapter of a call of the autograd engine around `run_backward`.
+
+    `before` is called with the roots of each pass that accumulates gradients, see pass_steps_of. The function may
+    wait for the user.
+    """
+
+def pass_steps_of(optimizer: object | None, /) -> None:
+    """From now on, each step of this optimizer on this thread without arguments only ends a step of the job.
+
+    Functions given to around_steps are not called for it, nor the one given to around_backward, until a watchpoint
+    has a condition of training or this is called with None.
+    """
+
+def passed_steps() -> int:
+    """How many steps have been passed."""
 
 def set_grad_scale(scale: float, /) -> None:
     """Sets the factor of the loss; 0 means that the loss is not scaled."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import step_record
@@ -13,6 +13,8 @@ from . import step_record
 to_skip: dict[int, weakref.ref[Any]] = {}
 # By the id of an optimizer, the gradients that were taken from it for the step in progress.
 taken: dict[int, list[tuple[Any, Any]]] = {}
+# Called when there is something to do that was not there before.
+on_order: Callable[[], None] | None = None
 
 
 class CannotChange(Exception):
@@ -46,6 +48,8 @@ def skip_step() -> str:
     if not optimizers:
         raise CannotChange("the program has made no optimizer of torch.optim")
     to_skip.update({id(each): weakref.ref(each) for each in optimizers})
+    if on_order is not None:
+        on_order()
     return "the next step is skipped: its gradients are not applied"
 
 
@@ -72,6 +76,8 @@ def after_step(optimizer: Any) -> None:
 
 def forget() -> None:
     """The program is no longer debugged: steps that were to be skipped are not."""
+    global on_order
+    on_order = None
     to_skip.clear()
 
 

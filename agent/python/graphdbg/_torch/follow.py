@@ -160,7 +160,7 @@ class Observers:
         self._keeps_compiled = torch_compile.is_kept()
         self._place = place.Place(lambda: _exit_report.expect_exit(self.changes))
         self._loose = optimizers.LooseParameters(adapter)
-        self._counter = StepCounter(adapter.step_end)
+        self._counter = StepCounter(adapter.step_end, adapter.passed_steps)
         symbolic = keras_on_torch.SymbolicCalls(self.changes)
         self._symbolic = symbolic
         self._tree = modules.ModuleTree(adapter, library_directories(), lambda: symbolic.active)
@@ -176,7 +176,9 @@ class Observers:
         """Watches the steps of optimizers, and calls `on_step`."""
         global _observers
         _observers = self
-        older_torch.call_around_each_step(self._before_step, self._after_step, self.changes)
+        before, after = self.adapter.around_steps(self._before_step, self._after_step)
+        older_torch.call_around_each_step(before, after, self.changes)
+        changes.on_order = lambda: self.adapter.pass_steps_of(None)
         _follow_forks()
 
     def follow(self) -> None:
@@ -215,6 +217,7 @@ class Observers:
         if _observers is self:
             _observers = None
         changes.forget()
+        self.adapter.pass_steps_of(None)
         return self.changes.run()
 
     def has_place(self) -> bool:
@@ -248,6 +251,18 @@ class Observers:
             self._counter(optimizer, args, kwargs)
         if self.on_step is not None:
             self.on_step(optimizer)
+        self.adapter.pass_steps_of(optimizer if self._only_counts(optimizer) else None)
+
+    def _only_counts(self, optimizer: Any) -> bool:
+        """Whether there will be nothing to do around the steps of this optimizer but to end steps of the job."""
+        has_more_to_do = (
+            self._training.watched
+            or not self._replicas.is_idle
+            or changes.to_skip
+            or changes.taken
+            or self.on_step is not None
+        )
+        return self._follows and not has_more_to_do and self._counter.leads_alone(optimizer)
 
     def _parameter_registered(self) -> None:
         self._loose.module_has_parameter()

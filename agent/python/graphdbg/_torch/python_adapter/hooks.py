@@ -201,12 +201,43 @@ class Hooks:
         if self._is_followed():
             self._session.start(trains=True)
 
-    def enter_backward(self, creates_graph: bool) -> int:
-        return self._session.enter_backward(creates_graph) if self._is_followed() else 0
+    def around_steps(self, before: Callable[..., Any], after: Callable[..., None]) -> tuple[Callable[..., Any], ...]:
+        return before, after
 
-    def leave_backward(self, creates_graph: bool, accumulates: bool, token: int) -> None:
-        if self._is_followed():
-            self._session.leave_backward(creates_graph, accumulates, token)
+    def pass_steps_of(self, optimizer: Any) -> None:
+        """Passes none: what is saved does not count beside this adapter's own cost."""
+
+    def passed_steps(self) -> int:
+        return 0
+
+    def around_backward(
+        self, run_backward: Callable[..., Any], before: Callable[[Sequence[Any]], None]
+    ) -> Callable[..., Any]:
+        def run(
+            tensors: Any,
+            grad_tensors: Any,
+            keep_graph: bool,
+            create_graph: bool,
+            inputs: Any = (),
+            allow_unreachable: bool = False,
+            accumulate_grad: bool = False,
+        ) -> Any:
+            arguments = (tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable, accumulate_grad)
+            if not self._is_followed():
+                return run_backward(*arguments)
+            if accumulate_grad:
+                before(tensors)
+            token = self._session.enter_backward(create_graph)
+            accumulates = False
+            try:
+                result = run_backward(*arguments)
+                accumulates = accumulate_grad
+            finally:
+                if self._is_followed():
+                    self._session.leave_backward(create_graph, accumulates, token)
+            return result
+
+        return run
 
     def set_grad_scale(self, scale: float) -> None:
         self._session.step.grad_scale = scale

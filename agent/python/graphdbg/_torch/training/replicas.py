@@ -39,6 +39,7 @@ class Hooks(Protocol):
     def node_of(self, tensor: object, /) -> int: ...
     def enter_ignored(self) -> int: ...
     def leave_ignored(self, depth: int, /) -> None: ...
+    def pass_steps_of(self, optimizer: object | None, /) -> None: ...
 
 
 class _Cadence:
@@ -129,12 +130,17 @@ class Replicas:
         """Has a data parallel model compared."""
         self._models.add(model)
         self._has_models = True
-        self.is_idle = False
+        self._begin()
 
     def _reduced(self, tensor: Any, frame: FrameType | None) -> None:
         """The program calls all_reduce."""
-        self.is_idle = False
+        self._begin()
         self._unsynchronized.add_reduced(tensor, frame)
+
+    def _begin(self) -> None:
+        if self.is_idle:
+            self.is_idle = False
+            self._hooks.pass_steps_of(None)
 
     def before_step(self, optimizer: Any) -> None:
         self._averages = None
