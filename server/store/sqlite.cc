@@ -11,7 +11,7 @@ namespace graphdbg::store {
 namespace {
 
 // The log is copied to the file when it has this many pages.
-constexpr int kCheckpointPages = 1'000;
+constexpr int kCheckpointPages = 500;
 
 }  // namespace
 
