@@ -193,6 +193,46 @@ for _ in range(2):
 
 
 @pytest.mark.newest_torch
+def test_steps_around_which_nothing_is_done_are_passed(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+from graphdbg._torch._hooks import passed_steps
+
+passed = []
+
+
+def step(stepped, *closure):
+    before = passed_steps()
+    stepped.zero_grad()
+    net(torch.ones(1, 3)).sum().backward(create_graph=False)
+    stepped.step(*closure)
+    passed.append(passed_steps() - before)
+
+
+def closure():
+    return net(torch.ones(1, 3)).pow(2).sum()
+
+
+# In the first ones, a process group may be made.
+for _ in range(15):
+    step(optimizer)
+step(optimizer, closure)
+other = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    step(other)
+    step(optimizer)
+print(passed[12:])
+"""
+    )
+    # Two optimizers in turn have to be told apart.
+    assert run.stdout == "[1, 1, 1, 1, 0, 0, 0, 0]\n"
+    assert len(run.called("step_end")) == 18
+    # The closure's op is the program's.
+    assert "forward/pow" in run.nodes and not any(name.startswith("optimizer/Adam/pow") for name in run.nodes)
+
+
+@pytest.mark.newest_torch
 def test_a_step_that_the_scaler_leaves_out_is_a_step(script: Script) -> None:
     run = script(
         PREAMBLE
