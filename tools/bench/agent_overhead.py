@@ -76,7 +76,9 @@ def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
     if mode == "not_training":
         return [{"condition": {"id": row["id"], "params": {}}} for row in rows if row["target"] == "training"]
     if mode == "everything":
-        return [_unmatched(row) for row in rows if "cpu" in row["backends"] and row["target"] != "training"]
+        # `executed` is a breakpoint: it matches whenever its op runs.
+        rows = [row for row in rows if "cpu" in row["backends"] and row["target"] not in ("training", "op")]
+        return [_unmatched(row) for row in rows]
     return []
 
 
