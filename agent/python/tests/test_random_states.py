@@ -28,14 +28,14 @@ def test_a_generator_of_another_layout_is_asked(monkeypatch: pytest.MonkeyPatch)
         pass
 
     other = Other(7)
-    monkeypatch.setattr(random, "_inst", other)
+    monkeypatch.setattr(random_states, "_python", other)
     monkeypatch.setattr(random, "getstate", other.getstate)
-    random_states._address_of_python.cache_clear()
+    random_states._memory_of_python.cache_clear()
     try:
-        assert random_states._address_of_python() == 0
+        assert random_states._memory_of_python() is None
         assert random_states.words_of_python(random_states.of_python()) == list(other.getstate()[1])
     finally:
-        random_states._address_of_python.cache_clear()
+        random_states._memory_of_python.cache_clear()
 
 
 def test_numpy_generators_of_other_kinds_have_no_state(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,12 +16,15 @@ from typing import Any
 
 _WORDS = 625
 _BYTES = 4 * _WORDS
+_State = ctypes.c_char * _BYTES
+# What `random.seed` and `random.getstate` refer to. Its memory is read, so it must live.
+_python: Any = getattr(random, "_inst", None)
 
 
 def of_python() -> bytes:
     """The position comes first."""
-    address = _address_of_python()
-    return ctypes.string_at(address, _BYTES) if address else _asked_python()
+    memory = _memory_of_python()
+    return _asked_python() if memory is None else memory.raw
 
 
 def of_numpy() -> bytes | None:
@@ -33,7 +36,7 @@ def of_numpy() -> bytes | None:
     if type(generator) is not numpy.random.MT19937:
         return None
     with generator.lock:
-        return ctypes.string_at(generator.ctypes.state_address, _BYTES)
+        return _memory_at(generator.ctypes.state_address).raw
 
 
 def words_of_python(state: bytes) -> list[int]:
@@ -54,12 +57,16 @@ def _asked_python() -> bytes:
     return struct.pack(f"{_WORDS}I", position, *words)
 
 
+@functools.lru_cache(maxsize=2)
+def _memory_at(address: int) -> ctypes.Array[ctypes.c_char]:
+    return _State.from_address(address)
+
+
 @functools.cache
-def _address_of_python() -> int:
-    """0 if this Python lays the generator out in another way."""
-    generator: Any = getattr(random, "_inst", None)
+def _memory_of_python() -> ctypes.Array[ctypes.c_char] | None:
+    """None if this Python lays the generator out in another way."""
     header = object.__basicsize__
-    if type(generator) is not random.Random or _random.Random.__basicsize__ < header + _BYTES:
-        return 0
-    address = id(generator) + header
-    return address if ctypes.string_at(address, _BYTES) == _asked_python() else 0
+    if type(_python) is not random.Random or _random.Random.__basicsize__ < header + _BYTES:
+        return None
+    memory = _memory_at(id(_python) + header)
+    return memory if memory.raw == _asked_python() else None
