@@ -169,6 +169,8 @@ class OpRegistry {
       info->in_place = false;
       info->written.assign(info->written.size(), false);
     }
+    info->writes = std::find(info->written.begin(), info->written.end(),
+                             true) != info->written.end();
     info->fills = Is(Kind::FILLS, text);
     info->overwrites = info->in_place && Is(Kind::OVERWRITES, text);
     info->only_here = info->collective || !BelongsToPyTorch(op->schema());

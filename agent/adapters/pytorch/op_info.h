@@ -46,8 +46,10 @@ struct OpInfo {
   // Has out= arguments.
   bool has_out = false;
   std::vector<std::string> argument_names;
-  // Arguments that are written, and those that are only written (out=).
+  // Arguments that are written, whether any is, and those that are only written
+  // (out=).
   std::vector<bool> written;
+  bool writes = false;
   std::vector<bool> out_only;
 
   // The operator's schema, which lives as long as the process; null for regions

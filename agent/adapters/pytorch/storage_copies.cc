@@ -35,13 +35,14 @@ StorageRef CopyOnDevice(c10::StorageImpl* storage) {
 StorageRef SpareStorages::CopyOf(c10::StorageImpl* storage) {
   if (!storage->device().is_cpu()) return CopyOnDevice(storage);
   const size_t bytes = storage->nbytes();
-  std::vector<StorageRef>& spare = spare_[bytes];
+  OfSize& spare = spare_[bytes];
+  spare.used = true;
   StorageRef copy;
-  if (spare.empty()) {
+  if (spare.copies.empty()) {
     copy = NewCpuStorage(bytes);
   } else {
-    copy = std::move(spare.back());
-    spare.pop_back();
+    copy = std::move(spare.copies.back());
+    spare.copies.pop_back();
   }
   if (bytes > 0) {
     std::memcpy(const_cast<void*>(std::as_const(*copy).data()),
@@ -52,16 +53,19 @@ StorageRef SpareStorages::CopyOf(c10::StorageImpl* storage) {
 
 void SpareStorages::GiveBack(StorageRef copy) {
   if (!copy->device().is_cpu() || copy.use_count() != 1) return;
-  spare_[copy->nbytes()].push_back(std::move(copy));
+  spare_[copy->nbytes()].copies.push_back(std::move(copy));
 }
 
-std::vector<StorageRef> SpareStorages::TakeUnused() {
-  std::vector<StorageRef> unused;
-  for (auto& [bytes, spare] : spare_) {
-    for (StorageRef& each : spare) unused.push_back(std::move(each));
+void SpareStorages::ReleaseUnused() {
+  for (auto size = spare_.begin(); size != spare_.end();) {
+    OfSize& spare = size->second;
+    spare.copies.clear();
+    if (std::exchange(spare.used, false)) {
+      ++size;
+    } else {
+      size = spare_.erase(size);
+    }
   }
-  spare_.clear();
-  return unused;
 }
 
 }  // namespace graphdbg::pytorch

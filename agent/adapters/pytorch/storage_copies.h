@@ -19,13 +19,17 @@ class SpareStorages {
   StorageRef CopyOf(c10::StorageImpl* storage);
   // Keeps a copy that nobody else uses for the next call of CopyOf.
   void GiveBack(StorageRef copy);
-  // Returns what has not been used since the last call, to be released.
-  std::vector<StorageRef> TakeUnused();
+  // Releases what has not been used since the last call.
+  void ReleaseUnused();
 
  private:
+  struct OfSize {
+    std::vector<StorageRef> copies;
+    bool used = false;
+  };
   // By size; memory of the CPU only, because other allocators do this
   // themselves.
-  std::unordered_map<size_t, std::vector<StorageRef>> spare_;
+  std::unordered_map<size_t, OfSize> spare_;
 };
 
 }  // namespace graphdbg::pytorch

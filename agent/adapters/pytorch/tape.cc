@@ -15,6 +15,8 @@ namespace {
 
 // Longer steps lose their beginning.
 constexpr size_t kMaxTapedOps = 1'000'000;
+// Tables with fewer entries than one in so many slots are not used again.
+constexpr size_t kMaxSparseness = 16;
 
 // The type that autocast converts arguments to on this thread.
 c10::ScalarType AutocastTypeOf(c10::DeviceType device) {
@@ -64,19 +66,6 @@ bool IsListOfTensors(const c10::IValue& value) {
   return element->kind() == c10::TypeKind::TensorType ||
          (element->kind() == c10::TypeKind::OptionalType &&
           element->containedType(0)->kind() == c10::TypeKind::TensorType);
-}
-
-// The value of an argument as the tape holds it, without its tensors.
-c10::IValue WithoutTensors(const c10::IValue& value) {
-  if (value.isTensor()) {
-    return IsNumber(value.toTensor()) ? NumberOf(value.toTensor())
-                                      : c10::IValue();
-  }
-  if (IsListOfTensors(value)) {
-    return static_cast<int64_t>(value.toListRef().size());
-  }
-  if (value.isGenerator()) return {};
-  return value;
 }
 
 // Whether the tensor is all of its storage, each element once.
@@ -167,8 +156,6 @@ bool Tape::KeepRandomState(c10::ArrayRef<c10::IValue> arguments, const Op& op,
 }
 
 void Tape::KeepInputs(const Op& op, uint32_t number, bool in_optimizer) {
-  const bool copies =
-      content_.mode == GRAPHDBG_TAPE_WHOLE_STEP || !in_optimizer;
   for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
     const View& view = content_.views[i];
     if (view.address() == nullptr) continue;
@@ -181,6 +168,9 @@ void Tape::KeepInputs(const Op& op, uint32_t number, bool in_optimizer) {
       known.origin = Origin::kGiven;
     }
   }
+  if (!op.info->writes) return;
+  const bool copies =
+      content_.mode == GRAPHDBG_TAPE_WHOLE_STEP || !in_optimizer;
   for (uint32_t i = op.tensors.begin; i < op.tensors.end; ++i) {
     const View& view = content_.views[i];
     if (view.address() == nullptr || !view.Written(*op.info)) continue;
@@ -222,11 +212,12 @@ bool Tape::Spend(uint64_t bytes) {
 
 void Tape::AddArguments(c10::ArrayRef<c10::IValue> arguments, Op* op) {
   op->values.begin = static_cast<uint32_t>(content_.values.size());
-  for (const c10::IValue& argument : arguments) {
-    content_.values.push_back(WithoutTensors(argument));
+  op->tensors.begin = static_cast<uint32_t>(content_.views.size());
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    content_.values.push_back(AddTensorsOf(arguments[i], i));
   }
   op->values.end = static_cast<uint32_t>(content_.values.size());
-  op->tensors = AddTensors(arguments);
+  op->tensors.end = static_cast<uint32_t>(content_.views.size());
   if (op->tensors.begin != op->tensors.end) {
     op->autocast =
         AutocastTypeOf(content_.views[op->tensors.begin].device.type());
@@ -236,26 +227,33 @@ void Tape::AddArguments(c10::ArrayRef<c10::IValue> arguments, Op* op) {
 Tape::Range Tape::AddTensors(c10::ArrayRef<c10::IValue> values) {
   Range range;
   range.begin = static_cast<uint32_t>(content_.views.size());
-  for (uint32_t i = 0; i < values.size(); ++i) {
-    const c10::IValue& value = values[i];
-    if (value.isTensor()) {
-      AddView(value.toTensor(), i, -1);
-    } else if (value.isTensorList() || value.isList()) {
-      if (!IsListOfTensors(value)) continue;
-      int32_t element = 0;
-      for (const c10::IValue& each : value.toListRef()) {
-        if (each.isTensor()) AddView(each.toTensor(), i, element);
-        ++element;
-      }
-    }
-  }
+  for (uint32_t i = 0; i < values.size(); ++i) AddTensorsOf(values[i], i);
   range.end = static_cast<uint32_t>(content_.views.size());
   return range;
 }
 
+c10::IValue Tape::AddTensorsOf(const c10::IValue& value, uint32_t index) {
+  if (value.isTensor()) {
+    if (IsNumber(value.toTensor())) return NumberOf(value.toTensor());
+    AddView(value.toTensor(), index, -1);
+    return {};
+  }
+  if (IsListOfTensors(value)) {
+    const c10::ArrayRef<c10::IValue> list = value.toListRef();
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (list[i].isTensor() && !IsNumber(list[i].toTensor())) {
+        AddView(list[i].toTensor(), index, static_cast<int32_t>(i));
+      }
+    }
+    return static_cast<int64_t>(list.size());
+  }
+  if (value.isGenerator()) return {};
+  return value;
+}
+
 void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
                    int32_t element) {
-  if (!tensor.defined() || IsNumber(tensor)) return;
+  if (!tensor.defined()) return;
   c10::StorageImpl* const storage = PlainStorage(tensor);
   if (storage == nullptr) {
     content_.views.push_back(
@@ -265,14 +263,14 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
   }
   const auto dimensions = static_cast<uint32_t>(content_.dimensions.size());
   const c10::IntArrayRef sizes = tensor.sizes();
-  const c10::IntArrayRef strides = tensor.strides();
-  content_.dimensions.insert(content_.dimensions.end(), sizes.begin(),
-                             sizes.end());
-  content_.dimensions.insert(content_.dimensions.end(), strides.begin(),
-                             strides.end());
+  // Mostly two or three, for which inserting a range takes longer.
+  for (const int64_t size : sizes) content_.dimensions.push_back(size);
+  for (const int64_t stride : tensor.strides()) {
+    content_.dimensions.push_back(stride);
+  }
   content_.views.push_back(
-      {WeakStorage(StorageRef::reclaim_copy(storage)), tensor.storage_offset(),
-       dimensions, static_cast<uint32_t>(sizes.size()), tensor.scalar_type(),
+      {WeakStorage::reclaim_copy(storage), tensor.storage_offset(), dimensions,
+       static_cast<uint32_t>(sizes.size()), tensor.scalar_type(),
        tensor.device(), IsWhole(tensor, *storage), index, element});
 }
 
@@ -313,21 +311,18 @@ void Tape::Clear() {
   // Freed without the lock: some memory belongs to Python, whose lock a thread
   // may hold that waits for this one.
   KnownStorages known;
-  std::vector<RandomState> random;
-  std::vector<Copy> copies;
-  std::vector<StorageRef> unused;
   {
     MutexLock lock(&mu_);
     ++generation_;
     known.swap(known_);
-    random.swap(content_.random);
-    copies.swap(content_.copies);
-    unused = spare_.TakeUnused();
+    known_.swap(empty_);
+    // Vectors keep their memory: the next step will be as long.
+    spare_.ReleaseUnused();
     if (next_mode_ != GRAPHDBG_TAPE_OFF) {
-      for (Copy& copy : copies) spare_.GiveBack(std::move(copy.copy));
-      known_.reserve(known.size());
+      for (Copy& copy : content_.copies) spare_.GiveBack(std::move(copy.copy));
     }
-    // Their memory is used again: the next step will be as long.
+    content_.copies.clear();
+    content_.random.clear();
     content_.ops.clear();
     content_.values.clear();
     content_.views.clear();
@@ -336,6 +331,11 @@ void Tape::Clear() {
     content_.mode = next_mode_;
     content_.budget = next_budget_;
   }
+  // Clearing takes as long as the table is large.
+  if (known.bucket_count() > kMaxSparseness * known.size()) return;
+  known.clear();
+  MutexLock lock(&mu_);
+  empty_.swap(known);
 }
 
 void Tape::SetMode(graphdbg_tape_mode mode, uint64_t budget) {

@@ -161,6 +161,9 @@ class Tape {
   void AddArguments(c10::ArrayRef<c10::IValue> arguments, Op* op)
       GRAPHDBG_REQUIRES(mu_);
   Range AddTensors(c10::ArrayRef<c10::IValue> values) GRAPHDBG_REQUIRES(mu_);
+  // Returns the value as the tape holds it, without its tensors.
+  c10::IValue AddTensorsOf(const c10::IValue& value, uint32_t index)
+      GRAPHDBG_REQUIRES(mu_);
   void AddView(const at::TensorBase& tensor, uint32_t index, int32_t element)
       GRAPHDBG_REQUIRES(mu_);
   void CopyOverwritten(const OpInfo& info, c10::ArrayRef<c10::IValue> arguments,
@@ -191,6 +194,8 @@ class Tape {
   mutable Mutex mu_;
   Content content_ GRAPHDBG_GUARDED_BY(mu_);
   KnownStorages known_ GRAPHDBG_GUARDED_BY(mu_);
+  // The table of the step before, whose memory is used again.
+  KnownStorages empty_ GRAPHDBG_GUARDED_BY(mu_);
   // The copies of the step before, whose memory is used again.
   SpareStorages spare_ GRAPHDBG_GUARDED_BY(mu_);
   graphdbg_tape_mode next_mode_ GRAPHDBG_GUARDED_BY(mu_) = GRAPHDBG_TAPE_OFF;

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import random
-import sys
 import weakref
 from typing import Any
+
+from . import random_states
 
 # In the order in which they were made.
 optimizers: weakref.WeakKeyDictionary[Any, None] = weakref.WeakKeyDictionary()
 scalers: weakref.WeakSet[Any] = weakref.WeakSet()
-# The states of the generators when the step began, by their names in random.safetensors.
-_random: dict[str, Any] = {}
+# The states of the generators when the step began; None before the first one.
+_python: bytes | None = None
+_numpy: bytes | None = None
 
 
 def remember() -> str:
     """Remembers the states of random number generators. A step begins. Returns nothing, as a text."""
-    _random.clear()
-    _random["python"] = random.getstate()
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and hasattr(numpy, "random"):
-        _random["numpy"] = numpy.random.get_state()
+    global _python, _numpy
+    _python, _numpy = random_states.of_python(), random_states.of_numpy()
     return ""
 
 
@@ -56,10 +54,10 @@ def _is_plain(value: Any) -> bool:
 
 
 def _states() -> dict[str, list[int]]:
+    """By their names in random.safetensors."""
     states = {}
-    if "python" in _random:
-        states["python"] = list(_random["python"][1])
-    # Only the generator that numpy.random.seed sets has this form.
-    if "numpy" in _random and _random["numpy"][0] == "MT19937":
-        states["numpy"] = [*map(int, _random["numpy"][1]), int(_random["numpy"][2])]
+    if _python is not None:
+        states["python"] = random_states.words_of_python(_python)
+    if _numpy is not None:
+        states["numpy"] = random_states.words_of_numpy(_numpy)
     return states
