@@ -52,8 +52,7 @@ int NodeInterest::Update() {
                      needs.awaited_node != 0 || demand.catching;
   const bool nonfinite = watch->tests_values() && watch->only_nonfinite();
   only_nonfinite_ = nonfinite && !asked && !records;
-  only_recorded_ =
-      records && !asked && (nonfinite || !watch->tests_values());
+  only_recorded_ = records && !asked && (nonfinite || !watch->tests_values());
   required_flags_ = required;
   parts_.values->SetDemand(demand);
   every_node_stops_ = needs.every_node;

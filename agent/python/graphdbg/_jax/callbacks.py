@@ -20,11 +20,10 @@ def code_of(equation: Any) -> CodeType | None:
     function = getattr(flat, "callback_func", flat)
     while isinstance(function, functools.partial):
         function = function.func
-    for each in (function, getattr(type(function), "__call__", None)):
-        code = getattr(each, "__code__", None)
-        if isinstance(code, CodeType):
-            return code
-    return None
+    if not callable(function):
+        return None
+    codes = (getattr(each, "__code__", None) for each in (function, function.__call__))
+    return next((code for code in codes if isinstance(code, CodeType)), None)
 
 
 def was_running(code: CodeType | None, message: str) -> bool:
