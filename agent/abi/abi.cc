@@ -2,7 +2,9 @@
 // reaches the program.
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -375,6 +377,13 @@ int graphdbg_watches(graphdbg_agent* agent, const char* condition) {
 
 int graphdbg_seeks_only_nonfinite(graphdbg_agent* agent) {
   return Usable(agent) && agent->agent->SeeksOnlyNonFinite();
+}
+
+void graphdbg_add_repetition(graphdbg_agent* agent, uint64_t nanoseconds) {
+  if (!Usable(agent)) return;
+  constexpr uint64_t kMost = std::chrono::nanoseconds::max().count();
+  agent->agent->AddRepetition(
+      std::chrono::nanoseconds(std::min(nanoseconds, kMost)));
 }
 
 graphdbg_status graphdbg_report(graphdbg_agent* agent,

@@ -121,6 +121,8 @@ class Agent final {
   bool SeeksOnlyNonFinite() const {
     return live() && interest_.only_nonfinite();
   }
+  // The adapter has repeated a part of the program in order to see its values.
+  void AddRepetition(std::chrono::nanoseconds time);
   // INVALID_ARGUMENT for unknown nodes and conditions.
   absl::Status Report(const graphdbg_finding& finding);
   // INVALID_ARGUMENT for unknown nodes.

@@ -123,6 +123,12 @@ void Agent::EndOp() {
   if (recorder != nullptr) recorder->EndOp();
 }
 
+void Agent::AddRepetition(std::chrono::nanoseconds time) {
+  if (!interest_.only_recorded()) return;
+  const auto recorder = recordings_.recorders().current();
+  if (recorder != nullptr) recorder->AddRepetition(time);
+}
+
 graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   if (!live()) return GRAPHDBG_DETACHED;
   const NodeFacts* facts = nodes_.Facts(raw.node);

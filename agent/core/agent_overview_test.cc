@@ -1,6 +1,7 @@
 // The steps that the agent reports for the overview, and how it measures them.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,22 @@ TEST_F(AgentOverviewTest, ReportsHowLongOpsTook) {
   EXPECT_THAT(step.ops().threads(), ElementsAre(0));
   EXPECT_LE(step.ops().start_ns(0) + step.ops().duration_ns(0),
             step.duration_ns());
+}
+
+TEST_F(AgentOverviewTest, WhatIsRepeatedForItCountsAsItsCost) {
+  Start();
+  agent_->AddRepetition(std::chrono::hours(1));
+  TakeStep({1});
+  EXPECT_GE(NextOverview().measuring_ns(), 3'600'000'000'000u);
+  EXPECT_FALSE(Execute(result_, {1}));
+}
+
+TEST_F(AgentOverviewTest, WhatIsRepeatedForAWatchpointIsNotItsCost) {
+  Start();
+  server_->Watch(1, "tensor_all_zero");
+  agent_->AddRepetition(std::chrono::hours(1));
+  TakeStep({1});
+  EXPECT_LT(NextOverview().measuring_ns(), 3'600'000'000'000u);
 }
 
 TEST_F(AgentOverviewTest, ReportsNothingIfItIsSwitchedOff) {

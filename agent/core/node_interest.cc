@@ -48,9 +48,11 @@ int NodeInterest::Update() {
   const bool stepping = needs.tensors && demand.mode == Mode::kEverything;
   if (needs.every_node || stepping) required |= kAnyNode;
 
-  only_nonfinite_ = watch->tests_values() && watch->only_nonfinite() &&
-                    !needs.every_node && !needs.tensors && !needs.new_nodes &&
-                    needs.awaited_node == 0 && !demand.catching && !records;
+  const bool asked = needs.every_node || needs.tensors || needs.new_nodes ||
+                     needs.awaited_node != 0 || demand.catching;
+  const bool nonfinite = watch->tests_values() && watch->only_nonfinite();
+  only_nonfinite_ = nonfinite && !asked && !records;
+  only_recorded_ = records && !asked && (nonfinite || !watch->tests_values());
   required_flags_ = required;
   parts_.values->SetDemand(demand);
   every_node_stops_ = needs.every_node;
@@ -60,10 +62,8 @@ int NodeInterest::Update() {
   // The graph is learned in the first step. Findings of the program itself name
   // the ops that produced its tensors, most of them in the first few.
   const uint64_t learned = watch->has_reported() ? kStepsWithFindings : 1;
-  const bool ops = steps_ended_ < learned || watch->tests_values() ||
-                   needs.every_node || needs.tensors ||
-                   needs.awaited_node != 0 || needs.new_nodes ||
-                   demand.catching || records;
+  const bool ops =
+      steps_ended_ < learned || watch->tests_values() || asked || records;
   return ops ? GRAPHDBG_LEVEL_OPS : GRAPHDBG_LEVEL_STEPS;
 }
 

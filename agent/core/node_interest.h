@@ -51,6 +51,9 @@ class NodeInterest {
   // Whether executions are required only because their values may be NaN or
   // infinite.
   bool only_nonfinite() const { return only_nonfinite_; }
+  // Whether executions would not be required if nothing were recorded, unless a
+  // result is NaN or infinite.
+  bool only_recorded() const { return only_recorded_; }
   // Whether each execution has to go through the gate.
   bool every_node_stops() const { return every_node_stops_; }
 
@@ -89,6 +92,7 @@ class NodeInterest {
   std::atomic<uint8_t> flags_{0};
   std::atomic<uint8_t> required_flags_{0};
   std::atomic<bool> only_nonfinite_{false};
+  std::atomic<bool> only_recorded_{false};
   std::atomic<bool> every_node_stops_{false};
   std::atomic<bool> follows_all_{false};
   std::atomic<uint64_t> steps_ended_{0};

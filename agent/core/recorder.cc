@@ -428,6 +428,7 @@ void Recorder::EndStep(uint64_t step) {
   if (undescribed_.exchange(false)) recording_->WriteDescriptions();
   learns_ = false;
   ++steps_;
+  measuring_ns_ += repeated_ns_.exchange(0);
   MutexLock lock(&mu_);
   End(step_phase_);
   if (step_phase_.reason == runs::EndReason::kOverhead) ++steps_left_out_;

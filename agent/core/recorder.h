@@ -70,6 +70,10 @@ class Recorder {
   // This thread begins an op, and has ended it.
   void BeginOp(uint32_t node);
   void EndOp();
+  // The step in progress was repeated for this long in order to measure it.
+  void AddRepetition(std::chrono::nanoseconds time) {
+    repeated_ns_ += static_cast<uint64_t>(time.count());
+  }
   // The program calls a model for this purpose. `within_step`: the call is no
   // step, but belongs to the training step that comes next.
   void BeginPass(runs::Mode mode, bool within_step) GRAPHDBG_EXCLUDES(mu_);
@@ -356,6 +360,8 @@ class Recorder {
   // Since the beginning.
   std::atomic<uint64_t> records_{0};
   std::atomic<uint64_t> measuring_ns_{0};
+  // In this step, which may begin with what is repeated.
+  std::atomic<uint64_t> repeated_ns_{0};
   // In this step.
   std::atomic<int64_t> waited_ms_{0};
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
 
+import graphdbg
 import pytest
 from conftest import Json, Server, losses, marked_line, wait_until
 from tensorflow_programs import (
@@ -91,6 +93,19 @@ def test_training_ends_at_the_op_and_the_line(debug_run, each_python: str, case:
     assert hit["step"] == 3
     assert hit["source"]["file"] == str(BAD)
     assert hit["source"]["line"] == marked_line(BAD, f"# {case}")
+
+
+def test_gradients_outside_of_functions_belong_to_variables(debug_run, python: str, tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"record": {"overhead": 0}, "collections": [{"name": "gradients"}]}))
+    options = ["--no-wait", "--record", str(tmp_path), "--config", str(config)]
+    run = debug_run(*options, command=[python, str(BAD), "eager"], **QUIET)
+    assert run.code == 0, run.stderr
+    recorded = graphdbg.open_run(run.result["run"])
+    assert recorded.collections()["gradients"].tensors == ("backward/weight/gradient:0",)
+    # The third step has a loss that is NaN.
+    bad = recorded.tensor("backward/weight/gradient:0").history("nan_count")
+    assert [count > 0 for count in bad["nan_count"]] == [False, False, True, True]
 
 
 @pytest.mark.parametrize("threads", ["2", pytest.param("1", marks=pytest.mark.frameworks)])

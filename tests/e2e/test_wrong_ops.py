@@ -1,4 +1,4 @@
-"""An op of the program's own that returns other than it declares is named."""
+"""An op of the program's own that returns other than it declares, or fails, is named."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS
 
 
 @pytest.mark.parametrize(
-    ("framework", "node", "message"),
+    ("way", "node", "message"),
     [
         ("tensorflow", "forward/net/halved/halve", "is double, but expects float"),
-        ("jax", "forward/train_step/pure_callback", "Expected: (16, 4), Actual: (15, 4)"),
+        # The other callback of the program is right.
+        ("jax", "forward/train_step/pure_callback_1", "Expected: (16, 4), Actual: (15, 4)"),
+        ("jax_fails", "forward/train_step/pure_callback_1", "index 16 is out of bounds"),
     ],
 )
-def test_it_is_named(debug_run, framework: str, node: str, message: str) -> None:
-    command = [str(python_with(framework)), str(PROGRAM), framework]
+def test_it_is_named(debug_run, way: str, node: str, message: str) -> None:
+    command = [str(python_with(way.partition("_")[0])), str(PROGRAM), way]
     run = debug_run("--no-wait", "--break-on", "nan", command=command, **QUIET)
     assert run.code == 1, run.stderr
     assert run.result["status"] == "failed"

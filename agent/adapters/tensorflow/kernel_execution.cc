@@ -107,4 +107,24 @@ void KernelExecution::Report(::tensorflow::OpKernelContext* context) {
   adapter.OnStatus(graphdbg_executed(adapter.agent(), &execution));
 }
 
+void ReportPassedOn(uint32_t node, const ::tensorflow::Tensor& value) {
+  Adapter& adapter = Adapter::Get();
+  if (graphdbg_interest(adapter.agent(), node) == 0) return;
+  TensorView view;
+  view.Describe(value, /*on_host=*/true);
+  const Producer producer = adapter.eager_ops().ProducerOf(view.data());
+  const graphdbg_input input = {producer.node, producer.slot, view.get()};
+  graphdbg_execution execution = {};
+  execution.struct_size = sizeof(execution);
+  execution.node = node;
+  execution.flags = GRAPHDBG_MOVES_VALUES;
+  execution.inputs = &input;
+  execution.input_count = 1;
+  execution.outputs = &view.get();
+  execution.output_count = 1;
+  execution.grad_scale = adapter.LossScale();
+  execution.mode = adapter.mode();
+  adapter.OnStatus(graphdbg_executed(adapter.agent(), &execution));
+}
+
 }  // namespace graphdbg::tensorflow

@@ -41,6 +41,10 @@ class KernelExecution {
   std::vector<TensorView> outputs_;
 };
 
+// Reports a value of ops outside of functions as the output of this node, too,
+// and waits if the program has to stop here.
+void ReportPassedOn(uint32_t node, const ::tensorflow::Tensor& value);
+
 }  // namespace graphdbg::tensorflow
 
 #endif  // AGENT_ADAPTERS_TENSORFLOW_KERNEL_EXECUTION_H_

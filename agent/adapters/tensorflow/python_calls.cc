@@ -7,6 +7,7 @@
 
 #include "agent/adapters/tensorflow/adapter.h"
 #include "agent/adapters/tensorflow/kernel_creator.h"
+#include "agent/adapters/tensorflow/kernel_execution.h"
 
 #define GRAPHDBG_TENSORFLOW_EXPORT \
   extern "C" __attribute__((visibility("default")))
@@ -111,6 +112,17 @@ GRAPHDBG_TENSORFLOW_EXPORT int graphdbg_tf_bind(uint32_t node, void* handle) {
   // The reference is kept: the agent may read it as long as the process lives.
   graphdbg_bind_tensor(Adapter::Get().agent(), node, variable);
   return 1;
+}
+
+// Reports the gradient of a variable that the program has computed outside of
+// functions, by its TFE_TensorHandle.
+GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_report_gradient(uint32_t node,
+                                                            void* gradient) {
+  ::tensorflow::Tensor value;
+  if (Adapter::Get().traces_ops() &&
+      graphdbg::tensorflow::EagerValue(gradient, &value)) {
+    graphdbg::tensorflow::ReportPassedOn(node, value);
+  }
 }
 
 GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_set_loss_scale(void* handle) {

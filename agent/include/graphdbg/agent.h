@@ -596,6 +596,13 @@ enum {
  * not finite. */
 GRAPHDBG_EXPORT int graphdbg_seeks_only_nonfinite(graphdbg_agent* agent);
 
+/* Call if an adapter has repeated a part of the step in order to report
+ * executions. Where only recordings or the overview wanted these, the time
+ * counts as theirs, so that they stay within their share of the program's time.
+ * Optional. */
+GRAPHDBG_EXPORT void graphdbg_add_repetition(graphdbg_agent* agent,
+                                             uint64_t nanoseconds);
+
 /* Call before a node executes, and afterwards on the same thread, also if it
  * has failed: recordings then show which op each thread was in when the process
  * died or hung. Optional, and independent of graphdbg_interest. On a thread,

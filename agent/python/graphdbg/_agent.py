@@ -227,6 +227,10 @@ class Agent:
         """Whether executions are required only in order to find NaN and infinities."""
         return bool(self._library.graphdbg_seeks_only_nonfinite(self._agent))
 
+    def add_repetition(self, nanoseconds: int) -> None:
+        """A part of the program has been repeated in order to report its executions, which took this long."""
+        self._library.graphdbg_add_repetition(self._agent, nanoseconds)
+
     def new_handle(self, value: Any) -> int:
         """Returns a new handle for a value that is going to be reported."""
         handle = next(self._handles)

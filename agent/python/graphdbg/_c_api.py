@@ -235,6 +235,7 @@ def load() -> ctypes.CDLL:
         "graphdbg_bind_tensor": (void_p, c_uint32, void_p),
         "graphdbg_interest": (void_p, c_uint32),
         "graphdbg_seeks_only_nonfinite": (void_p,),
+        "graphdbg_add_repetition": (void_p, c_uint64),
         "graphdbg_begin_op": (void_p, c_uint32),
         "graphdbg_end_op": (void_p,),
         "graphdbg_start": (void_p,),
@@ -254,6 +255,7 @@ def load() -> ctypes.CDLL:
     for name, types in arguments.items():
         getattr(library, name).argtypes = types
     library.graphdbg_begin_op.restype = library.graphdbg_end_op.restype = None
+    library.graphdbg_add_repetition.restype = None
     library.graphdbg_last_error.restype = c_char_p
     library.graphdbg_current.restype = void_p
     library.graphdbg_digest.restype = c_uint64

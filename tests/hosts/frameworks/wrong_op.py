@@ -1,4 +1,4 @@
-"""Trains with an op that returns another type than it declares: wrong_op.py tensorflow|jax."""
+"""Trains with an op that returns another type than it declares, or fails: wrong_op.py tensorflow|jax|jax_fails."""
 
 import sys
 from typing import Any
@@ -24,21 +24,28 @@ def tensorflow() -> None:
     model.fit(X, Y, batch_size=16, verbose=0)
 
 
-def jax() -> None:
+def jax(halve: Any = lambda x: np.asarray(x)[1:] / 2) -> None:
     import jax
     import jax.numpy as jnp
 
-    def halved(x: Any) -> Any:
-        declared = jax.ShapeDtypeStruct(x.shape, x.dtype)
-        return jax.pure_callback(lambda x: np.asarray(x)[1:] / 2, declared, jax.lax.stop_gradient(x))
+    def called(function: Any, x: Any) -> Any:
+        return jax.pure_callback(function, jax.ShapeDtypeStruct(x.shape, x.dtype), jax.lax.stop_gradient(x))
 
     @jax.jit
     def train_step(kernel: Any, x: Any, y: Any) -> Any:
-        loss, gradient = jax.value_and_grad(lambda kernel: jnp.square(halved(x) @ kernel - y).mean())(kernel)
+        y = called(lambda y: np.asarray(y) * 2, y)
+        loss, gradient = jax.value_and_grad(lambda kernel: jnp.square(called(halve, x) @ kernel - y).mean())(kernel)
         return kernel - 0.1 * gradient, loss
 
     _, loss = train_step(jnp.zeros((4, 1)), X, Y)
     print(float(loss))
 
 
-{"tensorflow": tensorflow, "jax": jax}[sys.argv[1]]()
+def jax_fails() -> None:
+    def halve(x: Any) -> Any:
+        return np.asarray(x)[len(x)]
+
+    jax(halve)
+
+
+{"tensorflow": tensorflow, "jax": jax, "jax_fails": jax_fails}[sys.argv[1]]()

@@ -44,6 +44,8 @@ class Followed:
         # Copies with taps, by the numbers of these. The function has other jaxprs if it is traced again.
         self._copies: weakref.WeakKeyDictionary[Any, dict[tuple[frozenset[int], bool], Any]]
         self._copies = weakref.WeakKeyDictionary()
+        # Those that have run.
+        self.compiled: weakref.WeakSet[Any] = weakref.WeakSet()
         # The arguments that calls change: the arrays while the agent may read them, or a function that finds them;
         # references at other times, because the program may free or donate them.
         self._arrays: dict[int, Any] | Callable[[], dict[int, Any]] = {}

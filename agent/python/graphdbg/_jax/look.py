@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -116,7 +117,12 @@ class Look:
         copy = self._followed.copy(self._closed, wanted, self._passes)
 
         def run() -> None:
+            begin = time.perf_counter_ns()
             self.result = self._run(copy)
+            # The first time, it is compiled, which says nothing about later ones.
+            if copy in self._followed.compiled:
+                self._agent.add_repetition(time.perf_counter_ns() - begin)
+            self._followed.compiled.add(copy)
 
         self._values, omitted = self._library().collect(run)
         if self._passes:

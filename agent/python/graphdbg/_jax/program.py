@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 from .. import _c_api
-from . import names, structure, versions
+from . import callbacks, names, structure, versions
 from .sources import Sources
 from .steps import Role
 
@@ -50,6 +51,7 @@ class Op:
         loop: The number of the outermost loop that it is in; 0 outside loops.
         forward: The op of the forward pass whose gradient it computes.
         parameter: The argument whose gradient it makes.
+        called: The code of the program's function that it calls back.
         is_written: It only makes an array of a number that is NaN or infinite and is written into the function,
             such as for elements that are not selected.
     """
@@ -64,6 +66,7 @@ class Op:
     loop: int = 0
     forward: int | None = None
     parameter: int | None = None
+    called: CodeType | None = None
     is_branching: bool = False
     is_written: bool = False
 
@@ -201,6 +204,7 @@ class _Builder:
                 taps=taps,
                 loop=loop,
                 forward=forward,
+                called=callbacks.code_of(equation),
                 is_branching=structure.is_branching(equation) or structure.is_loop(equation),
                 is_written=primitive in structure.FROM_LITERALS and bool(bound) and all(map(self._is_written, bound)),
             )

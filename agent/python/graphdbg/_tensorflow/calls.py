@@ -66,6 +66,14 @@ class Steps:
         if self._agent is not None:
             self._agent.native.trace(int(self._agent.follows_ops()))
 
+    def follows_ops(self) -> bool:
+        return self._agent is not None and self._agent.follows_ops()
+
+    def check_termination(self) -> None:
+        """After something was reported outside of functions."""
+        if self.native.terminating() and not self._ended:
+            self.terminate()
+
     def _at_boundary(self, status: int) -> None:
         self.refresh()
         # Only once, because `finally` blocks may call functions, too.

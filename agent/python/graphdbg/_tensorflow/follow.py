@@ -118,23 +118,27 @@ class _Follower:
 
         @wraps(gradient)
         def gradient_and_report(tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+            flatten = self._tensorflow.nest.flatten
             if not is_eager():
                 graph = default_graph()
                 start = graph.version
                 result = gradient(tape, target, sources, *args, **kwargs)
                 self._gradients.add_range(graph, start, graph.version)
-                flatten = self._tensorflow.nest.flatten
                 self._gradients.add_losses(graph, flatten(target))
                 self._gradients.add_results(graph, flatten(sources), flatten(result))
                 return result
-            if self._calls.declarations is not None:
-                self._calls.declarations.declare_parameters(self._tensorflow.nest.flatten(sources))
+            declarations = self._calls.declarations
+            if declarations is not None:
+                declarations.parameters.declare(flatten(sources))
             leave = self._keras.around_gradient("", None)
             try:
                 result = gradient(tape, target, sources, *args, **kwargs)
             finally:
                 if leave is not None:
                     leave()
+            if declarations is not None and self._steps.follows_ops():
+                declarations.parameters.report_gradients(flatten(sources), flatten(result))
+                self._steps.check_termination()
             self._steps.gradients_computed()
             return result
 

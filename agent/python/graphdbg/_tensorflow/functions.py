@@ -12,7 +12,8 @@ from .._agent import NodeDeclaration, TooLarge
 from . import op_types, sources
 from .gradients import Gradients
 from .names import Scope, Scopes, UniqueNames, without_gradient_scope
-from .native import TensorFlowAgent, handle_of
+from .native import TensorFlowAgent
+from .parameters import Parameters
 from .variables import VariablePaths
 
 # The output of a node, and 0 for what is not known.
@@ -109,7 +110,7 @@ class Declarations:
         self._names = UniqueNames()
         # The outputs of the functions that have been declared.
         self._declared: dict[str, list[Value]] = {}
-        self._parameters: dict[str, int] = {}
+        self.parameters = Parameters(agent, variables)
         # Scopes whose class has been told.
         self._scope_types: set[str] = set()
         self._taken: set[str] = set()
@@ -126,13 +127,6 @@ class Declarations:
         except TooLarge as error:
             self._full = True
             self._agent.notify(f"not all functions are followed: {error}")
-
-    def declare_parameters(self, variables: Sequence[Any]) -> None:
-        """Declares those of the values that are variables, with which a step outside of functions is made."""
-        for variable in variables:
-            value = getattr(variable, "_value", variable)
-            if handle_of(getattr(value, "handle", None)) is not None:
-                self._parameter(value)
 
     def _declare(self, name: str, arguments: Sequence[Value] | None) -> list[Value]:
         """Returns the values of the function's outputs."""
@@ -176,7 +170,7 @@ class Declarations:
         values = [function.value(tensor) for tensor in op.inputs]
         if op.type == "ReadVariableOp":
             variable = values[0]
-            values = [(self._parameter(variable.variable), 0) if isinstance(variable, Variable) else _UNKNOWN]
+            values = [(self.parameters.node_of(variable.variable), 0) if isinstance(variable, Variable) else _UNKNOWN]
         for tensor, value in zip(op.outputs, values, strict=False):
             function.set_value(tensor, value)
         outputs = [output(value) for value in values[: len(op.outputs)]]
@@ -218,7 +212,7 @@ class Declarations:
         values = [output(function.value(tensor)) for tensor in op.inputs]
         variable = self._gradients.variable_of(function.graph, op.name)
         # The gradient of a parameter belongs to that.
-        parameter = self._parameter(variable) if variable is not None else 0
+        parameter = self.parameters.node_of(variable) if variable is not None else 0
         self._declare_scope(name.scope)
         node = self._agent.declare(
             NodeDeclaration(
@@ -258,22 +252,3 @@ class Declarations:
     def _counts_steps(self, function: _Function, op: Any) -> bool:
         value = function.value(op.inputs[0])
         return isinstance(value, Variable) and self._variables.counts_steps(value.variable)
-
-    def _parameter(self, variable: Any) -> int:
-        """The node of a variable; 0 if it is none of the model's."""
-        path = self._variables.path_of(variable)
-        if path is None:
-            return 0
-        if path not in self._parameters:
-            node = self._agent.declare(
-                NodeDeclaration(
-                    graph="",
-                    name=f"forward/{path}",
-                    kind="parameter" if variable.trainable else "buffer",
-                    category="weight" if variable.trainable else "other",
-                    op_type="VarHandleOp",
-                )
-            )
-            self._agent.native.bind_variable(node, variable)
-            self._parameters[path] = node
-        return self._parameters[path]

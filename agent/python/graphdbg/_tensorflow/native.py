@@ -143,6 +143,7 @@ class Native:
             "add_op": (c_char_p, c_char_p, c_uint32, c_uint32, c_int, POINTER(c_uint32), c_size_t),
             "add_copy": (c_char_p, c_char_p),
             "bind": (c_uint32, c_void_p),
+            "report_gradient": (c_uint32, c_void_p),
             "set_loss_scale": (c_void_p,),
             "scope": (c_char_p, c_int),
             "enter": (c_int, c_void_p),
@@ -163,6 +164,7 @@ class Native:
         self.begin_call = library.graphdbg_tf_begin_call
         self.end_call = library.graphdbg_tf_end_call
         self.enter = library.graphdbg_tf_enter
+        self.report_gradient = library.graphdbg_tf_report_gradient
 
     def open(self, version: str, job_name: str, libraries: Sequence[str]) -> int | None:
         """The address of the agent; None if there is nothing to debug."""

@@ -133,6 +133,9 @@ class TapNative:
     def enter(self, scope: int, forward_output: int | None) -> int:
         return 0
 
+    def report_gradient(self, node: int, gradient: int | None) -> None:
+        """Ops outside of functions are not seen."""
+
     # ---- variables
 
     def bind_variable(self, node: int, variable: Any) -> None:
