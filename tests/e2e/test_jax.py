@@ -57,6 +57,11 @@ def plain_run(python: str, way: str, *arguments: str) -> str:
     return output
 
 
+def skip_an_own_pmap(python: str, way: str) -> None:
+    if way == "pmapped" and "jax-0.5" in python:
+        pytest.skip("pmap of JAX before 0.8 is not made of jit and shard_map, and is not followed")
+
+
 def watched_run(
     debug_run: Callable[..., Finished],
     python: str,
@@ -89,6 +94,7 @@ def test_results_are_the_same_to_the_bit(debug_run, python: str, way: str) -> No
 @pytest.mark.parametrize("condition", ["nan,inf", EVERY_VALUE])
 @pytest.mark.parametrize("way", [*LOSSES, *LOOPS, *LIBRARIES, *DEVICES])
 def test_results_of_all_ways_are_the_same_to_the_bit(debug_run, python: str, way: str, condition: str) -> None:
+    skip_an_own_pmap(python, way)
     run = assert_same_bits(debug_run, python, condition, way)
     # Whether a program trains at all is only known after some calls.
     assert run.result["steps"] == {"infer": 2}.get(way, 4)

@@ -293,15 +293,17 @@ def sharded():
 def mapped():
     from jax.sharding import Mesh, PartitionSpec
 
-    try:
+    # Older versions do not add up the gradients of values that all devices share.
+    adds_up = hasattr(jax, "shard_map")
+    if adds_up:
         from jax import shard_map
-    except ImportError:
+    else:
         from jax.experimental.shard_map import shard_map
     rows, whole = PartitionSpec("devices"), PartitionSpec()
 
     def one(params, x, y):
         made, gradients = jax.value_and_grad(lambda params: jax.lax.pmean(forward(params, x, y), "devices"))(params)
-        return descend(params, gradients), made
+        return descend(params, gradients if adds_up else jax.lax.pmean(gradients, "devices")), made
 
     mesh = Mesh(np.array(jax.devices()), ("devices",))
     train_step = jax.jit(shard_map(one, mesh=mesh, in_specs=(whole, rows, rows), out_specs=(whole, whole)))
