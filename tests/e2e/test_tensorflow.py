@@ -61,6 +61,12 @@ def test_losses_and_weights_are_the_same_to_the_bit(
     assert run.result["steps"] == steps
 
 
+def test_steps_within_a_call_are_counted_while_nothing_is_watched(debug_run, each_python: str) -> None:
+    command = [each_python, str(SCRIPTS / "trainings.py"), "several_steps_per_call"]
+    run = debug_run("--no-wait", "--no-overview", command=command, **SINGLE)
+    assert (run.code, run.result["steps"]) == (0, 2 * 4), run.stderr
+
+
 @pytest.mark.frameworks
 def test_functions_compiled_by_xla_are_looked_into_only_while_watched(debug_run, python: str) -> None:
     command = [python, str(SCRIPTS / "trainings.py"), "compiled"]

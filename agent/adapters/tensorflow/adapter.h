@@ -51,6 +51,12 @@ class Adapter {
     return counts_steps_.load(std::memory_order_relaxed);
   }
   graphdbg_status EndStep();
+  // A step that an optimizer has counted.
+  void EndCountedStep() {
+    counted_steps_.fetch_add(1);
+    EndStep();
+  }
+  uint64_t counted_steps() const { return counted_steps_.load(); }
 
   // The class that is raised when the user ends the program.
   void SetTermination(void* exception) { termination_ = exception; }
@@ -70,6 +76,7 @@ class Adapter {
   std::atomic<int> level_{GRAPHDBG_LEVEL_OFF};
   std::atomic<bool> traces_ops_{false};
   std::atomic<bool> counts_steps_{false};
+  std::atomic<uint64_t> counted_steps_{0};
   std::atomic<bool> terminating_{false};
   std::atomic<graphdbg_mode> mode_{GRAPHDBG_MODE_UNKNOWN};
   std::atomic<::tensorflow::Var*> loss_scale_{nullptr};

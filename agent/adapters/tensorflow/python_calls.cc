@@ -85,6 +85,11 @@ GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_end_call() {
   Adapter::Get().EndCall();
 }
 
+// How many steps have ended within calls so far.
+GRAPHDBG_TENSORFLOW_EXPORT uint64_t graphdbg_tf_counted_steps() {
+  return Adapter::Get().counted_steps();
+}
+
 // `producers` are pairs of a node and a slot, for each of the `outputs`.
 GRAPHDBG_TENSORFLOW_EXPORT void graphdbg_tf_add_op(
     const char* function, const char* op, uint32_t node, uint32_t flags,

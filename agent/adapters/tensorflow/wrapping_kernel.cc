@@ -23,16 +23,24 @@ bool IsReplacement(const ::tensorflow::NodeDef& node) {
   return node.op().compare(0, 4, "_Mkl") == 0;
 }
 
+// Whether an op of this type may count steps.
+bool MayCount(const std::string& type) {
+  return type == "AssignAddVariableOp" || type == "AssignVariableOp";
+}
+
 }  // namespace
 
 WrappingKernel::WrappingKernel(::tensorflow::OpKernelConstruction* construction,
                                std::unique_ptr<::tensorflow::OpKernel> inner)
     : OpKernel(construction, inner->is_deferred()),
       inner_(std::move(inner)),
-      may_be_eager_(MayBeEager(def())) {}
+      may_be_eager_(MayBeEager(def())),
+      may_count_(MayCount(type_string())) {}
 
 void WrappingKernel::Compute(::tensorflow::OpKernelContext* context) {
-  if (Adapter::Get().traces_ops()) {
+  const Adapter& adapter = Adapter::Get();
+  // Steps are counted while nothing is traced, too.
+  if (adapter.traces_ops() || (may_count_ && adapter.counts_steps())) {
     ExecuteTraced(context);
   } else {
     Execute(context);
@@ -72,7 +80,7 @@ void WrappingKernel::ExecuteTraced(::tensorflow::OpKernelContext* context) {
     graphdbg_end_op(adapter.agent());
     execution.Report(context);
   }
-  if (counts_steps && adapter.counts_steps()) adapter.EndStep();
+  if (counts_steps && adapter.counts_steps()) adapter.EndCountedStep();
   if (adapter.terminating()) End(context, eager);
 }
 

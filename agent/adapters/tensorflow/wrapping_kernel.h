@@ -49,6 +49,7 @@ class WrappingKernel : public ::tensorflow::OpKernel {
 
   const std::unique_ptr<::tensorflow::OpKernel> inner_;
   const bool may_be_eager_;
+  const bool may_count_;
   std::atomic<const Place*> place_{nullptr};
   Mutex mu_;
   // All that place_ has ever been: other threads may still read an earlier one.

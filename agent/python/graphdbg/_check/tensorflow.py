@@ -238,7 +238,7 @@ class _Watcher:
                 guarded(_Watcher._updated)(self)
                 self._steps.end()
             else:
-                self._updates.add(get_default_graph())
+                self._updates.add(get_default_graph(), optimizer)
             return result
 
         BaseOptimizer.apply = watched

@@ -120,8 +120,8 @@ class Calls:
 
     def _call(self, original: Any, context: Any, name: Any, inputs: Any, output_count: Any) -> Any:
         function = name.decode()
-        updates, in_loop = self.updates.find(function)
-        in_loop = in_loop and self._steps.native.counts_steps
+        updates, repeated = self.updates.find(function)
+        counted = repeated and self._steps.native.counts_steps
         is_step = updates or (not self._steps.optimizer_seen and not _SETUP.match(function))
         begins = is_step and (updates or self._steps.agent is not None or self._is_wanted(function))
         agent = self._steps.begin() if begins else self._steps.agent
@@ -129,7 +129,8 @@ class Calls:
             return original(context, name, inputs, output_count)
         if agent.follows_ops():
             name = self._prepare(agent, context, function)
-        agent.native.begin_call(self._begin_pass(agent, updates), int(in_loop))
+        before = agent.native.counted_steps()
+        agent.native.begin_call(self._begin_pass(agent, updates), int(counted))
         try:
             result = original(context, name, inputs, output_count)
         except Exception:
@@ -138,7 +139,8 @@ class Calls:
             raise
         finally:
             agent.native.end_call()
-        if in_loop:
+        # Of what XLA has compiled, the call is all that is seen.
+        if counted and agent.native.counted_steps() != before:
             self._steps.refresh()
         elif is_step:
             self._steps.end()

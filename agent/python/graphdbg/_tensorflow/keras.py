@@ -162,7 +162,7 @@ class KerasFollower:
                 if context.executing_eagerly():
                     self._counter(optimizer)
                 else:
-                    self._calls.updates.add(ops.get_default_graph())
+                    self._calls.updates.add(ops.get_default_graph(), optimizer)
             return result
 
         base.__init__ = initialize_and_report

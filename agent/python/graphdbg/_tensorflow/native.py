@@ -12,7 +12,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -163,6 +163,8 @@ class Native:
         self.trace = library.graphdbg_tf_trace
         self.begin_call = library.graphdbg_tf_begin_call
         self.end_call = library.graphdbg_tf_end_call
+        self.counted_steps = library.graphdbg_tf_counted_steps
+        self.counted_steps.restype = c_uint64
         self.enter = library.graphdbg_tf_enter
         self.report_gradient = library.graphdbg_tf_report_gradient
 

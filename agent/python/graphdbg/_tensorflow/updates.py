@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,21 +14,35 @@ from .functions import FunctionGraphs
 class Updates:
     def __init__(self, graphs: FunctionGraphs) -> None:
         self._graphs = graphs
-        self._updating: weakref.WeakSet[Any] = weakref.WeakSet()
+        # By graph, how often each optimizer, by its id, adds its ops to it.
+        self._updating: weakref.WeakKeyDictionary[Any, Counter[int]] = weakref.WeakKeyDictionary()
         # Of the functions that have been called: whether they contain such a graph, and
-        # whether it is in a loop.
+        # whether an optimizer updates several times in a call.
         self._found: dict[str, tuple[bool, bool]] = {}
 
-    def add(self, graph: Any) -> None:
+    def add(self, graph: Any, optimizer: Any) -> None:
         """Called when an optimizer adds its ops to a graph."""
-        self._updating.add(graph)
+        self._updating.setdefault(graph, Counter())[id(optimizer)] += 1
 
     def find(self, function: str) -> tuple[bool, bool]:
-        """Whether a function updates variables, and whether it does in a loop."""
+        """Whether a function updates variables, and whether one optimizer does several times: in a loop or unrolled."""
         known = self._found.get(function)
         if known is None:
-            known = self._found[function] = self.search(function, self._updating.__contains__)
+            updates, in_loop = self.search(function, self._updating.__contains__)
+            repeated = in_loop or (updates and max(self._count(function, frozenset()).values(), default=0) > 1)
+            known = self._found[function] = (updates, repeated)
         return known
+
+    def _count(self, function: str, callers: frozenset[str]) -> Counter[int]:
+        """How often each optimizer updates variables in a call of the function, if each loop runs once."""
+        graph = self._graphs.get(function)
+        if graph is None or function in callers:
+            return Counter()
+        counted = Counter(self._updating.get(graph, {}))
+        for op in graph.get_operations():
+            for body, _ in _called(op):
+                counted += self._count(body, callers | {function})
+        return counted
 
     def search(self, function: str, holds: Callable[[Any], bool]) -> tuple[bool, bool]:
         """Whether something holds for the graph of a function or of one that it calls, and whether in a loop."""
