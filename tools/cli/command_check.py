@@ -6,7 +6,6 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from .check.job import CheckedJob, Ending
 from .check.records import STAGES, Record, read_records
 from .client import Json
 from .command_run import check_result_file, positive
+from .scratch import scratch_directory
 from .terminal import visible
 
 _MARKS = {"passed": "ok", "failed": "!!", "not_reached": "--"}
@@ -77,9 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(job: CheckedJob) -> tuple[list[Record], Ending]:
-    with tempfile.TemporaryDirectory(prefix="graphdbg-check-") as directory:
-        ending = job.run(Path(directory))
-        return read_records(Path(directory)), ending
+    with scratch_directory("graphdbg-check-") as directory:
+        ending = job.run(directory)
+        return read_records(directory), ending
 
 
 def _repeat(job: CheckedJob, records: Sequence[Record]) -> Json:

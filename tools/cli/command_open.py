@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import signal
-import tempfile
 from pathlib import Path
 from types import FrameType
 from urllib.parse import quote
@@ -23,6 +22,7 @@ from .onnx_job import show_command
 from .progress import Progress
 from .recorded import add_ranks, steps_range
 from .run_directory import run_directory
+from .scratch import scratch_directory
 from .server_process import ServerProcess
 
 _ALIVE_CHECK_SECONDS = 1.0
@@ -66,8 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     if _selects(arguments):
         raise CliError(_NOTHING_TO_SELECT, USAGE)
     if model.is_file() and is_graph_file(model):
-        with tempfile.TemporaryDirectory(prefix="graphdbg-graph-") as folder:
-            return _open_runs(dump_of(model, Path(folder)), arguments)
+        with scratch_directory("graphdbg-graph-") as folder:
+            return _open_runs(dump_of(model, folder), arguments)
     if model.is_file():
         return _open_model(model, arguments.port)
     job = find_kept_job(arguments.subject)

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from graphdbg.client.errors import GraphdbgError
 
 from .client import Json
 from .errors import CliError
+from .scratch import scratch_directory
 
 if TYPE_CHECKING:
     from graphdbg.runs import Run
@@ -80,8 +80,8 @@ def fetched_run(place: str, ranks: Sequence[int] | None, steps: Steps, progress:
         return entry / name
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=entry.parent, prefix=_UNFINISHED) as scratch, _locked(Path(scratch)):
-            made = Path(scratch) / "made"
+        with scratch_directory(_UNFINISHED, entry.parent) as scratch, _locked(scratch):
+            made = scratch / "made"
             unpack_run(place, made / name, progress, ranks, steps, share=True)
             (made / _SOURCE).write_text(json.dumps(source))
             # Unless another process has made the same copy meanwhile, which may be in use.

@@ -11,7 +11,6 @@ import dataclasses
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -20,6 +19,7 @@ from . import report
 from .client import Json
 from .errors import CliError
 from .running_servers import server_of
+from .scratch import scratch_directory
 
 MAX_AGE = timedelta(days=7)
 MAX_JOBS = 50
@@ -87,8 +87,7 @@ def _keep(data_dir: Path, job: str, result: Json) -> None:
     root = kept_jobs_dir()
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     # It gets its name when it is complete.
-    part = Path(tempfile.mkdtemp(dir=root, prefix=".part-"))
-    try:
+    with scratch_directory(".part-", root) as part:
         for file in data_dir.iterdir():
             if file.name not in _NOT_KEPT and not file.is_socket():
                 shutil.move(str(file), part / file.name)
@@ -103,9 +102,6 @@ def _keep(data_dir: Path, job: str, result: Json) -> None:
         (part / _RESULT).write_text(json.dumps(result, indent=2) + "\n")
         (part / _SUMMARY).write_text(json.dumps(summary) + "\n")
         _rename_to_free_name(part, root, f"{job}-{ended:%Y%m%d-%H%M%S}")
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
 
 
 def _rename_to_free_name(part: Path, root: Path, name: str) -> None:
