@@ -8,7 +8,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from .client import Client
+from graphdbg._deferred_signals import uninterrupted
+
+from .client import Client, Json
 from .errors import CliError
 
 
@@ -61,7 +63,7 @@ class ServerProcess:
         if self.debugger_socket:
             command.append(f"--debugger-socket={self.debugger_socket}")
         self._log = data_dir / "server.log"
-        with self._log.open("wb") as log:
+        with self._log.open("wb") as log, uninterrupted():
             # The server runs in its own session, so that Ctrl-C reaches only the job.
             self._process = subprocess.Popen(
                 command,
@@ -70,17 +72,26 @@ class ServerProcess:
                 stderr=log,
                 start_new_session=True,
             )
+        try:
+            addresses = self._read_addresses()
+            self.url: str = addresses["url"]
+            self.debugger_address: str = addresses["debugger_address"]
+            self.data_dir = data_dir
+            self.client = Client.from_data_dir(addresses["http_address"], data_dir)
+        except BaseException:
+            # Ctrl-C while it starts: nobody else knows it, and it writes to the directory.
+            self.stop()
+            raise
+
+    def _read_addresses(self) -> Json:
         assert self._process.stdout is not None
         first_line = self._process.stdout.readline()
         if not first_line:
             self._process.wait()
             lines = self._log.read_text(errors="replace").strip().splitlines()
             raise CliError(lines[-1].removeprefix("graphdbg: ") if lines else "the server did not start")
-        addresses = json.loads(first_line)
-        self.url: str = addresses["url"]
-        self.debugger_address: str = addresses["debugger_address"]
-        self.data_dir = data_dir
-        self.client = Client.from_data_dir(addresses["http_address"], data_dir)
+        addresses: Json = json.loads(first_line)
+        return addresses
 
     @property
     def pid(self) -> int:
