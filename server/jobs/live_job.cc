@@ -566,7 +566,7 @@ void LiveJob::OnStateChange(const JobStateMachine::Change& change) {
   changed_at_unix_nano_ = options_->now_unix_nano();
   if (options_->log) LogStateChange(change);
   states_.OnChange(change);
-  // Tells what waits for the ranks.
+  // A pause is shown as soon as the ranks are together.
   if (states_.awaits_ranks()) ScheduleSynchronize();
   // They are those of all nodes: once is enough where many ranks end together.
   JobJournal* const journal = recorder_.journal();

@@ -231,12 +231,14 @@ void RelayedStream::OnServerDone(const grpc::Status& status) {
 }
 
 void RelayedStream::FinishIfOver() {
+  grpc::Status status;
   {
     absl::MutexLock lock(&mu_);
     if (!ending_ || finished_ || writing_ || starting_ > 0) return;
     finished_ = true;
+    status = *ending_;
   }
-  Finish(*ending_);
+  Finish(status);
 }
 
 void RelayedStream::OnDone() {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from .terminal import visible
 
-# What is over sooner needs no line.
+# Commands that end sooner show no line.
 _AFTER_SECONDS = 0.5
 _EVERY_SECONDS = 0.2
 _BAR_WIDTH = 30

@@ -23,7 +23,7 @@ bool IsReplacement(const ::tensorflow::NodeDef& node) {
   return node.op().compare(0, 4, "_Mkl") == 0;
 }
 
-// Whether an op of this type may count steps.
+// Whether an op of this type may count steps: ASSIGNMENTS in op_types.py.
 bool MayCount(const std::string& type) {
   return type == "AssignAddVariableOp" || type == "AssignVariableOp";
 }

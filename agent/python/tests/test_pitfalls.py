@@ -225,7 +225,7 @@ for _ in range(2):
 print(passed[12:])
 """
     )
-    # Two optimizers in turn have to be told apart.
+    # With a second optimizer, each step has to find out whether it ends one of the job.
     assert run.stdout == "[1, 1, 1, 1, 0, 0, 0, 0]\n"
     assert len(run.called("step_end")) == 18
     # The closure's op is the program's.

@@ -129,7 +129,7 @@ class Calls:
             return original(context, name, inputs, output_count)
         if agent.follows_ops():
             name = self._prepare(agent, context, function)
-        before = agent.native.counted_steps()
+        before = agent.native.counted_steps() if counted else 0
         agent.native.begin_call(self._begin_pass(agent, updates), int(counted))
         try:
             result = original(context, name, inputs, output_count)
@@ -139,7 +139,7 @@ class Calls:
             raise
         finally:
             agent.native.end_call()
-        # Of what XLA has compiled, the call is all that is seen.
+        # Steps inside code that XLA has compiled cannot be counted; then the call is one step.
         if counted and agent.native.counted_steps() != before:
             self._steps.refresh()
         elif is_step:
