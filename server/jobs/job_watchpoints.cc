@@ -79,7 +79,9 @@ void JobWatchpoints::Change(uint32_t id, const model::WatchpointChange& change,
 absl::Status JobWatchpoints::CheckAbilities(
     const model::WatchpointSpec& spec) const {
   const bool counts = spec.once || spec.ignore_count > 0;
-  for (const auto& [number, rank] : machine_.ranks()) {
+  for (const auto& entry : machine_.ranks()) {
+    const uint32_t number = entry.first;
+    const Rank& rank = entry.second;
     if (rank.link == nullptr) continue;
     const auto refuse = [&](const std::string& field, const std::string& what) {
       return WithField(
