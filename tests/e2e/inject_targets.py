@@ -16,6 +16,8 @@ import time
 
 injected = builtins.injected = []  # type: ignore[attr-defined]
 SECONDS = 60.0
+# Texts that an interpreter can keep: one less than its ring has places.
+QUEUE = 31
 
 
 def ready() -> None:
@@ -89,6 +91,16 @@ def waiting_in_c() -> None:
     ready()
     assert library.sem_wait(semaphore) == 0
     wait_for_text()
+
+
+def reading_in_c() -> None:
+    """The main thread waits for a line outside of the interpreter, which runs no text meanwhile."""
+    line = ctypes.create_string_buffer(1)
+    ready()
+    assert ctypes.CDLL(None).read(0, line, 1) == 1
+    while len(injected) < QUEUE:
+        time.sleep(0.01)
+    assert len(injected) == QUEUE
 
 
 def hashing() -> None:

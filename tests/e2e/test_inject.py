@@ -49,6 +49,7 @@ model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.L
 optimizer = torch.optim.Adam(model.parameters())
 wanted, steps = int(sys.argv[1]), int(sys.argv[2])
 print("ready", flush=True)
+losses = []
 step = 0
 while step < steps or len(injected) < wanted:
     x = torch.randn(64, 32)
@@ -57,8 +58,9 @@ while step < steps or len(injected) < wanted:
     loss.backward()
     optimizer.step()
     if step < steps:
-        print(step, loss.item().hex())
+        losses.append(loss.item().hex())
     step += 1
+print(*losses, sep="\\n")
 print("fine", flush=True)
 """
 
@@ -217,6 +219,17 @@ def test_the_text_learns_where_its_memory_is(start: Start) -> None:
     inject(process.pid, "import builtins; assert builtins.injected == [0]; print('freed', flush=True)")
     assert process.stdout is not None
     assert process.stdout.readline() == "freed\n"
+    finish(process)
+
+
+def test_a_full_queue_is_told(start: Start) -> None:
+    """Until 3.12, CPython keeps 31 calls; later, 300."""
+    if sys.version_info >= (3, 13):
+        pytest.skip("the queue of this interpreter has more places")
+    process = start(sys.executable, str(TARGETS), "reading_in_c")
+    time.sleep(0.1)
+    states = [inject(process.pid)["state"] for _ in range(34)]
+    assert states == ["queued"] * 31 + ["queue_full"] * 3
     finish(process)
 
 
