@@ -245,6 +245,7 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
                       uint64_t step) {
   NodeFacts* facts = Facts(execution.node);
   facts->last_step.store(step, std::memory_order_relaxed);
+  facts->last_order.store(order, std::memory_order_relaxed);
   if (execution.has(GRAPHDBG_IN_PLACE)) facts->Set(kWrites, true);
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
     facts->Set(kExplicitNonFinite, true);
@@ -510,7 +511,7 @@ v1::SourceFrame NodeTable::UserFrameOf(uint32_t id) const {
 NodeTable::LastExecution NodeTable::LastExecutionOf(uint32_t id) const {
   MutexLock lock(&mu_);
   const Record& record = At(id);
-  return {record.order, record.flags, record.inputs};
+  return {Facts(id)->last_order.load(), record.flags, record.inputs};
 }
 
 v1::Node NodeTable::NodeOf(uint32_t id) const {

@@ -68,8 +68,9 @@ struct NodeFacts {
   // The step in which all its outputs were last found to be finite, plus 1; 0
   // if they were not, or were not checked.
   std::atomic<uint64_t> finite_in_step{0};
-  // The newest step in which an execution was followed.
+  // The newest step in which an execution was followed, and its place there.
   std::atomic<uint64_t> last_step{0};
+  std::atomic<uint64_t> last_order{0};
 
   static constexpr uint64_t kAlways = UINT64_MAX;
 
@@ -145,6 +146,7 @@ class NodeTable {
   };
   // The newest execution.
   struct LastExecution {
+    // In the step of that execution.
     uint64_t order = 0;
     uint32_t flags = 0;
     std::vector<Endpoint> inputs;

@@ -51,6 +51,7 @@ class NonFiniteOriginTest : public testing::Test {
     raw.outputs = &tensor;
     raw.output_count = 1;
     const Execution execution = ExecutionOf(raw);
+    nodes_.Learn(execution, order_ + 100, kStep - 1);
     nodes_.Learn(execution, order_, kStep);
     if ((flags & GRAPHDBG_UNINITIALIZED) != 0) {
       nodes_.Facts(node)->uninitialized_in_step = kStep;
