@@ -78,6 +78,7 @@ bool LogWriter::Finish(milliseconds limit) {
 void LogWriter::Run() {
   BecomeBackground();
   wait_ = options_.period;
+  PopulateAhead(ring_->head(), kManyRecords);
   bool works = true;
   while (works && WaitForRound()) works = Judge(Round(/*last=*/false));
   if (works) {
@@ -107,6 +108,7 @@ bool LogWriter::WaitForRound() {
 absl::Status LogWriter::Round(bool last) {
   // Whatever these refer to was declared before.
   const uint64_t end = ring_->head();
+  if (!last) PopulateAhead(end, 2 * (end - seen_head_));
   RETURN_IF_ERROR(callbacks_.check_room());
   RETURN_IF_ERROR(callbacks_.write_messages(last));
   if (last) keep_through_ = UINT64_MAX;
@@ -128,6 +130,12 @@ absl::Status LogWriter::Round(bool last) {
   callbacks_.write_tensors(last);
   RETURN_IF_ERROR(SyncIfDue(last));
   return last ? segments_.Close() : absl::OkStatus();
+}
+
+void LogWriter::PopulateAhead(uint64_t head, uint64_t records) {
+  ring_->Populate(std::max(head, populated_), head + records);
+  populated_ = std::max(populated_, head + records);
+  seen_head_ = head;
 }
 
 void LogWriter::PlanRound() {

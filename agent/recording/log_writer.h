@@ -90,6 +90,8 @@ class LogWriter {
   // Returns false when the thread shall end.
   bool WaitForRound() GRAPHDBG_EXCLUDES(mu_);
   absl::Status Round(bool last);
+  // Spares training threads page faults until the next round or so.
+  void PopulateAhead(uint64_t head, uint64_t records);
   // The most that a round should have to write.
   uint64_t ComfortableRecords() const {
     return std::max<uint64_t>(ring_->capacity() / 4, 1);
@@ -118,6 +120,9 @@ class LogWriter {
   std::vector<runs::Record> copies_;
   // The next position to look at.
   uint64_t next_ = 0;
+  // The head in the last round, and up to where the ring was populated.
+  uint64_t seen_head_ = 0;
+  uint64_t populated_ = 0;
   bool failing_ = false;
   Clock::time_point synced_at_;
   std::chrono::milliseconds wait_{0};

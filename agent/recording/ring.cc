@@ -66,6 +66,11 @@ void PrefetchForWrite(const runs::Record* record) {
   }
 }
 
+// MADV_POPULATE_WRITE, which the headers of older systems lack.
+constexpr int kPopulateForWriting = 23;
+// Meanwhile, other threads cannot map memory.
+constexpr uint64_t kPopulatedAtOnce = 1024;
+
 // Allocates the file's blocks, and locks it.
 absl::Status Prepare(const File& file, uint64_t bytes) {
   const int error = posix_fallocate(file.fd(), 0, static_cast<off_t>(bytes));
@@ -253,6 +258,24 @@ uint64_t Ring::oldest() const {
   const uint64_t end = head();
   const uint64_t capacity = this->capacity();
   return end > capacity ? end - capacity : 0;
+}
+
+void Ring::Populate(uint64_t begin, uint64_t end) {
+  end = std::min(end, begin + capacity());
+  while (begin < end) {
+    runs::Record* const first = SlotOf(begin);
+    const auto behind = static_cast<uint64_t>(slots_ + capacity() - first);
+    const uint64_t count = std::min({end - begin, behind, kPopulatedAtOnce});
+    Populate(first, count);
+    begin += count;
+  }
+}
+
+void Ring::Populate(const runs::Record* first, uint64_t count) {
+  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uint64_t>(first) / page * page;
+  const auto end = reinterpret_cast<uint64_t>(first + count);
+  madvise(reinterpret_cast<void*>(begin), end - begin, kPopulateForWriting);
 }
 
 void Ring::SetClosed() {

@@ -105,6 +105,10 @@ class Ring {
   }
   // The first position that has not been overwritten.
   uint64_t oldest() const;
+  // Has the kernel let these positions be written to without a page fault. It
+  // forbids that again whenever it has written pages of the file to the disk.
+  // Has no effect before Linux 5.14.
+  void Populate(uint64_t begin, uint64_t end);
 
   // The ring records that its process has closed it.
   void SetClosed();
@@ -156,7 +160,9 @@ class Ring {
   runs::Record* SlotOf(uint64_t position) const {
     return slots_ + position % capacity();
   }
-  // The same for the newest positions, mostly without a division.
+  // For slots that are neighbors in memory.
+  void Populate(const runs::Record* first, uint64_t count);
+  // SlotOf for the newest positions, mostly without a division.
   runs::Record* SlotOfNew(uint64_t position);
 
   File file_;
