@@ -29,6 +29,8 @@ PRELOAD = str(PACKAGE / "lib" / "libgraphdbg_preload.so")
 # On Debian it has the oldest supported PyTorch.
 SYSTEM_PYTHON = "/usr/bin/python3"
 Json = dict[str, Any]
+# Of outputs that are read at the end of a test: a program that has filled its pipe waits.
+PIPE_BYTES = 1 << 20
 # A run of some hundred rows takes no time, but plans, compilers and idle tasks do.
 FOR_SMALL_RUNS = {
     "spark.sql.adaptive.enabled": "false",
@@ -111,6 +113,17 @@ def wait_until(what: str, condition: Callable[[], Any], seconds: float = 60) -> 
             return value
         time.sleep(0.05)
     pytest.fail(f"timed out after {seconds:g} s: {what}")
+
+
+def read_line(process: subprocess.Popen[str]) -> str:
+    """Reads a line of the output, and no more, so that `communicate` returns what follows."""
+    assert process.stdout is not None
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(process.stdout.fileno(), 1)
+        assert byte, f"the output ends with {line!r}"
+        line += byte
+    return line.decode()
 
 
 def run_together(processes: Sequence[tuple[list[str], dict[str, str]]], seconds: float = 300) -> list[int]:
@@ -248,6 +261,7 @@ def start_job() -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            pipesize=PIPE_BYTES,
             # Tests that run in the background of a shell ignore interrupts, and
             # children inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),

@@ -16,7 +16,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import GRAPHDBG, HOSTS, Json, Server, clean_environment, losses, marked_line, wait_until
+from conftest import (
+    GRAPHDBG,
+    HOSTS,
+    PIPE_BYTES,
+    Json,
+    Server,
+    clean_environment,
+    losses,
+    marked_line,
+    read_line,
+    wait_until,
+)
 from dap_client import DapProcess
 from graphdbg.cli.client import Client
 from graphdbg.client import AccessDeniedError, ConflictError
@@ -64,12 +75,12 @@ def start(environment: dict[str, str]) -> Iterator[Start]:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            pipesize=PIPE_BYTES,
             env=environment | extra,
             start_new_session=True,
         )
         started.append(process)
-        assert process.stdout is not None
-        process.ready = process.stdout.readline().split()  # type: ignore[attr-defined]
+        process.ready = read_line(process).split()  # type: ignore[attr-defined]
         assert process.ready[:1] == ["ready"]  # type: ignore[attr-defined]
         return process
 

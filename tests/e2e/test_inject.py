@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import PACKAGE, SYSTEM_PYTHON, Json, clean_environment, wait_until
+from conftest import PACKAGE, SYSTEM_PYTHON, Json, clean_environment, read_line, wait_until
 from graphdbg.cli.attach import injection
 from graphdbg.cli.attach.processes import Process
 
@@ -95,7 +95,7 @@ def start() -> Iterator[Start]:
             **options,  # type: ignore[call-overload]
         )
         started.append(process)
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        assert read_line(process) == "ready\n"
         return process
 
     yield start_program
@@ -217,8 +217,7 @@ def test_the_text_learns_where_its_memory_is(start: Start) -> None:
     free = "import ctypes; injected.append(ctypes.CDLL(None).munmap(ctypes.c_void_p(0xGRAPHDBG_ADDRESS), 4096))"
     inject(process.pid, f"import builtins; from builtins import injected; {free}")
     inject(process.pid, "import builtins; assert builtins.injected == [0]; print('freed', flush=True)")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "freed\n"
+    assert read_line(process) == "freed\n"
     finish(process)
 
 
@@ -278,7 +277,7 @@ def test_what_is_executed_remotely_leaves_no_file(start: Start, executed_remotel
     process = start(sys.executable, str(TARGETS), "computing")
     text = f"{TEXT}; print('ran', flush=True)"
     assert injection.inject(Process(process.pid), THIS_VERSION, text, method) == injection.Queued()
-    assert process.stdout is not None and process.stdout.readline() == "ran\n"
+    assert read_line(process) == "ran\n"
     (file,) = executed_remotely
     wait_until("the file to be removed", lambda: not Path(file).parent.exists())
     finish(process)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import HOSTS, PACKAGE, Json, Server, clean_environment, marked_line, wait_until
+from conftest import HOSTS, PACKAGE, Json, Server, clean_environment, marked_line, read_line, wait_until
 
 # How often a program is joined and left; more by hand.
 TIMES = int(os.environ.get("GRAPHDBG_JOIN_TIMES", "20"))
@@ -156,7 +156,7 @@ def test_names_and_lines_are_those_of_a_run_under_graphdbg(
     process = start_job(
         command(f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment(PYTHONUNBUFFERED="1")
     )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    assert read_line(process) == "ready\n"
     debugger.join(process)
     whole = start_job(
         command(f"--stop={tmp_path / 'stop'}"),
@@ -193,7 +193,7 @@ def test_stops_at_the_first_nan_and_leaves_a_paused_program(
     process = start_job(
         command(*options, f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment()
     )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    assert read_line(process) == "ready\n"
     debugger.join(process)
     server.wait_for_state("joined", "running")
     server.client.post("/jobs/joined/watchpoints", {"condition": {"id": "nan", "params": {}}, "pause": "node"})
@@ -235,7 +235,7 @@ def test_leaves_no_trace_however_often_it_joins(debugger: Debugger, tmp_path: Pa
 
 def start_and_join(debugger: Debugger, start_job: Start, *options: str, **variables: str) -> subprocess.Popen[str]:
     process = start_job(command(f"--signal={debugger.signalled}", *options), environment())
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    assert read_line(process) == "ready\n"
     debugger.join(process, **variables)
     return process
 
@@ -290,7 +290,7 @@ def test_a_paused_program_goes_on_undebugged_when_its_server_is_gone(
 def test_nothing_is_changed_without_a_server(start_job: Start, tmp_path: Path) -> None:
     debugger = Debugger(tmp_path, None)
     process = start_job(command(f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment())
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    assert read_line(process) == "ready\n"
     nobody = {"GRAPHDBG_PORT": "1", "GRAPHDBG_CONNECT_TIMEOUT": "0.5"}
     answer = debugger.tell(process, debugger.text("join", **nobody))
     assert (answer["state"], "Traceback" in answer["traceback"]) == ("failed", True)
