@@ -395,3 +395,16 @@ def test_packed_files_with_random_damage_are_read_or_refused_with_an_error_of_ou
     assert refused > 0
     unpack_run(str(directory))
     assert open_run(directory).damages == []
+
+
+def test_a_segment_that_is_closed_while_it_is_packed_is_read_to_its_end(directory):
+    rank = varied(directory)
+    records = rank.write()
+    (closed,) = (rank.path / "log").iterdir()
+    closed.rename(f"{closed}.open")
+    log = open_run(str(directory)).rank(0).log
+    (segment,) = log.segments
+    segment.file.rename(closed)
+    read = numpy.concatenate([block for _, block in segment.blocks()])
+    assert read.tobytes() == records.tobytes()
+    assert segment.file == closed

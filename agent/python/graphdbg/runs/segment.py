@@ -101,6 +101,16 @@ class Segment:
 
         Files are read, not mapped: one that is cut short meanwhile would end the process with SIGBUS.
         """
+        try:
+            return self._read(start, stop)
+        except FileNotFoundError:
+            if not self.is_open:
+                raise
+            # It was closed since.
+            self.file = self.file.with_suffix("")
+            return self._read(start, stop)
+
+    def _read(self, start: int, stop: int) -> Array:
         return numpy.fromfile(self.file, RECORD, max(0, stop - start), offset=HEADER_SIZE + start * RECORD_SIZE)
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Array]]:
