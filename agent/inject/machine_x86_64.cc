@@ -36,10 +36,9 @@ constexpr absl::string_view kSystemCallReturn("\x0f\x05\xc3", 3);
 // mov $15, %rax and mov $15, %eax, each before syscall.
 constexpr absl::string_view kRestore("\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);
 constexpr absl::string_view kShortRestore("\xb8\x0f\0\0\0\x0f\x05", 7);
-// mov %eax, %edx; ret and xchg %eax, %edx; ret. The second is so short that it
-// is in the middle of other instructions of any library.
-constexpr absl::string_view kKeepResult("\x89\xc2\xc3", 3);
-constexpr absl::string_view kSwapResult("\x92\xc3", 2);
+// xchg %eax, %edx; ret: so short that any library has it, in the middle of
+// other instructions.
+constexpr absl::string_view kKeepResult("\x92\xc3", 2);
 
 // The kernel's struct ucontext: glibc's has a longer signal mask at its end.
 constexpr size_t kContextBytes =
@@ -180,7 +179,6 @@ bool AddGadgets(absl::string_view code, uint64_t address, Gadgets* gadgets) {
   find(kRestore, &gadgets->restore);
   find(kShortRestore, &gadgets->restore);
   find(kKeepResult, &gadgets->keep_result);
-  find(kSwapResult, &gadgets->keep_result);
   return gadgets->system_call != 0 && gadgets->restore != 0 &&
          gadgets->keep_result != 0;
 }

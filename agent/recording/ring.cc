@@ -68,7 +68,7 @@ void PrefetchForWrite(const runs::Record* record) {
 
 // MADV_POPULATE_WRITE, which the headers of older systems lack.
 constexpr int kPopulateForWriting = 23;
-// Meanwhile, other threads cannot map memory.
+// In records: during a call, other threads cannot map memory.
 constexpr uint64_t kPopulatedAtOnce = 1024;
 
 // Allocates the file's blocks, and locks it.

@@ -29,7 +29,7 @@ PRELOAD = str(PACKAGE / "lib" / "libgraphdbg_preload.so")
 # On Debian it has the oldest supported PyTorch.
 SYSTEM_PYTHON = "/usr/bin/python3"
 Json = dict[str, Any]
-# Of outputs that are read at the end of a test: a program that has filled its pipe waits.
+# Holds what a program prints until a test reads it at its end: a program whose pipe is full blocks.
 PIPE_BYTES = 1 << 20
 # A run of some hundred rows takes no time, but plans, compilers and idle tasks do.
 FOR_SMALL_RUNS = {
