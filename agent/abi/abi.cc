@@ -375,6 +375,10 @@ int graphdbg_watches(graphdbg_agent* agent, const char* condition) {
   return Usable(agent) && agent->agent->Watches(condition);
 }
 
+int graphdbg_is_idle(graphdbg_agent* agent) {
+  return Usable(agent) && agent->agent->IsIdle();
+}
+
 int graphdbg_seeks_only_nonfinite(graphdbg_agent* agent) {
   return Usable(agent) && agent->agent->SeeksOnlyNonFinite();
 }

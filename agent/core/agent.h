@@ -118,6 +118,7 @@ class Agent final {
                           graphdbg_status* status);
   void Notify(const std::string& line);
   bool Watches(const char* condition) const;
+  bool IsIdle() const { return live() && interest_.idle(); }
   bool SeeksOnlyNonFinite() const {
     return live() && interest_.only_nonfinite();
   }
@@ -163,6 +164,9 @@ class Agent final {
   void ReportState(v1::StateUpdate state);
   absl::Status ReportAt(const graphdbg_finding& finding,
                         const ExecutionPoint& point);
+  // Tests what is tested at the end of a step. Returns the watchpoints that
+  // stop the program there.
+  std::vector<uint32_t> CheckStepEnd(uint64_t step);
   // Reports where the non-finite values of this step came from, if a watchpoint
   // has hit on them.
   void ReportOrigin(uint64_t step);

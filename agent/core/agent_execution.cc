@@ -193,6 +193,31 @@ void Agent::FollowInfinities(const Execution& execution,
 graphdbg_status Agent::StepEnd() {
   if (!live()) return GRAPHDBG_DETACHED;
   const uint64_t step = counter_.current_step();
+  // Short steps feel all that is not left out.
+  const bool was_idle = interest_.idle();
+  std::vector<uint32_t> stops;
+  if (!was_idle) stops = CheckStepEnd(step);
+  counter_.EndStep();
+  interest_.EndStep();
+  const graphdbg_status status = gate_.AtStepEnd(step, stops);
+  const Gate::Needs needs = gate_.needs();
+  own_time_.EndStep(needs.pauses);
+  if (was_idle && interest_.idle() && !recordings_.changes()) {
+    counter_.RestartOrder();
+    return status;
+  }
+  values_.EndStep(watch_.snapshot(), step, needs.tensors && live());
+  counter_.RestartOrder();
+  if (!live()) return GRAPHDBG_DETACHED;
+  recordings_.BetweenSteps(step + 1);
+  const auto recorder = recordings_.recorders().current();
+  if (recorder != nullptr) recorder->BeginStep(step + 1);
+  if (recorder != nullptr || !interest_.settled()) UpdateInterest();
+  interest_.FinishStep();
+  return status;
+}
+
+std::vector<uint32_t> Agent::CheckStepEnd(uint64_t step) {
   if (step == 1) bound_checker_.RecordDevices();
   Findings findings = reporter_.NewFindings();
   deferred_.EndStep();
@@ -207,20 +232,7 @@ graphdbg_status Agent::StepEnd() {
   if (const auto recorder = recordings_.recorders().current()) {
     recorder->EndStep(step);
   }
-  counter_.EndStep();
-  interest_.EndStep();
-  const graphdbg_status status = gate_.AtStepEnd(step, stops);
-  const Gate::Needs needs = gate_.needs();
-  own_time_.EndStep(needs.pauses);
-  values_.EndStep(watch_.snapshot(), step, needs.tensors && live());
-  counter_.RestartOrder();
-  if (!live()) return GRAPHDBG_DETACHED;
-  recordings_.BetweenSteps(step + 1);
-  const auto recorder = recordings_.recorders().current();
-  if (recorder != nullptr) recorder->BeginStep(step + 1);
-  // Short steps feel this.
-  if (recorder != nullptr || !interest_.settled()) UpdateInterest();
-  return status;
+  return stops;
 }
 
 void Agent::ReportOrigin(uint64_t step) {

@@ -58,6 +58,8 @@ int NodeInterest::Update() {
   every_node_stops_ = needs.every_node;
   settled_ = steps_ended_ >= kStepsWithFindings && recorder == nullptr &&
              !follows_all_ && !demand.catching;
+  unasked_ = settled_ && !asked && watch->empty() && !off_;
+  if (!unasked_) idle_ = false;
   flags_ = off_ ? 0 : flags;
   // The graph is learned in the first step. Findings of the program itself name
   // the ops that produced its tensors, most of them in the first few.
@@ -65,6 +67,11 @@ int NodeInterest::Update() {
   const bool ops =
       steps_ended_ < learned || watch->tests_values() || asked || records;
   return ops ? GRAPHDBG_LEVEL_OPS : GRAPHDBG_LEVEL_STEPS;
+}
+
+void NodeInterest::FinishStep() {
+  MutexLock lock(&mu_);
+  idle_ = unasked_;
 }
 
 void NodeInterest::UpdateAwaitedNode(uint32_t node) {

@@ -72,11 +72,17 @@ class NodeInterest {
   // Whether the end of another step changes nothing, unless something is
   // recorded in the next one.
   bool settled() const { return settled_.load(std::memory_order_relaxed); }
+  // Everything has been done that the end of a step makes necessary.
+  void FinishStep() GRAPHDBG_EXCLUDES(mu_);
+  // Whether nothing has been watched, recorded or asked for since the last call
+  // of FinishStep, so that the end of a step leaves nothing to do.
+  bool idle() const { return idle_.load(std::memory_order_relaxed); }
   // Nothing is of interest from now on. Takes no lock, so a forked child may
   // call it.
   void TurnOff() {
     off_ = true;
     flags_ = 0;
+    idle_ = false;
   }
 
  private:
@@ -97,9 +103,12 @@ class NodeInterest {
   std::atomic<bool> follows_all_{false};
   std::atomic<uint64_t> steps_ended_{0};
   std::atomic<bool> settled_{false};
+  std::atomic<bool> idle_{false};
   std::atomic<bool> off_{false};
 
   Mutex mu_;
+  // Whether nothing is watched, recorded or asked for.
+  bool unasked_ GRAPHDBG_GUARDED_BY(mu_) = false;
   uint32_t awaited_node_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // The number of the last pause after which requests expired.
   uint64_t resumed_pause_ GRAPHDBG_GUARDED_BY(mu_) = 0;

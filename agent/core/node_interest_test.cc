@@ -93,6 +93,30 @@ TEST_F(NodeInterestTest, IsSettledAfterTheFirstStepsUnlessAllIsFollowed) {
   EXPECT_FALSE(interest_.settled());
 }
 
+TEST_F(NodeInterestTest, IsIdleOnceNothingIsAskedForAStepLong) {
+  for (int step = 0; step < 10; ++step) interest_.EndStep();
+  interest_.Update();
+  EXPECT_FALSE(interest_.idle());
+  interest_.FinishStep();
+  EXPECT_TRUE(interest_.idle());
+  v1::Command command;
+  command.set_id(1);
+  command.mutable_pause();
+  gate_.Apply(command, 0);
+  interest_.Update();
+  EXPECT_FALSE(interest_.idle());
+  gate_.Resume();
+  interest_.Update();
+  // The step has left something to do.
+  EXPECT_FALSE(interest_.idle());
+  interest_.FinishStep();
+  EXPECT_TRUE(interest_.idle());
+  Watch("a", v1::PAUSE_MODE_NONE);
+  interest_.Update();
+  interest_.FinishStep();
+  EXPECT_FALSE(interest_.idle());
+}
+
 // If a hit pauses the program, users look at the values of other nodes.
 TEST_F(NodeInterestTest, OtherNodesAreOptionalIfAHitMayPause) {
   Learn(b_);

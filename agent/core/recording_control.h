@@ -61,8 +61,10 @@ class RecordingControl {
   // Before the first step, and between two steps: switches to what was ordered.
   // `step` comes next.
   void BetweenSteps(uint64_t step) {
-    if (changes_.load(std::memory_order_acquire)) Switch(step);
+    if (changes()) Switch(step);
   }
+  // Whether that would switch anything.
+  bool changes() const { return changes_.load(std::memory_order_acquire); }
 
   // --- Any thread.
 

@@ -15,6 +15,9 @@ namespace {
 
 constexpr size_t kMaxFrames = 32;
 
+// One of so many steps is not idle, so that new modules are noticed.
+constexpr uint64_t kAwakeEvery = 64;
+
 bool EndsWith(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() &&
          text.substr(text.size() - ending.size()) == ending;
@@ -103,6 +106,8 @@ void Adapter::Reset() {
   optimizer_seen_.store(false);
   step_open_.store(false);
   model_seen_.store(false);
+  idle_.store(false);
+  slept_.store(false);
   tracer_.step().Reset();
   CurrentThread().evaluated_placed = false;
   graph_.tape().SetMode(GRAPHDBG_TAPE_OFF, 0);
@@ -188,6 +193,7 @@ void Adapter::Forget() {
 
 void Adapter::SetLevel(int level) {
   level_.store(level);
+  if (level != GRAPHDBG_LEVEL_STEPS) idle_.store(false);
   // Other changes take effect at the next boundary: counting ops from the
   // middle of a step would assign them the names of other ops.
   if (level == GRAPHDBG_LEVEL_OFF) TraceOps(false);
@@ -256,6 +262,7 @@ void Adapter::AddModelInput(uint32_t scope, const char* name,
 }
 
 graphdbg_status Adapter::EnterModel(uint32_t scope, bool training) {
+  WakeUp();
   model_seen_.store(true);
   CurrentThread().mode = training ? GRAPHDBG_TRAIN : GRAPHDBG_EVAL;
   graphdbg_status status = Start(/*trains=*/false);
@@ -376,7 +383,9 @@ graphdbg_status Adapter::FinishOpenStep() {
 }
 
 graphdbg_status Adapter::StepEnd() {
+  if (idle()) return EndIdleStep();
   if (!started_.load()) return GRAPHDBG_OK;
+  WakeUp();
   tracer_.step().micro_step.store(1);
   evaluating_.store(false);
   graph_.EndStep();
@@ -388,7 +397,34 @@ graphdbg_status Adapter::StepEnd() {
   const graphdbg_status status = AtBoundary(graphdbg_step_end(agent_));
   at_step_end_.store(false);
   BeginTape();
+  idle_.store(MayIdle());
   return status;
+}
+
+bool Adapter::MayIdle() {
+  return optimizer_seen_.load() && !held_.load() &&
+         level_.load() == GRAPHDBG_LEVEL_STEPS &&
+         CurrentThread().contexts.Outside() && ++steps_ % kAwakeEvery != 0 &&
+         graphdbg_is_idle(agent_) != 0;
+}
+
+graphdbg_status Adapter::EndIdleStep() {
+  slept_.store(true, std::memory_order_relaxed);
+  at_step_end_.store(true, std::memory_order_relaxed);
+  const graphdbg_status status = graphdbg_step_end(agent_);
+  at_step_end_.store(false, std::memory_order_relaxed);
+  if (status == GRAPHDBG_OK && MayIdle()) return status;
+  idle_.store(false);
+  WakeUp();
+  AtBoundary(status);
+  BeginTape();
+  return status;
+}
+
+void Adapter::WakeUp() {
+  if (slept_.load(std::memory_order_relaxed) && slept_.exchange(false)) {
+    graph_.EndStep();
+  }
 }
 
 graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {

@@ -87,6 +87,10 @@ class Adapter : public TracerHost {
   void SetGradScale(double scale) { tracer_.step().grad_scale.store(scale); }
   void OnOptimizerCreated() { optimizer_seen_.store(true); }
   graphdbg_status StepEnd();
+  // Whether calls of models, modules and the autograd engine need not be
+  // reported in this step. Steps of a third of a millisecond feel each of them,
+  // because it finds the caches as the program has left them.
+  bool idle() const { return idle_.load(std::memory_order_relaxed); }
   // Ends a step that was kept open because a backward pass could have followed.
   graphdbg_status FinishOpenStep();
 
@@ -125,6 +129,11 @@ class Adapter : public TracerHost {
   graphdbg_status ReportInput(const ModelInput& input);
   // Begins the tape of a step.
   void BeginTape();
+  // Whether the step that begins may be idle.
+  bool MayIdle();
+  graphdbg_status EndIdleStep();
+  // Catches up with what was left out in idle steps.
+  void WakeUp();
   // Called between two steps or passes, after a call that may have waited.
   graphdbg_status AtBoundary(graphdbg_status status);
 
@@ -142,6 +151,11 @@ class Adapter : public TracerHost {
   uint32_t rank_ = 0;
   uint32_t world_size_ = 0;
   std::atomic<bool> terminating_{false};
+  std::atomic<bool> idle_{false};
+  // The thread that ends steps.
+  uint64_t steps_ = 0;
+  // Whether steps have been idle since graph_ was last told of one.
+  std::atomic<bool> slept_{false};
 
   // Without an optimizer, a step is a call of the model.
   std::atomic<bool> optimizer_seen_{false};

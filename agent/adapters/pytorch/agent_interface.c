@@ -91,6 +91,11 @@ graphdbg_status graphdbg_end_pass(graphdbg_agent* agent) {
   return GRAPHDBG_DETACHED;
 }
 
+int graphdbg_is_idle(graphdbg_agent* agent) {
+  (void)agent;
+  return 0;
+}
+
 int graphdbg_watches(graphdbg_agent* agent, const char* condition) {
   (void)agent;
   (void)condition;

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 12
+#define GRAPHDBG_HOOKS_API_VERSION 13
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -93,6 +93,9 @@ typedef struct graphdbg_torch_adapter {
   void* (*release_tensor)(const void* tensor);
   void (*hold_tensor)(void* binding, const void* tensor);
 
+  /* Whether enter, enter_model and enter_backward, with what belongs to them,
+   * need not be called now. */
+  int (*is_idle)(void);
   /* Enters a module's scope on this thread; the result is passed to leave. */
   size_t (*enter)(uint32_t scope);
   /* Enters the program's own code from within an optimizer. */

@@ -73,6 +73,7 @@ const graphdbg_torch_adapter kTable = {
         return 0;
       });
     },
+    /*is_idle=*/[] { return Adapter::Get().idle() ? 1 : 0; },
     /*enter=*/
     [](uint32_t scope) {
       return CallOr(size_t{0}, [&] {

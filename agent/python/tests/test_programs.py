@@ -437,3 +437,40 @@ for _ in range(4):
     off = script(text, GRAPHDBG_TRACE_LEVEL_AFTER="2:0")
     assert off.executed(step=2) and not off.executed(step=3)
     assert len(off.called("step_end")) == 4
+
+
+def test_nothing_is_missed_after_idle_steps(script: Script) -> None:
+    text = (
+        PREAMBLE
+        + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3)])
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(8):
+    if step == 3:
+        added = nn.Linear(3, 3)
+        net.layers.append(added)
+        optimizer.add_param_group({"params": added.parameters()})
+    net(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    with torch.no_grad():
+        net.eval()
+        net(torch.ones(1, 3))
+        net.train()
+"""
+    )
+    late = {"GRAPHDBG_TRACE_LEVEL": "1", "GRAPHDBG_TRACE_LEVEL_AFTER": "5:2"}
+    idle, awake = script(text, GRAPHDBG_TRACE_IDLE="1", **late), script(text, **late)
+    assert len(idle.called("step_end")) == 8
+    # The steps between are idle from the end of the first one on.
+    assert idle.called("begin_pass", step=1) and not idle.called("begin_pass", step=3)
+    for step in (6, 7):
+        assert any("layers.1" in name or "layers/1" in name for name in awake.executed(step))
+        assert idle.executed(step) == awake.executed(step)

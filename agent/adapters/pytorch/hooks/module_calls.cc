@@ -181,7 +181,7 @@ PyObject* Call(PyObject* self, PyObject* const* args, size_t count,
                PyObject* keywords) {
   const Arguments call{OriginalOf(self), args, count, keywords};
   if (!Global().enabled || self != Table().installed ||
-      PositionalCount(count) == 0) {
+      PositionalCount(count) == 0 || Global().adapter->is_idle()) {
     return call.CallOriginal();
   }
   ModuleScope module;

@@ -21,7 +21,7 @@ Passed passed;
 
 bool NothingElseToDo() {
   return passed.optimizer != nullptr && Global().enabled &&
-         !Global().adapter->watches(nullptr);
+         (Global().adapter->is_idle() || !Global().adapter->watches(nullptr));
 }
 
 bool Passes(PyObject* optimizer) {
@@ -95,7 +95,9 @@ PyObject* RunBackward(PyObject* pair, PyObject* const* args,
                       Py_ssize_t arg_count, PyObject* names) {
   PyObject* const run = PyTuple_GetItem(pair, 0);
   const auto count = static_cast<size_t>(arg_count);
-  if (!Global().enabled) return Python().vectorcall(run, args, count, names);
+  if (!Global().enabled || Global().adapter->is_idle()) {
+    return Python().vectorcall(run, args, count, names);
+  }
   bool creates_graph, accumulates;
   if (!Flag(args, count, names, kCreateGraph, "create_graph", &creates_graph) ||
       !Flag(args, count, names, kAccumulateGrad, "accumulate_grad",

@@ -281,6 +281,10 @@ graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
 int graphdbg_seeks_only_nonfinite(graphdbg_agent*) { return 0; }
 void graphdbg_add_repetition(graphdbg_agent*, uint64_t) {}
 
+int graphdbg_is_idle(graphdbg_agent*) {
+  return *Variable("GRAPHDBG_TRACE_IDLE") == '1';
+}
+
 int graphdbg_watches(graphdbg_agent*, const char*) {
   return *Variable("GRAPHDBG_TRACE_WATCHES") == '1';
 }
