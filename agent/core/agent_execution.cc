@@ -310,7 +310,9 @@ absl::Status Agent::ReportAt(const graphdbg_finding& finding,
   Findings findings = reporter_.NewFindings();
   RETURN_IF_ERROR(
       AddReported(finding, watch_.OnThisThread(), nodes_, point, &findings));
-  if (!findings.empty()) reporter_.Report(std::move(findings));
+  if (findings.empty()) return absl::OkStatus();
+  reporter_.Report(std::move(findings));
+  interest_.UnfinishStep();
   return absl::OkStatus();
 }
 

@@ -58,7 +58,8 @@ int NodeInterest::Update() {
   every_node_stops_ = needs.every_node;
   settled_ = steps_ended_ >= kStepsWithFindings && recorder == nullptr &&
              !follows_all_ && !demand.catching;
-  unasked_ = settled_ && !asked && watch->empty() && !off_;
+  // Conditions that the program reports leave nothing to do by themselves.
+  unasked_ = settled_ && !asked && !watch->tests_values() && !off_;
   if (!unasked_) idle_ = false;
   flags_ = off_ ? 0 : flags;
   // The graph is learned in the first step. Findings of the program itself name
@@ -72,6 +73,11 @@ int NodeInterest::Update() {
 void NodeInterest::FinishStep() {
   MutexLock lock(&mu_);
   idle_ = unasked_;
+}
+
+void NodeInterest::UnfinishStep() {
+  MutexLock lock(&mu_);
+  idle_ = false;
 }
 
 void NodeInterest::UpdateAwaitedNode(uint32_t node) {

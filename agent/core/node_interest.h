@@ -74,8 +74,11 @@ class NodeInterest {
   bool settled() const { return settled_.load(std::memory_order_relaxed); }
   // Everything has been done that the end of a step makes necessary.
   void FinishStep() GRAPHDBG_EXCLUDES(mu_);
+  // The end of this step has something to do.
+  void UnfinishStep() GRAPHDBG_EXCLUDES(mu_);
   // Whether nothing has been watched, recorded or asked for since the last call
-  // of FinishStep, so that the end of a step leaves nothing to do.
+  // of FinishStep, except conditions that the program reports, so that the end
+  // of a step has nothing to do.
   bool idle() const { return idle_.load(std::memory_order_relaxed); }
   // Nothing is of interest from now on. Takes no lock, so a forked child may
   // call it.
@@ -107,7 +110,7 @@ class NodeInterest {
   std::atomic<bool> off_{false};
 
   Mutex mu_;
-  // Whether nothing is watched, recorded or asked for.
+  // Whether nothing is watched, recorded or asked for, with that exception.
   bool unasked_ GRAPHDBG_GUARDED_BY(mu_) = false;
   uint32_t awaited_node_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // The number of the last pause after which requests expired.

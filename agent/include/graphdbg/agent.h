@@ -669,9 +669,9 @@ typedef struct graphdbg_finding {
   const graphdbg_source_frame* source;
 } graphdbg_finding;
 
-/* Returns nonzero if nothing is watched, recorded or asked for. A program with
- * short steps may then call nothing but graphdbg_step_end, and ask again after
- * it. Always 0 in the first steps. */
+/* Returns nonzero if nothing is watched, recorded or asked for, except
+ * conditions of training. A program with short steps may then call nothing but
+ * graphdbg_step_end, and ask again after it. Always 0 in the first steps. */
 GRAPHDBG_EXPORT int graphdbg_is_idle(graphdbg_agent* agent);
 
 /* Returns nonzero if a watchpoint has this condition of training; with null, if

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from graphdbg._torch import _hooks
+from graphdbg._torch.python_adapter.signs import Signs
 from graphdbg._torch.training.cadence import Cadence, Clocks
 from graphdbg._torch.training.observer import TrainingObserver
 from graphdbg._torch.training.readout import Readout
@@ -115,9 +117,12 @@ def test_results_of_a_device_are_delivered_in_order_once_they_have_arrived() -> 
 
 
 class Hooks:
-    """Stands in for the adapter of a job."""
+    """Stands in for the adapter of a job, but for the signs."""
 
-    def __init__(self) -> None:
+    def __init__(self, signs: Any) -> None:
+        self.forget_signs, self.follow_modes = signs.forget_signs, signs.follow_modes
+        self.sign_before_step, self.sign_before_backward = signs.sign_before_step, signs.sign_before_backward
+        self.passed: list[object] = []
         self.watched = True
         self.on_output: Callable[[object, object], None] | None = None
         self.suspicious_only = False
@@ -135,6 +140,12 @@ class Hooks:
 
     def leave_ignored(self, depth: int) -> None: ...
 
+    def passed_steps(self) -> int:
+        return 0
+
+    def pass_steps_of(self, optimizer: object) -> None:
+        self.passed.append(optimizer)
+
     def observe_models(self, on_output: Callable[[object, object], None] | None, suspicious_only: bool) -> None:
         self.on_output, self.suspicious_only = on_output, suspicious_only
 
@@ -142,9 +153,9 @@ class Hooks:
 class Training:
     """A small training under an observer whose clock never advances, so that it earns no credit."""
 
-    def __init__(self) -> None:
+    def __init__(self, signs: Any = _hooks) -> None:
         torch.manual_seed(0)
-        self.hooks = Hooks()
+        self.hooks = Hooks(signs)
         self.observer = TrainingObserver(self.hooks, UndoList(), Cadence(Clocks(Clock(), Clock(), Clock())))
         self.model = torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.ReLU(), torch.nn.Linear(64, 2))
         self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1)
@@ -198,8 +209,8 @@ def test_a_step_that_is_not_observed_runs_no_op() -> None:
     assert training.hooks.suspicious_only
 
 
-def test_the_steps_after_a_change_are_observed() -> None:
-    training = Training()
+def test_the_steps_after_a_change_are_observed(signs: Any) -> None:
+    training = Training(signs)
     for _ in range(30):
         training.step()
     training.optimizer.param_groups[0]["lr"] = 0.0
@@ -207,6 +218,129 @@ def test_the_steps_after_a_change_are_observed() -> None:
     assert all(ops[:3])
     assert not any(ops[4:])
     assert training.hooks.findings == ["learning_rate_not_positive"]
+
+
+class PythonSigns:
+    """Those of the adapter that is written in Python."""
+
+    def __init__(self) -> None:
+        self.forget_signs()
+
+    def forget_signs(self) -> None:
+        self._signs = Signs()
+
+    def follow_modes(self, models: list[Any]) -> None:
+        self._signs.follow_modes(models)
+
+    def sign_before_step(self, optimizer: Any) -> bool:
+        return self._signs.before_step(optimizer)
+
+    def sign_before_backward(self, roots: Any) -> bool:
+        return self._signs.before_backward(roots)
+
+
+@pytest.fixture(params=["compiled", "python"])
+def signs(request: pytest.FixtureRequest) -> Iterator[Any]:
+    found = _hooks if request.param == "compiled" else PythonSigns()
+    yield found
+    found.forget_signs()
+
+
+class Stepped:
+    """A model with an optimizer whose steps are compared."""
+
+    def __init__(self, signs: Any) -> None:
+        signs.forget_signs()
+        self.signs = signs
+        self.model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1)
+        signs.follow_modes([self.model])
+
+    def step(self, reset: bool = True) -> tuple[bool, bool]:
+        """Trains a step. Returns whether there was a sign before the backward pass, and before the step."""
+        if reset:
+            self.optimizer.zero_grad()
+        loss = self.model(torch.ones(2, 3)).sum()
+        backward = self.signs.sign_before_backward((loss,))
+        if loss.requires_grad:
+            loss.backward()
+        step = self.signs.sign_before_step(self.optimizer)
+        self.optimizer.step()
+        return backward, step
+
+
+QUIET, BACKWARD, STEP = (False, False), (True, False), (False, True)
+
+
+def test_steps_like_the_one_before_have_no_sign(signs: Any) -> None:
+    stepped = Stepped(signs)
+    assert [stepped.step() for _ in range(3)] == [QUIET] * 3
+    # A schedule.
+    stepped.optimizer.param_groups[0]["lr"] = 0.05
+    assert stepped.step() == QUIET
+    # Rates that are tensors are not read.
+    stepped.optimizer.param_groups[0]["lr"] = torch.tensor(0.1)
+    assert stepped.step() == QUIET
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.0, 0.01])
+def test_another_learning_rate_is_a_sign_once(signs: Any, rate: float) -> None:
+    stepped = Stepped(signs)
+    stepped.step()
+    stepped.optimizer.param_groups[0]["lr"] = rate
+    assert [stepped.step() for _ in range(3)] == [STEP, QUIET, QUIET]
+
+
+def test_a_parameter_that_comes_or_loses_its_gradient_is_a_sign(signs: Any) -> None:
+    stepped = Stepped(signs)
+    stepped.step()
+    stepped.optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(1))]})
+    assert [stepped.step() for _ in range(2)] == [STEP, QUIET]
+    stepped.model[0].weight.requires_grad_(False)
+    stepped.model[0].weight.grad = None
+    assert [stepped.step() for _ in range(2)] == [STEP, QUIET]
+
+
+def test_another_mode_is_a_sign(signs: Any) -> None:
+    stepped = Stepped(signs)
+    stepped.step()
+    stepped.model.eval()
+    assert [stepped.step() for _ in range(2)] == [STEP, QUIET]
+    # A model that is followed from now on.
+    other = torch.nn.Dropout()
+    signs.follow_modes([stepped.model, other])
+    assert stepped.step() == QUIET
+    other.eval()
+    assert [stepped.step() for _ in range(2)] == [STEP, QUIET]
+    del other
+    assert stepped.step() == QUIET
+
+
+def test_gradients_that_are_no_longer_reset_are_a_sign(signs: Any) -> None:
+    stepped = Stepped(signs)
+    stepped.step()
+    stepped.step()
+    assert [stepped.step(reset=False) for _ in range(2)] == [BACKWARD, QUIET]
+    stepped.optimizer.zero_grad(set_to_none=False)
+    assert stepped.step(reset=False) == QUIET
+
+
+def test_a_loss_without_history_is_a_sign(signs: Any) -> None:
+    stepped = Stepped(signs)
+    stepped.step()
+    assert signs.sign_before_backward((torch.ones(1),))
+    assert not signs.sign_before_backward((torch.ones(1),))
+    edge = torch.autograd.graph.get_gradient_edge(stepped.model(torch.ones(1, 3)))
+    assert not signs.sign_before_backward((edge,))
+    assert signs.sign_before_backward((edge, torch.ones(1)))
+
+
+def test_an_optimizer_unlike_pytorchs_is_an_error(signs: Any) -> None:
+    class Other:
+        param_groups = ({"lr": 1.0},)
+
+    with pytest.raises((TypeError, KeyError)):
+        signs.sign_before_step(Other())
 
 
 def test_evaluation_in_training_mode_is_found_between_steps_that_are_not_observed() -> None:

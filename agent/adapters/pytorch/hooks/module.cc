@@ -9,6 +9,7 @@
 #include "agent/adapters/pytorch/hooks/interpreter.h"
 #include "agent/adapters/pytorch/hooks/module_calls.h"
 #include "agent/adapters/pytorch/hooks/optimizer_steps.h"
+#include "agent/adapters/pytorch/hooks/signs.h"
 #include "agent/adapters/pytorch/hooks/source_stack.h"
 #include "agent/adapters/pytorch/hooks/state.h"
 #include "agent/adapters/pytorch/hooks/waits.h"
@@ -384,8 +385,12 @@ PyMethodDef methods[] = {
     {"start", Start, METH_NOARGS, nullptr},
     {"around_steps", AroundSteps, METH_VARARGS, nullptr},
     {"around_backward", AroundBackward, METH_VARARGS, nullptr},
-    {"pass_steps_of", PassStepsOf, METH_O, nullptr},
+    {"pass_steps_of", PassStepsOf, METH_VARARGS, nullptr},
     {"passed_steps", PassedSteps, METH_NOARGS, nullptr},
+    {"forget_signs", ForgetSigns, METH_NOARGS, nullptr},
+    {"follow_modes", FollowModes, METH_O, nullptr},
+    {"sign_before_step", SignBeforeStepOf, METH_O, nullptr},
+    {"sign_before_backward", SignBeforeBackwardFrom, METH_O, nullptr},
     {"set_grad_scale", SetGradScale, METH_VARARGS, nullptr},
     {"optimizer_seen", OnOptimizerCreated, METH_NOARGS, nullptr},
     {"notify", Notify, METH_VARARGS, nullptr},

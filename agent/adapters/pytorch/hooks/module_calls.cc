@@ -120,6 +120,15 @@ bool IsObserved(bool training) {
          (training && Global().adapter->records_gradients() == 0);
 }
 
+// Whether this call need not be followed: the adapter does not need it, nor
+// does an observer, should it turn out to be a model's.
+bool MayPass() {
+  return Global().adapter->is_idle() &&
+         (Table().on_output == nullptr ||
+          (Table().suspicious_only &&
+           Global().adapter->records_gradients() != 0));
+}
+
 // Reports the tensors passed to a model, through Python code. Returns false
 // with an exception set if one is for the program.
 bool ReportModelInputs(const Arguments& call, bool observed) {
@@ -181,7 +190,7 @@ PyObject* Call(PyObject* self, PyObject* const* args, size_t count,
                PyObject* keywords) {
   const Arguments call{OriginalOf(self), args, count, keywords};
   if (!Global().enabled || self != Table().installed ||
-      PositionalCount(count) == 0 || Global().adapter->is_idle()) {
+      PositionalCount(count) == 0 || MayPass()) {
     return call.CallOriginal();
   }
   ModuleScope module;

@@ -1,8 +1,11 @@
 #include "agent/adapters/pytorch/hooks/optimizer_steps.h"
 
+#include <time.h>
+
 #include <cstring>
 
 #include "agent/adapters/pytorch/hooks/interpreter.h"
+#include "agent/adapters/pytorch/hooks/signs.h"
 #include "agent/adapters/pytorch/hooks/state.h"
 
 namespace graphdbg::hooks {
@@ -15,19 +18,51 @@ struct Passed {
   // one that is gone.
   PyObject* optimizer = nullptr;
   unsigned long thread = 0;
+  // Conditions of training are watched: signs are looked for, until this time
+  // in seconds. 0 if there are none.
+  double until = 0;
   unsigned long long steps = 0;
 };
 Passed passed;
 
-bool NothingElseToDo() {
-  return passed.optimizer != nullptr && Global().enabled &&
-         (Global().adapter->is_idle() || !Global().adapter->watches(nullptr));
+bool LooksForSigns() { return passed.until > 0; }
+
+// The clock of time.perf_counter().
+double Now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-bool Passes(PyObject* optimizer) {
-  return optimizer == passed.optimizer &&
-         passed.thread == PyThread_get_thread_ident() && NothingElseToDo();
+bool NothingElseToDo() {
+  return passed.optimizer != nullptr && Global().enabled;
 }
+
+bool OnThreadOfSteps() { return passed.thread == PyThread_get_thread_ident(); }
+
+bool Passes(PyObject* optimizer) {
+  return optimizer == passed.optimizer && OnThreadOfSteps() &&
+         NothingElseToDo();
+}
+
+// Looks for a sign, if that is wanted. Returns false if there is one, or it
+// cannot be found out, so that Python code has to look.
+bool HasNoSign(bool (*look)(PyObject*, bool*), PyObject* subject) {
+  if (!LooksForSigns()) return true;
+  bool changed = false;
+  if (!look(subject, &changed)) {
+    PyErr_Clear();
+    changed = true;
+  } else if (changed) {
+    KeepSign();
+  }
+  if (changed) passed.optimizer = nullptr;
+  return !changed;
+}
+
+// Whether the next step may be passed as well.
+bool GoesOn() { return !LooksForSigns() || Now() < passed.until; }
 
 bool HasArguments(PyObject* args, PyObject* kwargs) {
   // The first one is the optimizer.
@@ -37,19 +72,24 @@ bool HasArguments(PyObject* args, PyObject* kwargs) {
 
 PyObject* BeforeStep(PyObject* before, PyObject* const* args,
                      Py_ssize_t count) {
-  if (count == 3 && Passes(args[0]) && !HasArguments(args[1], args[2])) {
+  if (count == 3 && Passes(args[0]) && !HasArguments(args[1], args[2]) &&
+      HasNoSign(SignBeforeStep, args[0])) {
     Py_RETURN_NONE;
   }
   return Python().vectorcall(before, args, static_cast<size_t>(count), nullptr);
 }
 
 PyObject* AfterStep(PyObject* after, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !Passes(args[0])) {
+  if (count != 3 || !Passes(args[0]) || !GoesOn()) {
     return Python().vectorcall(after, args, static_cast<size_t>(count),
                                nullptr);
   }
   ++passed.steps;
   if (!CheckStatus(Global().adapter->step_end())) return nullptr;
+  // The user may have set a watchpoint meanwhile.
+  if (!LooksForSigns() && Global().adapter->watches(nullptr)) {
+    passed.optimizer = nullptr;
+  }
   Py_RETURN_NONE;
 }
 
@@ -90,26 +130,36 @@ bool LeaveBackward(bool creates_graph, bool accumulates, uint64_t token) {
   return true;
 }
 
+// Calls `before` with the roots, unless it has nothing to do.
+bool BeforeBackward(PyObject* before, PyObject* roots) {
+  if (NothingElseToDo() &&
+      (!OnThreadOfSteps() || HasNoSign(SignBeforeBackward, roots))) {
+    return true;
+  }
+  PyObject* const done =
+      Python().vectorcall(before, &roots, 1, /*names=*/nullptr);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
 // `pair` is (run_backward, before).
 PyObject* RunBackward(PyObject* pair, PyObject* const* args,
                       Py_ssize_t arg_count, PyObject* names) {
   PyObject* const run = PyTuple_GetItem(pair, 0);
   const auto count = static_cast<size_t>(arg_count);
-  if (!Global().enabled || Global().adapter->is_idle()) {
+  const bool idle = Global().enabled && Global().adapter->is_idle();
+  if (!Global().enabled || (idle && NothingElseToDo() && !LooksForSigns())) {
     return Python().vectorcall(run, args, count, names);
   }
   bool creates_graph, accumulates;
   if (!Flag(args, count, names, kCreateGraph, "create_graph", &creates_graph) ||
       !Flag(args, count, names, kAccumulateGrad, "accumulate_grad",
-            &accumulates)) {
+            &accumulates) ||
+      (accumulates && count > 0 &&
+       !BeforeBackward(PyTuple_GetItem(pair, 1), args[0]))) {
     return nullptr;
   }
-  if (accumulates && count > 0 && !NothingElseToDo()) {
-    PyObject* const done =
-        Python().vectorcall(PyTuple_GetItem(pair, 1), args, 1, nullptr);
-    if (done == nullptr) return nullptr;
-    Py_DECREF(done);
-  }
+  if (idle) return Python().vectorcall(run, args, count, names);
   uint64_t token = 0;
   if (!CheckStatus(Global().adapter->enter_backward(creates_graph, &token))) {
     return nullptr;
@@ -155,9 +205,13 @@ PyObject* AroundBackward(PyObject*, PyObject* args) {
   return function;
 }
 
-PyObject* PassStepsOf(PyObject*, PyObject* optimizer) {
+PyObject* PassStepsOf(PyObject*, PyObject* args) {
+  PyObject* optimizer;
+  double until = 0;
+  if (!PyArg_ParseTuple(args, "O|d", &optimizer, &until)) return nullptr;
   passed.optimizer = optimizer == Py_None ? nullptr : optimizer;
   passed.thread = PyThread_get_thread_ident();
+  passed.until = until;
   Py_RETURN_NONE;
 }
 

@@ -86,12 +86,28 @@ def around_backward(
     wait for the user.
     """
 
-def pass_steps_of(optimizer: object | None, /) -> None:
+def pass_steps_of(optimizer: object | None, until: float = 0, /) -> None:
     """From now on, each step of this optimizer on this thread without arguments only ends a step of the job.
 
     Functions given to around_steps are not called for it, nor the one given to around_backward, until a watchpoint
-    has a condition of training or this is called with None.
+    has a condition of training or this is called with None. With `until`, a time of time.perf_counter(), conditions
+    of training may be watched: they are called from then on, or when there is a sign.
     """
+
+def forget_signs() -> None:
+    """The next steps are not compared with any before."""
+
+def follow_modes(models: list[object], /) -> None:
+    """A model of these that changes from training to evaluation mode, or back, is a sign."""
+
+def sign_before_step(optimizer: object, /) -> bool:
+    """Whether something has changed since the last step of this optimizer on which findings depend.
+
+    It need not be a fault. Raises an exception if the optimizer is not like PyTorch's.
+    """
+
+def sign_before_backward(roots: Sequence[object], /) -> bool:
+    """The same before a backward pass from these tensors that accumulates gradients."""
 
 def passed_steps() -> int:
     """How many steps have been passed."""

@@ -251,17 +251,14 @@ class Observers:
             self._counter(optimizer, args, kwargs)
         if self.on_step is not None:
             self.on_step(optimizer)
-        self.adapter.pass_steps_of(optimizer if self._only_counts(optimizer) else None)
+        until = self._training.quiet_until if self._training.watched else 0
+        passes = self._only_counts(optimizer) and (until > 0 or not self._training.watched)
+        self.adapter.pass_steps_of(optimizer if passes else None, until)
 
     def _only_counts(self, optimizer: Any) -> bool:
-        """Whether there will be nothing to do around the steps of this optimizer but to end steps of the job."""
-        has_more_to_do = (
-            self._training.watched
-            or not self._replicas.is_idle
-            or changes.to_skip
-            or changes.taken
-            or self.on_step is not None
-        )
+        """Whether there will be nothing to do around the steps of this optimizer but to end steps of the job, apart
+        from conditions of training."""
+        has_more_to_do = not self._replicas.is_idle or changes.to_skip or changes.taken or self.on_step is not None
         return self._follows and not has_more_to_do and self._counter.leads_alone(optimizer)
 
     def _parameter_registered(self) -> None:

@@ -13,6 +13,7 @@ from .dispatch_mode import DispatchMode, follow_ranges
 from .graph import Graph
 from .module_calls import ModuleCalls
 from .session import IGNORED, PROGRAM, Session
+from .signs import Signs
 from .source_stack import StackCapture
 from .tensors import current_stream, describe, is_plain
 
@@ -31,6 +32,7 @@ class Hooks:
         self._session = Session(self._library, self._agent, self._graph, self._signals)
         self._calls = ModuleCalls(self._session)
         self._changes = UndoList()
+        self._signs = Signs()
         # The frames that the agent got last from capture_stack.
         self._frames: Any = None
 
@@ -204,11 +206,23 @@ class Hooks:
     def around_steps(self, before: Callable[..., Any], after: Callable[..., None]) -> tuple[Callable[..., Any], ...]:
         return before, after
 
-    def pass_steps_of(self, optimizer: Any) -> None:
+    def pass_steps_of(self, optimizer: Any, until: float = 0) -> None:
         """Passes none: what is saved does not count beside this adapter's own cost."""
 
     def passed_steps(self) -> int:
         return 0
+
+    def forget_signs(self) -> None:
+        self._signs = Signs()
+
+    def follow_modes(self, models: list[Any]) -> None:
+        self._signs.follow_modes(models)
+
+    def sign_before_step(self, optimizer: Any) -> bool:
+        return self._signs.before_step(optimizer)
+
+    def sign_before_backward(self, roots: Sequence[Any]) -> bool:
+        return self._signs.before_backward(roots)
 
     def around_backward(
         self, run_backward: Callable[..., Any], before: Callable[[Sequence[Any]], None]

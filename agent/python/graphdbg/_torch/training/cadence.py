@@ -79,9 +79,18 @@ class Cadence:
         """The next step may decide whether there is a finding."""
         self._wake = 0.0
 
-    def end_step(self, is_undecided: Callable[[], bool]) -> bool:
-        """Returns whether the next step is observed. `is_undecided`: it decides whether there is a finding."""
-        self._steps += 1
+    @property
+    def until(self) -> float:
+        """The time before which no step will be observed unless something changes."""
+        return self._wake
+
+    def end_step(self, is_undecided: Callable[[], bool], passed: int = 0) -> bool:
+        """Returns whether the next step is observed.
+
+        `is_undecided`: it decides whether there is a finding. `passed`: how many steps have ended since the last call
+        without one.
+        """
+        self._steps += 1 + passed
         wall = self._clocks.wall()
         if wall < self._wake:
             return False

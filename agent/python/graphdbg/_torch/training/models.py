@@ -77,9 +77,9 @@ class Models:
         """Models may have other parameters."""
         self._parameters = None
 
-    def modes(self) -> list[tuple[weakref.ref[Any], bool]]:
-        """The models, and whether they are in training mode."""
-        return [(weakref.ref(root), root.training) for root in list(self._roots) if hasattr(root, "training")]
+    def with_modes(self) -> list[Any]:
+        """Those that are either in training or in evaluation mode."""
+        return [root for root in list(self._roots) if hasattr(root, "training")]
 
     def parameters(self) -> Iterator[Any]:
         """With tensors that require gradients and that modules hold as plain attributes."""

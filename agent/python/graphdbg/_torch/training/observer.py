@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
+from time import perf_counter
 from typing import Any, Protocol
 
 from ..._log import log
@@ -26,26 +27,30 @@ from .outputs import Outputs
 from .rates import LearningRates
 from .readout import Readout
 from .restored import RestoredWeights, follow_loading
-from .signs import Signs
+from .signs import SignHooks, Signs
 from .unstepped import Unstepped
 from .unused_results import UnusedResults
 from .updates import LostUpdates
 from .zero_gradients import ZeroGradients
 
 
-class TrainingHooks(Hooks, Protocol):
+class TrainingHooks(Hooks, SignHooks, Protocol):
     """The functions of _hooks that tests of conditions of training need."""
 
     def enter_ignored(self) -> int: ...
     def leave_ignored(self, depth: int, /) -> None: ...
     def current_scope(self) -> tuple[int, bool]: ...
     def observe_models(self, on_output: Callable[[object, object], None] | None, suspicious_only: bool, /) -> None: ...
+    def passed_steps(self) -> int: ...
+    def pass_steps_of(self, optimizer: object | None, /) -> None: ...
 
 
 # How many models are remembered that were called before anything was watched.
 _CALLS_BEFORE = 16
 # The steps after which the set of watched conditions is read again.
 _PERIOD = 10
+# Seconds after which that is done at the latest, if steps are passed (see pass_steps_of in _hooks.pyi).
+_LONGEST_PASS = 0.1
 
 
 class TrainingObserver:
@@ -75,7 +80,7 @@ class TrainingObserver:
         self._thread: int | None = None
         report = Report(hooks)
         self._models, self._readout = Models(), Readout()
-        self._signs = Signs(self._models)
+        self._signs = Signs(hooks, self._models)
         self._notices = True
         self._has_new_parameters = False
         self._optimized = Optimized(report, self._models)
@@ -111,6 +116,10 @@ class TrainingObserver:
         # Whether this step is observed.
         self._active = False
         self._steps = 0
+        # When the set of watched conditions is read again.
+        self._update_at = 0
+        # The steps that had been passed when the last one ended that was not.
+        self._passed = 0
         # The models that were called before anything was watched, each with the user's line.
         self._called_before: weakref.WeakKeyDictionary[Any, Line | None] = weakref.WeakKeyDictionary()
         # The call of a model that has not returned.
@@ -123,6 +132,8 @@ class TrainingObserver:
         """A module gets a parameter."""
         # A model that is made has many.
         self._has_new_parameters = bool(self.watched)
+        if self._has_new_parameters:
+            self._hooks.pass_steps_of(None)
 
     def module_found(self, module: Any) -> None:
         """A module is called for the first time that no module called before it contains."""
@@ -201,9 +212,18 @@ class TrainingObserver:
             self._cadence.look_again()
         # A model that has raised an exception has not returned.
         self._call = None
-        self._steps += 1
-        self._observe(self._cadence.end_step(self._is_undecided))
+        total = self._hooks.passed_steps()
+        passed, self._passed = total - self._passed, total
+        self._steps += 1 + passed
+        self._observe(self._cadence.end_step(self._is_undecided, passed))
         self._update()
+
+    @property
+    def quiet_until(self) -> float:
+        """The time of perf_counter() at which something is to be done in steps again, unless there is a sign. 0: in
+        the next one."""
+        is_quiet = self._notices and not self._active and not self._has_new_parameters and self._readout.is_empty()
+        return min(self._cadence.until, perf_counter() + _LONGEST_PASS) if is_quiet else 0
 
     def _is_followed(self) -> bool:
         """Whether conditions are watched, and this is the thread that trains."""
@@ -241,8 +261,9 @@ class TrainingObserver:
         """Finds out which tests are watched."""
         watched = self._hooks.watches(None)
         was_watched = bool(self.watched)
-        if watched == was_watched and (not watched or self._steps % _PERIOD):
+        if watched == was_watched and (not watched or self._steps < self._update_at):
             return
+        self._update_at = self._steps + _PERIOD
         checks = [check for check in self._all if any(map(self._hooks.watches, check.conditions))]
         if checks != self.watched:
             self._watch(checks)
@@ -250,7 +271,8 @@ class TrainingObserver:
             self._observe(False)
             self._hooks.observe_models(None, False)
         elif not was_watched:
-            self._steps = 0
+            self._steps, self._update_at = 0, _PERIOD
+            self._passed = self._hooks.passed_steps()
             self._cadence.start()
             self._active = False
             self._observe(True)
@@ -266,6 +288,7 @@ class TrainingObserver:
         """Decides whether the tests run from now on."""
         if on != self._active:
             self._active = on
+            self._hooks.pass_steps_of(None)
             self._hooks.observe_models(self._model_returned, not on)
 
     def _follow(self) -> None:

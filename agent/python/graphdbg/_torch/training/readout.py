@@ -38,6 +38,9 @@ class Readout:
         else:
             self._pending.append((self._copy(values), consume))
 
+    def is_empty(self) -> bool:
+        return not self._pending
+
     def poll(self) -> bool:
         """Delivers the results that have arrived. Returns whether there were any."""
         count = len(self._pending)
