@@ -398,6 +398,8 @@ graphdbg_status Adapter::StepEnd() {
   at_step_end_.store(false);
   BeginTape();
   idle_.store(MayIdle());
+  // It may have risen meanwhile.
+  if (level_.load() != GRAPHDBG_LEVEL_STEPS) idle_.store(false);
   return status;
 }
 

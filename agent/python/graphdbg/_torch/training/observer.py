@@ -165,7 +165,8 @@ class TrainingObserver:
     def _begin_call(self, module: Any, arguments: Sequence[Any], trains: bool) -> ModelCall:
         line = line_of(sys._getframe(1))
         self._models.add(module, line)
-        self._call = ModelCall(module, arguments, trains, line, self._steps)
+        ended = self._steps + self._hooks.passed_steps() - self._passed
+        self._call = ModelCall(module, arguments, trains, line, ended)
         return self._call
 
     def _model_returned(self, module: Any, output: Any) -> None:
