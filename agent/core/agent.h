@@ -209,6 +209,8 @@ class Agent final {
   Metrics metrics_;
   StatisticsRecorder statistics_;
   ExecutionCounter counter_;
+  // Inputs that were counted since the last execution of another node.
+  std::atomic<uint32_t> inputs_{0};
   OwnTime own_time_;
   RecordingControl recordings_;
   BundleWriter bundle_writer_;

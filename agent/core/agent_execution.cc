@@ -110,6 +110,7 @@ int Agent::Interest(uint32_t node) {
   const NodeFacts* facts = nodes_.Facts(node);
   if (facts == nullptr || !interest_.any()) return GRAPHDBG_INTEREST_NONE;
   counter_.Count();
+  if (facts->is_input) inputs_.fetch_add(1, std::memory_order_relaxed);
   return interest_.In(*facts);
 }
 
@@ -145,7 +146,10 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
     failed_op_.Set(execution.node, execution.error, counter_.current_step());
     return GRAPHDBG_OK;
   }
-  const ExecutionPoint point{counter_.current_step(), counter_.NextOrder()};
+  ExecutionPoint point{counter_.current_step(), counter_.NextOrder()};
+  if (!facts->is_input && inputs_.load(std::memory_order_relaxed) != 0) {
+    point.inputs_before = inputs_.exchange(0, std::memory_order_relaxed);
+  }
   const bool is_new = facts->has(kNeverExecuted);
   nodes_.Learn(execution, point.order, point.step);
   if (execution.outputs.size() > 0) devices_.Record(execution.outputs[0]);

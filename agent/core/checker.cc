@@ -143,7 +143,8 @@ void Checker::ReportExecution(const WatchSnapshot& watch,
 bool Checker::BeginsRun(const Watchpoint& watchpoint, uint32_t node,
                         const ExecutionPoint& point) const {
   return watchpoint.line_runs == nullptr ||
-         watchpoint.line_runs->Begins(point.step, point.order, node);
+         watchpoint.line_runs->Begins(point.step, point.order,
+                                      point.inputs_before, node);
 }
 
 void Checker::CheckExecution(const WatchSnapshot& watch,

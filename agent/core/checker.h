@@ -65,6 +65,8 @@ struct ExecutionPoint {
   uint64_t order = 0;
   // It executes now and on this thread, so that the host can provide its stack.
   bool in_progress = true;
+  // How many of the positions directly before are those of inputs.
+  uint32_t inputs_before = 0;
 };
 
 // Any training thread. Takes no lock and allocates nothing unless something

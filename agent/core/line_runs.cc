@@ -4,10 +4,11 @@
 
 namespace graphdbg::agent {
 
-bool LineRuns::Begins(uint64_t step, uint64_t order, uint32_t node) {
+bool LineRuns::Begins(uint64_t step, uint64_t order, uint32_t inputs_before,
+                      uint32_t node) {
   MutexLock lock(&mu_);
-  const bool goes_on = step == step_ && order == order_ + 1 && node != first_ &&
-                       site_ &&
+  const bool goes_on = step == step_ && order == order_ + inputs_before + 1 &&
+                       node != first_ && site_ &&
                        site_->RelationOf(node) == CallSite::Relation::kSameLine;
   step_ = step;
   order_ = order;

@@ -27,9 +27,11 @@ class LineRuns {
   bool Executes(uint32_t node) const { return FrameOf(node).has_value(); }
 
   // One of the lines has executed the node, as the execution with this order in
-  // the step. Returns whether a run of the line begins.
-  bool Begins(uint64_t step, uint64_t order, uint32_t node)
-      GRAPHDBG_EXCLUDES(mu_);
+  // the step. `inputs_before`: so many positions directly before are those of
+  // inputs, as of a model that the line calls. Returns whether a run of the
+  // line begins.
+  bool Begins(uint64_t step, uint64_t order, uint32_t inputs_before,
+              uint32_t node) GRAPHDBG_EXCLUDES(mu_);
 
  private:
   // The frame of the innermost line in the node's stack.

@@ -47,8 +47,10 @@ class LineRunsTest : public testing::Test {
 
   bool Begins(uint64_t order, const char* name, const Stack& stack = kLine,
               uint64_t step = 1) {
-    return runs_.Begins(step, order, Declare(name, stack));
+    return runs_.Begins(step, order, inputs_before_, Declare(name, stack));
   }
+
+  uint32_t inputs_before_ = 0;
 
   NodeTable nodes_;
   const conditions::NodeMatcher lines_ = Lines({"model.py:3", "model.py:4"});
@@ -73,6 +75,15 @@ TEST_F(LineRunsTest, OpsThatFollowEachOtherAreOneRun) {
   EXPECT_TRUE(Begins(1, "forward/flatten"));
   EXPECT_FALSE(Begins(2, "forward/fc/addmm"));
   EXPECT_FALSE(Begins(3, "forward/relu"));
+}
+
+// As in model(torch.randn(8, 6)).
+TEST_F(LineRunsTest, InputsOfAModelThatTheLineCallsArePartOfItsRun) {
+  EXPECT_TRUE(Begins(1, "forward/randn"));
+  inputs_before_ = 2;
+  EXPECT_FALSE(Begins(4, "forward/block/first/addmm", kCalled));
+  inputs_before_ = 1;
+  EXPECT_TRUE(Begins(7, "forward/relu"));
 }
 
 TEST_F(LineRunsTest, WhatTheLineCallsIsPartOfItsRun) {

@@ -150,6 +150,7 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   facts.name = record.name;
   facts.Set(kAnyNode, true);
   facts.Set(kNeverExecuted, info.kind == GRAPHDBG_OP);
+  facts.is_input = info.kind == GRAPHDBG_INPUT;
   if (intentional_.Contains(*record.name, *record.op_type)) {
     facts.intentional = true;
     facts.Set(kExplicitNonFinite, true);

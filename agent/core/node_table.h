@@ -50,6 +50,8 @@ struct NodeFacts {
   // The node's name, which never moves.
   std::atomic<const std::string*> name{nullptr};
   std::atomic<uint8_t> flags{0};
+  // A GRAPHDBG_INPUT.
+  std::atomic<bool> is_input{false};
   // A hash of its inputs and outputs as last seen; 0 before.
   std::atomic<uint64_t> signature{0};
   // The step in which infinities in its outputs are intentional; kAlways: every
