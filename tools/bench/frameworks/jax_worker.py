@@ -38,7 +38,7 @@ def model_of(workload: str) -> tuple[Any, tuple[int, ...]]:
 
     if workload == "cnn":
         return Residual(), (32, 32, 32, 3)
-    return Perceptron(128 if workload == "mlp" else 512), (64 if workload == "mlp" else 256, 64)
+    return Perceptron(128 if workload == "mlp" else 512), (64 if workload == "mlp" else 512, 64)
 
 
 def main() -> None:
