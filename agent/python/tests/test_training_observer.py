@@ -63,6 +63,11 @@ def test_what_tests_cost_beyond_their_own_time_is_charged() -> None:
     assert len(observed_steps(10000, step=0.001, observation=0.0005, slowdown=0.1)) > 60
 
 
+def test_observations_much_longer_than_a_step_are_charged_for_the_steps_after_them() -> None:
+    # 1 % of 10 s, by twice 2.5 ms.
+    assert 15 < len(observed_steps(10000, step=0.001, observation=0.0025)) - 5 < 25
+
+
 def test_long_steps_are_all_observed() -> None:
     assert len(observed_steps(100, step=0.05, observation=0.0005)) == 100
     # Credit is not saved up without limit.

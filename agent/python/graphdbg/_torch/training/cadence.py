@@ -20,6 +20,9 @@ _SHARE = 0.01
 # observed step is charged with all that it takes longer than others, but with no more than so
 # many times what tests themselves have taken, since it may be longer for other reasons.
 _MAX_CHARGE = 3.0
+# One that takes several times as long as a step leaves so little of the program in the caches that the steps after it
+# are slower, too. Programs with such short steps may not feel it: unless it was on debt, it is charged twice.
+_LONG, _AFTERMATH = 2, 2.0
 # Seconds that may be saved up, or owed.
 _MAX_CREDIT = 0.05
 
@@ -112,6 +115,8 @@ class Cadence:
             self._plain = (took - charge) / self._steps
         elif self._plain > 0:
             charge = min(max(charge, took - self._plain * self._steps), _MAX_CHARGE * charge)
+            if charge > _LONG * self._plain and self._credit > 0:
+                charge *= _AFTERMATH
         # The first steps cost nothing.
         earned = _SHARE * took - (0.0 if self._first > 0 else charge)
         self._credit = min(_MAX_CREDIT, self._credit + earned)
