@@ -77,7 +77,7 @@ TEST_F(LineRunsTest, OpsThatFollowEachOtherAreOneRun) {
   EXPECT_FALSE(Begins(3, "forward/relu"));
 }
 
-// As in model(torch.randn(8, 6)).
+// For example model(torch.randn(8, 6)).
 TEST_F(LineRunsTest, InputsOfAModelThatTheLineCallsArePartOfItsRun) {
   EXPECT_TRUE(Begins(1, "forward/randn"));
   inputs_before_ = 2;

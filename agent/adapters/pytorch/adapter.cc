@@ -397,17 +397,16 @@ graphdbg_status Adapter::StepEnd() {
   const graphdbg_status status = AtBoundary(graphdbg_step_end(agent_));
   at_step_end_.store(false);
   BeginTape();
-  idle_.store(MayIdle());
-  // It may have risen meanwhile.
+  idle_.store(IsNextStepIdle());
+  // The level may have risen meanwhile.
   if (level_.load() != GRAPHDBG_LEVEL_STEPS) idle_.store(false);
   return status;
 }
 
-bool Adapter::MayIdle() {
-  return optimizer_seen_.load() && !held_.load() &&
-         level_.load() == GRAPHDBG_LEVEL_STEPS &&
-         CurrentThread().contexts.Outside() && ++steps_ % kAwakeEvery != 0 &&
-         graphdbg_is_idle(agent_) != 0;
+bool Adapter::IsNextStepIdle() {
+  return ++steps_ended_ % kAwakeEvery != 0 && optimizer_seen_.load() &&
+         !held_.load() && level_.load() == GRAPHDBG_LEVEL_STEPS &&
+         CurrentThread().contexts.Outside() && graphdbg_is_idle(agent_) != 0;
 }
 
 graphdbg_status Adapter::EndIdleStep() {
@@ -415,7 +414,7 @@ graphdbg_status Adapter::EndIdleStep() {
   at_step_end_.store(true, std::memory_order_relaxed);
   const graphdbg_status status = graphdbg_step_end(agent_);
   at_step_end_.store(false, std::memory_order_relaxed);
-  if (status == GRAPHDBG_OK && MayIdle()) return status;
+  if (status == GRAPHDBG_OK && IsNextStepIdle()) return status;
   idle_.store(false);
   WakeUp();
   AtBoundary(status);

@@ -129,8 +129,8 @@ class Adapter : public TracerHost {
   graphdbg_status ReportInput(const ModelInput& input);
   // Begins the tape of a step.
   void BeginTape();
-  // Whether the step that begins may be idle.
-  bool MayIdle();
+  // Called once at the end of each step.
+  bool IsNextStepIdle();
   graphdbg_status EndIdleStep();
   // Catches up with what was left out in idle steps.
   void WakeUp();
@@ -152,8 +152,8 @@ class Adapter : public TracerHost {
   uint32_t world_size_ = 0;
   std::atomic<bool> terminating_{false};
   std::atomic<bool> idle_{false};
-  // The thread that ends steps.
-  uint64_t steps_ = 0;
+  // Of the thread that ends steps.
+  uint64_t steps_ended_ = 0;
   // Whether steps have been idle since graph_ was last told of one.
   std::atomic<bool> slept_{false};
 

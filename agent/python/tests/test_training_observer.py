@@ -224,28 +224,9 @@ def test_the_steps_after_a_change_are_observed(signs: Any) -> None:
     assert training.hooks.findings == ["learning_rate_not_positive"]
 
 
-class PythonSigns:
-    """Those of the adapter that is written in Python."""
-
-    def __init__(self) -> None:
-        self.forget_signs()
-
-    def forget_signs(self) -> None:
-        self._signs = Signs()
-
-    def follow_modes(self, models: list[Any]) -> None:
-        self._signs.follow_modes(models)
-
-    def sign_before_step(self, optimizer: Any) -> bool:
-        return self._signs.before_step(optimizer)
-
-    def sign_before_backward(self, roots: Any) -> bool:
-        return self._signs.before_backward(roots)
-
-
 @pytest.fixture(params=["compiled", "python"])
 def signs(request: pytest.FixtureRequest) -> Iterator[Any]:
-    found = _hooks if request.param == "compiled" else PythonSigns()
+    found = _hooks if request.param == "compiled" else Signs()
     yield found
     found.forget_signs()
 

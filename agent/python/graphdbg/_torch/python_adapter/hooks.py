@@ -18,13 +18,14 @@ from .source_stack import StackCapture
 from .tensors import current_stream, describe, is_plain
 
 
-class Hooks:
+class Hooks(Signs):
     """Implements _hooks.pyi. The functions for training do nothing on threads that are not followed."""
 
     PARAMETER = _c_api.PARAMETER
     BUFFER = _c_api.BUFFER
 
     def __init__(self) -> None:
+        super().__init__()
         self._library = _c_api.load()
         self._agent = ctypes.c_void_p()
         self._graph = Graph(self._library, self._agent)
@@ -32,7 +33,6 @@ class Hooks:
         self._session = Session(self._library, self._agent, self._graph, self._signals)
         self._calls = ModuleCalls(self._session)
         self._changes = UndoList()
-        self._signs = Signs()
         # The frames that the agent got last from capture_stack.
         self._frames: Any = None
 
@@ -211,18 +211,6 @@ class Hooks:
 
     def passed_steps(self) -> int:
         return 0
-
-    def forget_signs(self) -> None:
-        self._signs = Signs()
-
-    def follow_modes(self, models: list[Any]) -> None:
-        self._signs.follow_modes(models)
-
-    def sign_before_step(self, optimizer: Any) -> bool:
-        return self._signs.before_step(optimizer)
-
-    def sign_before_backward(self, roots: Sequence[Any]) -> bool:
-        return self._signs.before_backward(roots)
 
     def around_backward(
         self, run_backward: Callable[..., Any], before: Callable[[Sequence[Any]], None]

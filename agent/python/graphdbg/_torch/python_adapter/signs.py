@@ -35,6 +35,9 @@ class Signs:
     """Implements the functions of _hooks.pyi for signs."""
 
     def __init__(self) -> None:
+        self.forget_signs()
+
+    def forget_signs(self) -> None:
         # By the optimizer's id.
         self._optimizers: dict[int, _Seen] = {}
         # The last backward pass began at a tensor without history.
@@ -47,7 +50,7 @@ class Signs:
         self._models = [weakref.ref(model) for model in models]
         self._revision += 1
 
-    def before_backward(self, roots: Sequence[Any]) -> bool:
+    def sign_before_backward(self, roots: Sequence[Any]) -> bool:
         changed = detached = False
         for root in roots:
             # An edge of autograd's graph, which may be a root, has a history.
@@ -63,7 +66,7 @@ class Signs:
                 seen.keeps_gradients, seen.version = keeps, None
         return changed
 
-    def before_step(self, optimizer: Any) -> bool:
+    def sign_before_step(self, optimizer: Any) -> bool:
         seen = self._optimizers.get(id(optimizer))
         is_new = seen is None or seen.optimizer() is not optimizer
         if seen is None or is_new:
