@@ -80,6 +80,17 @@ def test_steps_after_a_change_are_observed_on_debt() -> None:
     assert 54 not in observed
 
 
+def test_what_is_tested_in_each_step_does_not_use_up_what_steps_after_a_change_may_owe() -> None:
+    clock = Clock()
+    cadence = Cadence(Clocks(clock, clock, clock))
+    for _ in range(20000):
+        with cadence.spending():
+            clock.now += 0.0001
+        clock.now += 0.001
+        cadence.end_step(lambda: False)
+    assert cadence.changed()
+
+
 def test_steps_that_decide_are_observed_until_the_debt_is_too_large() -> None:
     observed = observed_steps(1000, step=0.001, observation=0.005, change=100, undecided=range(100, 1000))
     assert set(range(100, 108)) <= observed

@@ -113,6 +113,8 @@ class Cadence:
         charge = self._spent
         if not self._observed:
             self._plain = (took - charge) / self._steps
+            # Calls without gradients are tested in each step. They leave the steps after a change something to owe.
+            charge = min(charge, max(0.0, self._credit + _MAX_CREDIT / 2))
         elif self._plain > 0:
             charge = min(max(charge, took - self._plain * self._steps), _MAX_CHARGE * charge)
             if charge > _LONG * self._plain and self._credit > 0:
