@@ -352,7 +352,8 @@ graphdbg_status Adapter::ReportInput(const ModelInput& input) {
 bool Adapter::EnterRegion(const void* const* inputs, size_t count) {
   if (level_.load() != GRAPHDBG_LEVEL_OPS) return false;
   const c10::IValue arguments = ListOf(inputs, count);
-  if (tracer_.Begin(*CompiledRegion(), {arguments}) == nullptr) return false;
+  if (tracer_.Begin(*CompiledRegion(), BoxedOpValues(arguments)) == nullptr)
+    return false;
   CurrentThread().in_region = true;
   return true;
 }
@@ -364,7 +365,7 @@ void Adapter::LeaveRegion(const void* const* outputs, size_t count) {
     tracer_.Fail(&thread, {}, "");
   } else {
     const c10::IValue results = ListOf(outputs, count);
-    tracer_.End(&thread, {results});
+    tracer_.End(&thread, BoxedOpValues(results));
   }
 }
 

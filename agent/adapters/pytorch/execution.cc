@@ -6,23 +6,14 @@ namespace graphdbg::pytorch {
 namespace {
 
 // Adds the readable tensors of a value; flattens lists.
-void AddTensors(const c10::IValue& value, TensorList* out) {
-  const auto add = [out](const at::TensorBase& tensor) {
+void AddTensors(const OpValue& value, TensorList* out) {
+  value.ForEachTensor([out](const at::Tensor& tensor, int32_t) {
     c10::StorageImpl* const storage = PlainStorage(tensor);
     if (storage == nullptr) return;
     // A scalar that PyTorch converted to a tensor.
     if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return;
     out->Add(tensor, storage);
-  };
-  if (value.isTensor()) {
-    add(value.toTensor());
-  } else if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
-  } else if (value.isList()) {
-    for (const c10::IValue& element : value.toListRef()) {
-      if (element.isTensor()) add(element.toTensor());
-    }
-  }
+  });
 }
 
 bool IsFloating(graphdbg_dtype dtype) {
@@ -34,7 +25,7 @@ bool IsFloating(graphdbg_dtype dtype) {
 
 void Execution::Begin(graphdbg_agent* agent, GraphState* graph,
                       const Tape::OpPlace& place, const OpInfo& op,
-                      c10::ArrayRef<c10::IValue> arguments) {
+                      OpValues arguments) {
   op_ = &op;
   node_ = place.node;
   interested_ = graphdbg_interest(agent, node_) != 0;
@@ -47,8 +38,7 @@ void Execution::Begin(graphdbg_agent* agent, GraphState* graph,
   graphdbg_begin_op(agent, node_);
 }
 
-void Execution::CollectArguments(const OpInfo& op,
-                                 c10::ArrayRef<c10::IValue> arguments) {
+void Execution::CollectArguments(const OpInfo& op, OpValues arguments) {
   for (size_t i = 0; i < arguments.size() && i < op.written.size(); ++i) {
     if (op.returns_nothing && op.written[i]) {
       AddTensors(arguments[i], &outputs_);
@@ -60,12 +50,12 @@ void Execution::CollectArguments(const OpInfo& op,
 
 graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
                                const StepContext& step_context,
-                               c10::ArrayRef<c10::IValue> results) {
+                               OpValues results) {
   graphdbg_end_op(agent);
   graph->tape().End(taped_, results);
   if (!op_->returns_nothing) {
     if (op_->has_auxiliary_results) results = results.slice(0, 1);
-    for (const c10::IValue& value : results) AddTensors(value, &outputs_);
+    for (const OpValue& value : results) AddTensors(value, &outputs_);
   }
   outputs_.Finish();
   described_inputs_.resize(inputs_.size());
@@ -91,8 +81,7 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
 }
 
 void Execution::Fail(graphdbg_agent* agent, GraphState* graph,
-                     c10::ArrayRef<c10::IValue> arguments,
-                     const char* message) {
+                     OpValues arguments, const char* message) {
   graphdbg_end_op(agent);
   if (!interested_) {
     interested_ = true;

@@ -1,14 +1,13 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_EXECUTION_H_
 #define AGENT_ADAPTERS_PYTORCH_EXECUTION_H_
 
-#include <ATen/core/ivalue.h>
-#include <c10/util/ArrayRef.h>
 #include <c10/util/SmallVector.h>
 
 #include <cstdint>
 
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/op_values.h"
 #include "agent/adapters/pytorch/step_state.h"
 #include "agent/adapters/pytorch/tape.h"
 #include "agent/adapters/pytorch/tensor_view.h"
@@ -23,22 +22,20 @@ class Execution {
  public:
   // The node must not be 0.
   void Begin(graphdbg_agent* agent, GraphState* graph,
-             const Tape::OpPlace& place, const OpInfo& op,
-             c10::ArrayRef<c10::IValue> arguments);
+             const Tape::OpPlace& place, const OpInfo& op, OpValues arguments);
 
   // Reports the execution to `graph` and, if it is interested, to the agent.
   // May wait for the user.
   graphdbg_status End(graphdbg_agent* agent, GraphState* graph,
-                      const StepContext& step_context,
-                      c10::ArrayRef<c10::IValue> results);
+                      const StepContext& step_context, OpValues results);
   // Called instead of End() if the op has thrown an error with this message,
   // empty if it is not known. Reports the inputs, in case the error ends the
   // program. `arguments` may be empty.
-  void Fail(graphdbg_agent* agent, GraphState* graph,
-            c10::ArrayRef<c10::IValue> arguments, const char* message);
+  void Fail(graphdbg_agent* agent, GraphState* graph, OpValues arguments,
+            const char* message);
 
  private:
-  void CollectArguments(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
+  void CollectArguments(const OpInfo& op, OpValues arguments);
   uint32_t Flags() const;
   bool OverwroteInput() const;
   void Clear();

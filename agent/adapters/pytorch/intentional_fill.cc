@@ -32,8 +32,9 @@ bool HoldsInfinity(const at::TensorBase& tensor) {
 
 }  // namespace
 
-bool HasIntentionalNonFinite(c10::ArrayRef<c10::IValue> arguments) {
-  for (const c10::IValue& argument : arguments) {
+bool HasIntentionalNonFinite(OpValues arguments) {
+  for (const OpValue& value : arguments) {
+    const c10::IValue argument = value.Box();
     if (argument.isDouble() && !std::isfinite(argument.toDouble())) return true;
     if (argument.isTensor() && HoldsInfinity(argument.toTensor())) return true;
   }

@@ -1,14 +1,14 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_INTENTIONAL_FILL_H_
 #define AGENT_ADAPTERS_PYTORCH_INTENTIONAL_FILL_H_
 
-#include <ATen/core/ivalue.h>
+#include "agent/adapters/pytorch/op_values.h"
 
 namespace graphdbg::pytorch {
 
 // Whether the caller passed a non-finite number on purpose: an argument is a
 // non-finite number or a scalar tensor in host memory that is infinite. A
 // scalar tensor that is NaN is more likely to be an incorrect result.
-bool HasIntentionalNonFinite(c10::ArrayRef<c10::IValue> arguments);
+bool HasIntentionalNonFinite(OpValues arguments);
 
 }  // namespace graphdbg::pytorch
 

@@ -81,7 +81,7 @@ Observer StartOp(const at::RecordFunction& fn) {
     if (op == nullptr || !IsRecordedLeaf(*op, arguments)) return;
     leaf.depth = 1;
     leaf.exceptions = std::uncaught_exceptions();
-    leaf.thread = record_tracer->Begin(*op, arguments);
+    leaf.thread = record_tracer->Begin(*op, BoxedOpValues(arguments));
   });
   return nullptr;
 }
@@ -94,9 +94,9 @@ void EndOp(const at::RecordFunction& fn, at::ObserverContext*) {
     // traced.
     record_tracer->Guarded([&fn, thread] {
       if (std::uncaught_exceptions() == leaf.exceptions) {
-        record_tracer->End(thread, fn.outputs());
+        record_tracer->End(thread, BoxedOpValues(fn.outputs()));
       } else {
-        record_tracer->Fail(thread, ArgumentsOf(fn), "");
+        record_tracer->Fail(thread, BoxedOpValues(ArgumentsOf(fn)), "");
       }
     });
   }

@@ -11,15 +11,15 @@
 namespace graphdbg::pytorch {
 namespace {
 
-bool NeedsGradient(const c10::IValue& value) {
-  if (value.isTensor()) return value.toTensor().requires_grad();
-  if (!value.isTensorList()) return false;
-  const c10::List<at::Tensor> tensors = value.toTensorList();
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [](const at::Tensor& t) { return t.requires_grad(); });
+bool NeedsGradient(const OpValue& value) {
+  bool needs = false;
+  value.ForEachTensor([&needs](const at::Tensor& tensor, int32_t) {
+    needs |= tensor.requires_grad();
+  });
+  return needs;
 }
 
-bool AnyNeedsGradient(c10::ArrayRef<c10::IValue> arguments) {
+bool AnyNeedsGradient(OpValues arguments) {
   return std::any_of(arguments.begin(), arguments.end(), NeedsGradient);
 }
 
@@ -47,8 +47,7 @@ void OpTracer::DisableAfterError(const std::exception& error) {
                error.what());
 }
 
-ThreadState* OpTracer::Begin(const OpInfo& op,
-                             c10::ArrayRef<c10::IValue> arguments) {
+ThreadState* OpTracer::Begin(const OpInfo& op, OpValues arguments) {
   if (!op.node) return nullptr;
   ThreadState& thread = CurrentThread();
   if (thread.in_region) return nullptr;
@@ -97,8 +96,7 @@ ForwardLink OpTracer::LinkTo(const ThreadState& thread) {
   return link;
 }
 
-uint32_t OpTracer::NodeOf(const OpInfo& op,
-                          c10::ArrayRef<c10::IValue> arguments,
+uint32_t OpTracer::NodeOf(const OpInfo& op, OpValues arguments,
                           Placement placement, const ForwardLink& link) {
   const NodeNames::Place place = graph_->CountOp(placement, op, link);
   if (place.node != 0) return place.node;
@@ -123,13 +121,13 @@ StepContext OpTracer::StepContextOf(const ThreadState& thread) const {
   return step_context;
 }
 
-void OpTracer::End(ThreadState* thread, c10::ArrayRef<c10::IValue> results) {
+void OpTracer::End(ThreadState* thread, OpValues results) {
   thread->known_sequence = NextSequence();
   host_->OnStatus(
       thread->execution.End(agent_, graph_, StepContextOf(*thread), results));
 }
 
-void OpTracer::Fail(ThreadState* thread, c10::ArrayRef<c10::IValue> arguments,
+void OpTracer::Fail(ThreadState* thread, OpValues arguments,
                     const char* message) {
   thread->known_sequence = NextSequence();
   thread->execution.Fail(agent_, graph_, arguments, message);

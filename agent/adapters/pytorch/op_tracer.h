@@ -1,9 +1,6 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_OP_TRACER_H_
 #define AGENT_ADAPTERS_PYTORCH_OP_TRACER_H_
 
-#include <ATen/core/ivalue.h>
-#include <c10/util/ArrayRef.h>
-
 #include <atomic>
 
 #include "agent/adapters/pytorch/autograd_node.h"
@@ -11,6 +8,7 @@
 #include "agent/adapters/pytorch/execution.h"
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/op_values.h"
 #include "agent/adapters/pytorch/step_state.h"
 #include "graphdbg/agent.h"
 
@@ -65,12 +63,11 @@ class OpTracer {
 
   // Called before an op runs on this thread. Returns null if the op is not
   // traced, otherwise the state to pass to End() or Fail().
-  ThreadState* Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
+  ThreadState* Begin(const OpInfo& op, OpValues arguments);
   // Called after the op has run. May wait for the user.
-  void End(ThreadState* thread, c10::ArrayRef<c10::IValue> results);
+  void End(ThreadState* thread, OpValues results);
   // Called if the op has thrown, as Execution::Fail.
-  void Fail(ThreadState* thread, c10::ArrayRef<c10::IValue> arguments,
-            const char* message);
+  void Fail(ThreadState* thread, OpValues arguments, const char* message);
 
   // Called when tracing of this thread's ops begins.
   static void Resume() { CurrentThread().known_sequence = NextSequence(); }
@@ -109,8 +106,8 @@ class OpTracer {
   void DisableAfterError(const std::exception& error);
   void PlaceOp(ThreadState* thread);
   static ForwardLink LinkTo(const ThreadState& thread);
-  uint32_t NodeOf(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments,
-                  Placement placement, const ForwardLink& link);
+  uint32_t NodeOf(const OpInfo& op, OpValues arguments, Placement placement,
+                  const ForwardLink& link);
   StepContext StepContextOf(const ThreadState& thread) const;
 
   graphdbg_agent* agent_ = nullptr;

@@ -85,13 +85,12 @@ std::string ArgumentText(const c10::IValue& value) {
 
 }  // namespace
 
-ScalarArguments ScalarArgumentsOf(const OpInfo& op,
-                                  c10::ArrayRef<c10::IValue> arguments) {
+ScalarArguments ScalarArgumentsOf(const OpInfo& op, OpValues arguments) {
   ScalarArguments scalars;
   const size_t count = std::min(arguments.size(), op.argument_names.size());
   for (size_t i = 0; i < count; ++i) {
     if (!IsShown(op.argument_names[i])) continue;
-    std::string text = ArgumentText(arguments[i]);
+    std::string text = ArgumentText(arguments[i].Box());
     if (text.empty()) continue;
     scalars.emplace_back(op.argument_names[i], std::move(text));
   }

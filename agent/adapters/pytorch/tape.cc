@@ -59,13 +59,16 @@ bool IsNumber(const at::TensorBase& tensor) {
          PlainStorage(tensor) != nullptr;
 }
 
-bool IsListOfTensors(const c10::IValue& value) {
-  if (value.isTensorList()) return true;
-  if (!value.isList()) return false;
-  const c10::TypePtr element = value.toList().elementType();
-  return element->kind() == c10::TypeKind::TensorType ||
-         (element->kind() == c10::TypeKind::OptionalType &&
-          element->containedType(0)->kind() == c10::TypeKind::TensorType);
+// The value as the tape holds it, without its tensors.
+c10::IValue TapedValueOf(const OpValue& value) {
+  if (value.is_tensor()) {
+    return IsNumber(value.tensor()) ? NumberOf(value.tensor()) : c10::IValue();
+  }
+  if (value.is_list_of_tensors()) {
+    return static_cast<int64_t>(value.list_size());
+  }
+  c10::IValue boxed = value.Box();
+  return boxed.isGenerator() ? c10::IValue() : boxed;
 }
 
 // Whether the tensor is all of its storage, each element once.
@@ -76,9 +79,10 @@ bool IsWhole(const at::TensorBase& tensor, const c10::StorageImpl& storage) {
 }
 
 // The generator that an op takes its numbers from if it is called on a device.
-at::Generator GeneratorOf(c10::ArrayRef<c10::IValue> arguments,
-                          c10::Device device) {
-  for (const c10::IValue& argument : arguments) {
+at::Generator GeneratorOf(OpValues arguments, c10::Device device) {
+  for (const OpValue& value : arguments) {
+    if (value.is_tensor() || value.is_list_of_tensors()) continue;
+    const c10::IValue argument = value.Box();
     if (argument.isGenerator()) return argument.toGenerator();
     if (argument.isDevice()) device = argument.toDevice();
   }
@@ -88,7 +92,7 @@ at::Generator GeneratorOf(c10::ArrayRef<c10::IValue> arguments,
 }  // namespace
 
 Tape::Mark Tape::Begin(const OpInfo& info, const OpPlace& place, bool complete,
-                       c10::ArrayRef<c10::IValue> arguments) {
+                       OpValues arguments) {
   MutexLock lock(&mu_);
   const bool whole_step = content_.mode != GRAPHDBG_TAPE_OFF;
   if (content_.ops.size() == kMaxTapedOps) {
@@ -133,8 +137,7 @@ bool Tape::CanBeRepeated(const Op& op) const {
   return true;
 }
 
-bool Tape::KeepRandomState(c10::ArrayRef<c10::IValue> arguments, const Op& op,
-                           uint32_t number) {
+bool Tape::KeepRandomState(OpValues arguments, const Op& op, uint32_t number) {
   const c10::Device device = op.tensors.begin != op.tensors.end
                                  ? content_.views[op.tensors.begin].device
                                  : c10::Device(c10::DeviceType::CPU);
@@ -210,11 +213,12 @@ bool Tape::Spend(uint64_t bytes) {
   return !content_.over_budget();
 }
 
-void Tape::AddArguments(c10::ArrayRef<c10::IValue> arguments, Op* op) {
+void Tape::AddArguments(OpValues arguments, Op* op) {
   op->values.begin = static_cast<uint32_t>(content_.values.size());
   op->tensors.begin = static_cast<uint32_t>(content_.views.size());
   for (uint32_t i = 0; i < arguments.size(); ++i) {
-    content_.values.push_back(AddTensorsOf(arguments[i], i));
+    content_.values.push_back(TapedValueOf(arguments[i]));
+    AddTensorsOf(arguments[i], i);
   }
   op->values.end = static_cast<uint32_t>(content_.values.size());
   op->tensors.end = static_cast<uint32_t>(content_.views.size());
@@ -224,7 +228,7 @@ void Tape::AddArguments(c10::ArrayRef<c10::IValue> arguments, Op* op) {
   }
 }
 
-Tape::Range Tape::AddTensors(c10::ArrayRef<c10::IValue> values) {
+Tape::Range Tape::AddTensors(OpValues values) {
   Range range;
   range.begin = static_cast<uint32_t>(content_.views.size());
   for (uint32_t i = 0; i < values.size(); ++i) AddTensorsOf(values[i], i);
@@ -232,23 +236,10 @@ Tape::Range Tape::AddTensors(c10::ArrayRef<c10::IValue> values) {
   return range;
 }
 
-c10::IValue Tape::AddTensorsOf(const c10::IValue& value, uint32_t index) {
-  if (value.isTensor()) {
-    if (IsNumber(value.toTensor())) return NumberOf(value.toTensor());
-    AddView(value.toTensor(), index, -1);
-    return {};
-  }
-  if (IsListOfTensors(value)) {
-    const c10::ArrayRef<c10::IValue> list = value.toListRef();
-    for (size_t i = 0; i < list.size(); ++i) {
-      if (list[i].isTensor() && !IsNumber(list[i].toTensor())) {
-        AddView(list[i].toTensor(), index, static_cast<int32_t>(i));
-      }
-    }
-    return static_cast<int64_t>(list.size());
-  }
-  if (value.isGenerator()) return {};
-  return value;
+void Tape::AddTensorsOf(const OpValue& value, uint32_t index) {
+  value.ForEachTensor([&](const at::Tensor& tensor, int32_t element) {
+    if (!IsNumber(tensor)) AddView(tensor, index, element);
+  });
 }
 
 void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
@@ -274,26 +265,19 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
        tensor.device(), IsWhole(tensor, *storage), index, element});
 }
 
-void Tape::CopyOverwritten(const OpInfo& info,
-                           c10::ArrayRef<c10::IValue> arguments, uint32_t op) {
+void Tape::CopyOverwritten(const OpInfo& info, OpValues arguments,
+                           uint32_t op) {
   for (size_t i = 0; i < arguments.size() && i < info.written.size(); ++i) {
     if (!info.written[i] || info.out_only[i]) continue;
-    const auto copy = [&](const at::TensorBase& tensor) {
+    arguments[i].ForEachTensor([&](const at::Tensor& tensor, int32_t) {
       if (c10::StorageImpl* const storage = PlainStorage(tensor)) {
         content_.copies.push_back({op, storage, spare_.CopyOf(storage)});
       }
-    };
-    if (arguments[i].isTensor()) {
-      copy(arguments[i].toTensor());
-    } else if (IsListOfTensors(arguments[i])) {
-      for (const c10::IValue& each : arguments[i].toListRef()) {
-        if (each.isTensor()) copy(each.toTensor());
-      }
-    }
+    });
   }
 }
 
-void Tape::End(Mark mark, c10::ArrayRef<c10::IValue> results) {
+void Tape::End(Mark mark, OpValues results) {
   MutexLock lock(&mu_);
   if (mark.generation != generation_) return;
   Op& op = content_.ops[mark.op];

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/op_values.h"
 #include "agent/adapters/pytorch/storage_copies.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 #include "agent/base/mutex.h"
@@ -137,9 +138,8 @@ class Tape {
   // part of a bundle. Otherwise, unless there is a mode, only its results are
   // recorded, as writes.
   Mark Begin(const OpInfo& info, const OpPlace& place, bool complete,
-             c10::ArrayRef<c10::IValue> arguments) GRAPHDBG_EXCLUDES(mu_);
-  void End(Mark mark, c10::ArrayRef<c10::IValue> results)
-      GRAPHDBG_EXCLUDES(mu_);
+             OpValues arguments) GRAPHDBG_EXCLUDES(mu_);
+  void End(Mark mark, OpValues results) GRAPHDBG_EXCLUDES(mu_);
 
   // From now on, copies are made of what this node overwrites.
   void Arm(uint32_t node) GRAPHDBG_EXCLUDES(mu_);
@@ -158,16 +158,14 @@ class Tape {
   }
 
  private:
-  void AddArguments(c10::ArrayRef<c10::IValue> arguments, Op* op)
-      GRAPHDBG_REQUIRES(mu_);
-  Range AddTensors(c10::ArrayRef<c10::IValue> values) GRAPHDBG_REQUIRES(mu_);
-  // Returns the value as the tape holds it, without its tensors.
-  c10::IValue AddTensorsOf(const c10::IValue& value, uint32_t index)
+  void AddArguments(OpValues arguments, Op* op) GRAPHDBG_REQUIRES(mu_);
+  Range AddTensors(OpValues values) GRAPHDBG_REQUIRES(mu_);
+  void AddTensorsOf(const OpValue& value, uint32_t index)
       GRAPHDBG_REQUIRES(mu_);
   void AddView(const at::TensorBase& tensor, uint32_t index, int32_t element)
       GRAPHDBG_REQUIRES(mu_);
-  void CopyOverwritten(const OpInfo& info, c10::ArrayRef<c10::IValue> arguments,
-                       uint32_t op) GRAPHDBG_REQUIRES(mu_);
+  void CopyOverwritten(const OpInfo& info, OpValues arguments, uint32_t op)
+      GRAPHDBG_REQUIRES(mu_);
 
   // Where a storage's content came from: made by ops that can be repeated, or
   // there before them; kUnread if no op has read it yet.
@@ -185,8 +183,8 @@ class Tape {
   // Keeps what an op has made if it cannot be repeated.
   void KeepResults(const Op& op) GRAPHDBG_REQUIRES(mu_);
   // Returns whether an op that takes random numbers can be repeated.
-  bool KeepRandomState(c10::ArrayRef<c10::IValue> arguments, const Op& op,
-                       uint32_t number) GRAPHDBG_REQUIRES(mu_);
+  bool KeepRandomState(OpValues arguments, const Op& op, uint32_t number)
+      GRAPHDBG_REQUIRES(mu_);
   bool CanBeRepeated(const Op& op) const GRAPHDBG_REQUIRES(mu_);
   // Returns whether there is room for so many bytes.
   bool Spend(uint64_t bytes) GRAPHDBG_REQUIRES(mu_);
