@@ -156,6 +156,10 @@ class Agent final {
   std::vector<uint32_t> DecideInfinities();
 
   // After the check of an execution, if infinities wait for a decision.
+  // Tests the conditions on an execution, and keeps what is needed of its
+  // values.
+  Findings Check(const Execution& execution, const ExecutionPoint& point,
+                 const WatchSnapshot& watch);
   void FollowInfinities(const Execution& execution, const ExecutionPoint& point,
                         Findings* findings);
 

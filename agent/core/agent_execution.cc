@@ -2,6 +2,7 @@
 // points.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -154,8 +155,34 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   nodes_.Learn(execution, point.order, point.step);
   if (execution.outputs.size() > 0) devices_.Record(execution.outputs[0]);
   const WatchSnapshot& watch = watch_.OnThisThread();
-  Findings findings = reporter_.NewFindings();
   values_.RecordWrites(execution);
+  // Absent if there are none: most executions are of this kind.
+  std::optional<Findings> findings;
+  if (!undecided_.any() && checker_.IsPlainlyFine(watch, execution, point) &&
+      !reporter_.RecordsStatistics()) {
+    values_.Keep(watch, execution, point.step, /*hit=*/false);
+  } else {
+    findings = Check(execution, point, watch);
+  }
+  if (Recorder* const recorder = recordings_.recorders().OnThisThread()) {
+    recorder->Executed(execution, point, is_new);
+  }
+  std::vector<uint32_t> stops;
+  if (findings && !findings->empty()) {
+    stops = reporter_.Report(*std::move(findings));
+  }
+  captures_.Executed(raw.node, point.step);
+  captures_.WriteDue(point.step);
+  if (stops.empty() && !interest_.every_node_stops() && !facts->has(kAwaited)) {
+    return GRAPHDBG_OK;
+  }
+  const graphdbg_status status = gate_.AtNode(raw.node, stops);
+  return live() ? status : GRAPHDBG_DETACHED;
+}
+
+Findings Agent::Check(const Execution& execution, const ExecutionPoint& point,
+                      const WatchSnapshot& watch) {
+  Findings findings = reporter_.NewFindings();
   checker_.ReportExecution(watch, execution, point, &findings);
   const bool deferred =
       execution.outputs.size() > 0 &&
@@ -169,18 +196,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   if (!deferred && (undecided_.any() || !findings.undecided.empty())) {
     FollowInfinities(execution, point, &findings);
   }
-  if (Recorder* const recorder = recordings_.recorders().OnThisThread()) {
-    recorder->Executed(execution, point, is_new);
-  }
-  std::vector<uint32_t> stops;
-  if (!findings.empty()) stops = reporter_.Report(std::move(findings));
-  captures_.Executed(raw.node, point.step);
-  captures_.WriteDue(point.step);
-  if (stops.empty() && !interest_.every_node_stops() && !facts->has(kAwaited)) {
-    return GRAPHDBG_OK;
-  }
-  const graphdbg_status status = gate_.AtNode(raw.node, stops);
-  return live() ? status : GRAPHDBG_DETACHED;
+  return findings;
 }
 
 void Agent::FollowInfinities(const Execution& execution,

@@ -9,6 +9,7 @@
 #include "agent/conditions/channels.h"
 #include "agent/core/checker_inputs.h"
 #include "agent/core/statistics_recorder.h"
+#include "agent/kernels/cpu/sketch.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/utf8.h"
@@ -116,6 +117,27 @@ bool Checker::Begin(const WatchSnapshot& watch, const Execution& execution,
   facts->uninitialized_in_step.store(uninitialized ? point.step : UINT64_MAX);
   const WatchSnapshot::Set* const set = watch.On(execution.node);
   return set != nullptr && set->tests_values && !uninitialized;
+}
+
+bool Checker::IsPlainlyFine(const WatchSnapshot& watch,
+                            const Execution& execution,
+                            const ExecutionPoint& point) const {
+  const WatchSnapshot::Set* const set = watch.On(execution.node);
+  if (set == nullptr || set->tests_execution || !set->only_nonfinite) {
+    return false;
+  }
+  for (size_t slot = 0; slot < execution.outputs.size(); ++slot) {
+    const graphdbg_tensor& tensor = execution.outputs[slot];
+    // Findings about larger ones are of use to views of them.
+    if (!Readable(tensor) ||
+        !cpu::IsSmallAndFinite(ViewOf(tensor),
+                               SeenValues::kWorthwhileBytes - 1)) {
+      return false;
+    }
+  }
+  if (!Begin(watch, execution, point)) return true;
+  nodes_->Facts(execution.node)->RecordFinite(true, point.step);
+  return true;
 }
 
 void Checker::ReportExecution(const WatchSnapshot& watch,

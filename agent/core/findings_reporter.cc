@@ -15,6 +15,12 @@ Findings FindingsReporter::NewFindings() const {
   return findings;
 }
 
+bool FindingsReporter::RecordsStatistics() const {
+  if (recorder_ == nullptr) return false;
+  if (!recorder_->recording()) recorder_->LeaveOut();
+  return recorder_->recording();
+}
+
 std::vector<uint32_t> FindingsReporter::Report(Findings findings) {
   if (limits_ != nullptr) limits_->Apply(&findings);
   if (!findings.notice.empty()) Notify(findings.notice);

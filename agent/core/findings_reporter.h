@@ -36,6 +36,9 @@ class FindingsReporter {
 
   // Findings of an execution point, whose statistics are recorded as well.
   Findings NewFindings() const;
+  // Whether they are recorded in this step. If not, notes that some were left
+  // out.
+  bool RecordsStatistics() const;
 
   // Queues the hits that count. Returns the watchpoints that stop the program
   // at once, and remembers those that stop it at the end of the step.

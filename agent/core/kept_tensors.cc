@@ -19,22 +19,25 @@ uint32_t NodeOf(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 // The memory that the view keeps alive. Elements at the same address, as in an
 // expanded tensor, count once.
 std::optional<int64_t> BytesOf(const graphdbg_tensor& tensor) {
-  TensorView view = ViewOf(tensor);
-  if (!view.byte_count() || view.strides == nullptr) return view.byte_count();
-  int64_t bytes = static_cast<int64_t>(ItemSize(view.dtype));
-  for (size_t d = 0; d < view.ndim; ++d) {
-    if (view.strides[d] != 0 || view.shape[d] == 0) bytes *= view.shape[d];
+  if (tensor.ndim > kMaxDimensions) return std::nullopt;
+  auto bytes = static_cast<int64_t>(ItemSize(DTypeFromNumber(tensor.dtype)));
+  for (uint32_t d = 0; d < tensor.ndim; ++d) {
+    const int64_t size = tensor.shape[d];
+    if (size < 0) return std::nullopt;
+    const bool repeats =
+        tensor.strides != nullptr && tensor.strides[d] == 0 && size > 0;
+    if (!repeats && __builtin_mul_overflow(bytes, size, &bytes)) {
+      return std::nullopt;
+    }
   }
   return bytes;
 }
 
 }  // namespace
 
-KeptTensor::KeptTensor(const Host* host, const graphdbg_tensor& tensor,
-                       const char* framework_dtype, uint64_t step,
-                       uint64_t writes)
-    : host_(host), tensor_(tensor), step_(step), writes_(writes) {
-  tensor_.framework_dtype = framework_dtype;
+KeptTensor::KeptTensor(OwnerRef owner, const graphdbg_tensor& tensor,
+                       uint64_t step, uint64_t writes)
+    : owner_(std::move(owner)), tensor_(tensor), step_(step), writes_(writes) {
   if (tensor.ndim > 0) {
     dimensions_.assign(tensor.shape, tensor.shape + tensor.ndim);
     if (tensor.strides != nullptr) {
@@ -44,7 +47,6 @@ KeptTensor::KeptTensor(const Host* host, const graphdbg_tensor& tensor,
     }
     tensor_.shape = dimensions_.data();
   }
-  host_->Retain(tensor_.owner);
 }
 
 void KeptTensors::Keep(uint32_t node, uint32_t slot,
@@ -79,17 +81,46 @@ void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
     Remove(&entries_[index], dropped);
   }
   index = static_cast<uint32_t>(entries_.size());
-  const uint64_t writes = Account(tensor.storage_id, *bytes);
-  entries_.push_back(
-      {key, tensor.storage_id, *bytes,
-       std::make_shared<KeptTensor>(
-           host_, tensor, Intern(tensor.framework_dtype), step, writes)});
+  Entry& entry = entries_.emplace_back();
+  entry.key = key;
+  entry.tensor = tensor;
+  entry.tensor.framework_dtype = Intern(tensor.framework_dtype);
+  entry.dimensions = AddDimensions(tensor);
+  entry.bytes = *bytes;
+  entry.step = step;
+  entry.writes = Account(tensor.storage_id, *bytes);
+  entry.dropped = false;
+  entry.owner.emplace(host_, tensor.owner);
   ++live_entries_;
   while (bytes_ > budget && live_entries_ > 1) {
     Remove(&entries_[oldest_], dropped);
     ++oldest_;
   }
   Sweep();
+}
+
+size_t KeptTensors::AddDimensions(const graphdbg_tensor& tensor) {
+  const size_t begin = dimensions_.size();
+  // Mostly two or three, for which inserting a range takes longer.
+  for (uint32_t d = 0; d < tensor.ndim; ++d) {
+    dimensions_.push_back(tensor.shape[d]);
+  }
+  if (tensor.strides == nullptr) return begin;
+  for (uint32_t d = 0; d < tensor.ndim; ++d) {
+    dimensions_.push_back(tensor.strides[d]);
+  }
+  return begin;
+}
+
+std::shared_ptr<const KeptTensor> KeptTensors::Share(const Entry& entry) const {
+  if (entry.shared != nullptr) return entry.shared;
+  graphdbg_tensor tensor = entry.tensor;
+  tensor.shape = dimensions_.data() + entry.dimensions;
+  if (tensor.strides != nullptr) tensor.strides = tensor.shape + tensor.ndim;
+  entry.shared =
+      std::make_shared<KeptTensor>(*std::exchange(entry.owner, std::nullopt),
+                                   tensor, entry.step, entry.writes);
+  return entry.shared;
 }
 
 // A node that executes many times in one step leaves many dropped entries.
@@ -100,11 +131,18 @@ void KeptTensors::Sweep() {
 
 void KeptTensors::Compact() {
   entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
-                                [](const Entry& e) { return !e.tensor; }),
+                                [](const Entry& e) { return e.dropped; }),
                  entries_.end());
   oldest_ = 0;
+  std::vector<int64_t> dimensions;
+  dimensions.swap(dimensions_);
   for (size_t i = 0; i < entries_.size(); ++i) {
-    index_.At(entries_[i].key) = static_cast<uint32_t>(i);
+    Entry& entry = entries_[i];
+    index_.At(entry.key) = static_cast<uint32_t>(i);
+    graphdbg_tensor& tensor = entry.tensor;
+    tensor.shape = dimensions.data() + entry.dimensions;
+    if (tensor.strides != nullptr) tensor.strides = tensor.shape + tensor.ndim;
+    entry.dimensions = AddDimensions(tensor);
   }
 }
 
@@ -112,7 +150,7 @@ const KeptTensors::Entry* KeptTensors::FindEntry(uint64_t key) const {
   const uint32_t* const index = index_.Find(key);
   if (index == nullptr || *index >= entries_.size()) return nullptr;
   const Entry& entry = entries_[*index];
-  return entry.key == key && entry.tensor != nullptr ? &entry : nullptr;
+  return entry.key == key && !entry.dropped ? &entry : nullptr;
 }
 
 // A program uses a few dozen dtypes at most.
@@ -140,15 +178,15 @@ uint64_t KeptTensors::Account(uint64_t storage_id, int64_t bytes) {
 }
 
 void KeptTensors::Remove(Entry* entry, Dropped* dropped) {
-  if (entry->tensor == nullptr) return;
+  if (std::exchange(entry->dropped, true)) return;
   --live_entries_;
-  dropped->push_back(std::move(entry->tensor));
-  entry->tensor = nullptr;
-  if (entry->storage_id == 0) {
+  dropped->push_back({std::exchange(entry->owner, std::nullopt),
+                      std::exchange(entry->shared, nullptr)});
+  if (entry->tensor.storage_id == 0) {
     bytes_ -= entry->bytes;
     return;
   }
-  Storage& storage = storages_.At(entry->storage_id);
+  Storage& storage = storages_.At(entry->tensor.storage_id);
   if (--storage.tensors == 0) bytes_ -= std::exchange(storage.bytes, 0);
 }
 
@@ -169,8 +207,8 @@ void KeptTensors::RecordWriteLocked(uint64_t storage_id) {
 std::shared_ptr<const KeptTensor> KeptTensors::Find(uint32_t node,
                                                     uint32_t slot) const {
   MutexLock lock(&mu_);
-  const Entry* entry = FindEntry(KeyOf(node, slot));
-  return entry == nullptr ? nullptr : entry->tensor;
+  const Entry* const entry = FindEntry(KeyOf(node, slot));
+  return entry == nullptr ? nullptr : Share(*entry);
 }
 
 bool KeptTensors::Overwritten(const KeptTensor& tensor) const {
@@ -186,19 +224,19 @@ std::vector<KeptTensors::Kept> KeptTensors::All() const {
   std::vector<Kept> all;
   all.reserve(entries_.size());
   for (const Entry& entry : entries_) {
-    if (entry.tensor == nullptr) continue;
+    if (entry.dropped) continue;
     all.push_back(
-        {NodeOf(entry.key), static_cast<uint32_t>(entry.key), entry.tensor});
+        {NodeOf(entry.key), static_cast<uint32_t>(entry.key), Share(entry)});
   }
   return all;
 }
 
 bool KeptTensors::HasAnyOf(uint32_t node) const {
   MutexLock lock(&mu_);
-  return std::any_of(
-      entries_.begin(), entries_.end(), [node](const Entry& entry) {
-        return entry.tensor != nullptr && NodeOf(entry.key) == node;
-      });
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [node](const Entry& entry) {
+                       return !entry.dropped && NodeOf(entry.key) == node;
+                     });
 }
 
 int64_t KeptTensors::bytes() const {
@@ -212,6 +250,7 @@ void KeptTensors::Clear() {
     MutexLock lock(&mu_);
     dropped.swap(spare_);
     dropped.swap(entries_);
+    dimensions_.clear();
     oldest_ = live_entries_ = 0;
     index_.Clear();
     storages_.Clear();

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -20,15 +22,36 @@
 
 namespace graphdbg::agent {
 
+// A reference to the owner of a tensor's memory.
+class OwnerRef {
+ public:
+  OwnerRef(const Host* host, void* owner) : host_(host), owner_(owner) {
+    host_->Retain(owner_);
+  }
+  OwnerRef(OwnerRef&& other) noexcept
+      : host_(other.host_), owner_(std::exchange(other.owner_, nullptr)) {}
+  OwnerRef& operator=(OwnerRef&& other) noexcept {
+    std::swap(host_, other.host_);
+    std::swap(owner_, other.owner_);
+    return *this;
+  }
+  ~OwnerRef() {
+    if (owner_ != nullptr) host_->Release(owner_);
+  }
+
+ private:
+  const Host* host_;
+  void* owner_;
+};
+
 // A tensor whose memory is kept alive by this object.
 class KeptTensor {
  public:
-  // Retains the tensor's owner. `framework_dtype` outlives it.
-  KeptTensor(const Host* host, const graphdbg_tensor& tensor,
-             const char* framework_dtype, uint64_t step, uint64_t writes);
+  // Shape and strides are copied.
+  KeptTensor(OwnerRef owner, const graphdbg_tensor& tensor, uint64_t step,
+             uint64_t writes);
   KeptTensor(const KeptTensor&) = delete;
   KeptTensor& operator=(const KeptTensor&) = delete;
-  ~KeptTensor() { host_->Release(tensor_.owner); }
 
   // Points into this object.
   const graphdbg_tensor& tensor() const { return tensor_; }
@@ -39,7 +62,7 @@ class KeptTensor {
   uint64_t writes() const { return writes_; }
 
  private:
-  const Host* const host_;
+  const OwnerRef owner_;
   graphdbg_tensor tensor_;
   // Shape, then strides if there are any.
   absl::InlinedVector<int64_t, 8> dimensions_;
@@ -51,8 +74,8 @@ class KeptTensor {
 // References are released by the thread that drops the last one, without a lock
 // held.
 //
-// Keep runs on training threads: once its tables have grown, it makes one small
-// allocation for each tensor.
+// Keep runs on training threads: once its tables have grown, it allocates
+// nothing.
 class KeptTensors {
  public:
   // `host` must outlive this, and this must outlive the tensors that it
@@ -99,11 +122,17 @@ class KeptTensors {
  private:
   struct Entry {
     uint64_t key;
-    // 0 if unknown; then the tensor counts separately.
-    uint64_t storage_id;
+    // Its storage is 0 if unknown; then the tensor counts separately. Shape and
+    // strides are in dimensions_, from `dimensions` on.
+    graphdbg_tensor tensor;
+    size_t dimensions;
     int64_t bytes;
-    // Null if it was dropped.
-    std::shared_ptr<const KeptTensor> tensor;
+    uint64_t step;
+    uint64_t writes;
+    bool dropped;
+    // The owner until somebody asks for the tensor, then the tensor.
+    mutable std::optional<OwnerRef> owner;
+    mutable std::shared_ptr<const KeptTensor> shared;
   };
   // Followed while tensors of it are kept.
   struct Storage {
@@ -111,7 +140,11 @@ class KeptTensors {
     uint64_t writes = 0;
     uint32_t tensors = 0;
   };
-  using Dropped = absl::InlinedVector<std::shared_ptr<const KeptTensor>, 4>;
+  struct DroppedTensor {
+    std::optional<OwnerRef> owner;
+    std::shared_ptr<const KeptTensor> shared;
+  };
+  using Dropped = absl::InlinedVector<DroppedTensor, 4>;
 
   // Tensors are released when `dropped` goes out of scope, after the lock.
   void KeepLocked(uint64_t key, const graphdbg_tensor& tensor, uint64_t step,
@@ -123,7 +156,11 @@ class KeptTensors {
   void Compact() GRAPHDBG_REQUIRES(mu_);
   void Remove(Entry* entry, Dropped* dropped) GRAPHDBG_REQUIRES(mu_);
   void RecordWriteLocked(uint64_t storage_id) GRAPHDBG_REQUIRES(mu_);
+  size_t AddDimensions(const graphdbg_tensor& tensor) GRAPHDBG_REQUIRES(mu_);
   const Entry* FindEntry(uint64_t key) const GRAPHDBG_REQUIRES(mu_);
+  // The tensor of an entry that is not dropped.
+  std::shared_ptr<const KeptTensor> Share(const Entry& entry) const
+      GRAPHDBG_REQUIRES(mu_);
   const char* Intern(const char* framework_dtype) GRAPHDBG_REQUIRES(mu_);
 
   const Host* const host_;
@@ -133,6 +170,7 @@ class KeptTensors {
   mutable Mutex mu_;
   // In the order in which they were kept; those before oldest_ are dropped.
   std::vector<Entry> entries_ GRAPHDBG_GUARDED_BY(mu_);
+  std::vector<int64_t> dimensions_ GRAPHDBG_GUARDED_BY(mu_);
   size_t oldest_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t live_entries_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // Indices of entries by key; valid only if the entry has the key.

@@ -8,9 +8,6 @@
 namespace graphdbg::agent {
 namespace {
 
-// The size from which on looking a tensor up is cheaper than reading it.
-constexpr int64_t kWorthwhile = 16 << 10;
-
 // The memory that a view's elements are in.
 struct Place {
   const char* begin;
@@ -26,7 +23,7 @@ std::optional<Place> PlaceOf(const graphdbg_tensor& tensor) {
   const auto item_size = static_cast<int64_t>(ItemSize(view.dtype));
   const std::optional<int64_t> bytes = view.byte_count();
   if (tensor.storage_id == 0 || item_size == 0 || !bytes ||
-      *bytes < kWorthwhile || !Readable(tensor)) {
+      *bytes < SeenValues::kWorthwhileBytes || !Readable(tensor)) {
     return std::nullopt;
   }
   const std::optional<Layout> layout = Layout::Of(view);

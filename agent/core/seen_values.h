@@ -26,10 +26,12 @@ namespace graphdbg::agent {
 // Any thread.
 class SeenValues {
  public:
+  // Smaller tensors are ignored: looking them up costs more than reading them.
+  static constexpr int64_t kWorthwhileBytes = 16 << 10;
+
   // The storage was written to: earlier findings no longer hold.
   void RecordWrite(uint64_t storage_id);
-  // Remembers the result of a scan of a tensor's values. Small tensors are
-  // ignored, because reading them again costs less.
+  // Remembers the result of a scan of a tensor's values.
   void Put(const graphdbg_tensor& tensor, const conditions::ScanResult& scan);
   // Remembers a copy of the values of the tensor that was put last for its
   // storage.

@@ -218,6 +218,7 @@ const WatchSnapshot::Set* WatchTable::Match(WatchSnapshot* snapshot,
       const bool on_execution = watchpoint->predicate.on_execution();
       set->tests_execution |= on_execution;
       set->tests_values |= !on_execution;
+      set->only_nonfinite &= watchpoint->only_nonfinite;
       set->watchpoints.push_back(watchpoint.get());
       set->needs.Add(watchpoint->predicate.needs());
     }

@@ -59,6 +59,8 @@ class WatchSnapshot {
     // Some condition is tested on tensors, or on the execution.
     bool tests_values = false;
     bool tests_execution = false;
+    // Each condition holds for NaN or infinities alone.
+    bool only_nonfinite = true;
   };
 
   // Null if no watchpoint covers the node. Takes no lock.

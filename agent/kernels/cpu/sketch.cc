@@ -62,6 +62,26 @@ std::optional<bool> AllFinite(const TensorView& view) {
   return finite;
 }
 
+bool IsSmallAndFinite(const TensorView& view, int64_t max_bytes) {
+  if (!HasStatistics(view.dtype) || view.ndim > kMaxDimensions) return false;
+  const auto item_size = static_cast<int64_t>(ItemSize(view.dtype));
+  const int64_t limit = max_bytes / item_size;
+  // The position behind the last element.
+  int64_t end = 1;
+  for (size_t d = view.ndim; d-- > 0;) {
+    const int64_t size = view.shape[d];
+    if (size == 1) continue;
+    if (size == 0) return true;
+    // Row by row, the position is the number of elements so far.
+    const int64_t stride = view.strides == nullptr ? end : view.strides[d];
+    // Nothing overflows, because each factor is within the limit.
+    if (size < 0 || stride < 0 || size > limit || stride > limit) return false;
+    end += (size - 1) * stride;
+    if (end > limit) return false;
+  }
+  return RunIsFinite(view.dtype, view.data, static_cast<size_t>(end));
+}
+
 std::optional<Sketch> ComputeSketch(const TensorView& view) {
   if (!IsFloating(view.dtype)) return std::nullopt;
   SketchSums sums;

@@ -14,6 +14,12 @@ namespace graphdbg::cpu {
 // and does not allocate.
 std::optional<bool> AllFinite(const TensorView& view);
 
+// Whether the tensor's elements, and what lies between them in memory, contain
+// neither NaN nor infinity. Looks at no more than `max_bytes`: false if there
+// are more, or if the shape is unusual. Faster than AllFinite() for small
+// tensors, and does not depend on the order of their dimensions.
+bool IsSmallAndFinite(const TensorView& view, int64_t max_bytes);
+
 // Absent if the tensor is empty or not of a floating-point type, if an element
 // is not finite, and if a square exceeds the range of the type.
 std::optional<Sketch> ComputeSketch(const TensorView& view);
