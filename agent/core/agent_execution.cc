@@ -169,6 +169,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   }
   std::vector<uint32_t> stops;
   if (findings && !findings->empty()) {
+    nodes_.LearnInputs(execution, point.order, point.step);
     stops = reporter_.Report(*std::move(findings));
   }
   captures_.Executed(raw.node, point.step);
@@ -176,6 +177,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   if (stops.empty() && !interest_.every_node_stops() && !facts->has(kAwaited)) {
     return GRAPHDBG_OK;
   }
+  nodes_.LearnInputs(execution, point.order, point.step);
   const graphdbg_status status = gate_.AtNode(raw.node, stops);
   return live() ? status : GRAPHDBG_DETACHED;
 }

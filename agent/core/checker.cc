@@ -114,7 +114,9 @@ bool Checker::Begin(const WatchSnapshot& watch, const Execution& execution,
     facts->intentional_infinities_in_step.store(point.step);
   }
   const bool uninitialized = IsUninitialized(execution, point.step);
-  facts->uninitialized_in_step.store(uninitialized ? point.step : UINT64_MAX);
+  if (uninitialized) uninitialized_step_.store(point.step);
+  facts->uninitialized_in_step.store(uninitialized ? point.step : UINT64_MAX,
+                                     std::memory_order_relaxed);
   const WatchSnapshot::Set* const set = watch.On(execution.node);
   return set != nullptr && set->tests_values && !uninitialized;
 }
@@ -294,7 +296,10 @@ void Checker::RecordFinite(const Execution& execution, const Inputs& inputs,
 
 bool Checker::IsUninitialized(const Execution& execution, uint64_t step) const {
   if (execution.has(GRAPHDBG_UNINITIALIZED)) return true;
-  if (!execution.has(GRAPHDBG_MOVES_VALUES)) return false;
+  if (!execution.has(GRAPHDBG_MOVES_VALUES) ||
+      uninitialized_step_.load(std::memory_order_relaxed) != step) {
+    return false;
+  }
   for (size_t i = 0; i < execution.inputs.size(); ++i) {
     const NodeFacts* producer = nodes_->Facts(execution.inputs[i].node);
     if (producer == nullptr || producer->uninitialized_in_step.load() != step) {

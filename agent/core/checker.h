@@ -209,6 +209,8 @@ class Checker {
   const NodeTable* const nodes_;
   const Host* const host_;
   Devices* const devices_;
+  // The newest step in which outputs were not written to yet.
+  mutable std::atomic<uint64_t> uninitialized_step_{UINT64_MAX};
   // The newest step with an overflow that GradScaler handles.
   mutable std::atomic<uint64_t> overflow_step_{0};
   mutable std::atomic<bool> reported_overflow_{false};

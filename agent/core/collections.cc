@@ -291,6 +291,7 @@ void Collections::Observe(const Execution& execution, uint64_t pass) {
   if (by_graph_ == 0) return;
   const NodeTable::Info info = nodes_->InfoOf(execution.node);
   const NodeTable::Scope scope = nodes_->ScopeOf(execution.node);
+  execution.inputs.Describe();
   MutexLock lock(&mu_);
   if (Undecided(execution.node) != 0) {
     observed_[execution.node].executed = true;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace graphdbg::agent {
 
@@ -15,6 +16,15 @@ InputArray Inputs(const graphdbg_input* first, size_t count) {
   const size_t stride = offsetof(graphdbg_input, tensor) +
                         static_cast<size_t>(first->tensor.struct_size);
   return {first, stride, count};
+}
+
+void InputArray::Describe() const {
+  if (host_ == nullptr) return;
+  const graphdbg_execution* const host = std::exchange(host_, nullptr);
+  const graphdbg_input* first = nullptr;
+  const size_t count =
+      host->describe_inputs(host->describe_inputs_context, &first);
+  array_ = Inputs(first, count).array_;
 }
 
 Execution ExecutionOf(const graphdbg_execution& execution) {
@@ -35,8 +45,12 @@ Execution ExecutionOf(const graphdbg_execution& execution) {
   if (execution.struct_size >= offsetof(graphdbg_execution, error)) {
     result.iteration = execution.iteration;
   }
-  if (execution.struct_size >= sizeof(graphdbg_execution)) {
+  if (execution.struct_size >= offsetof(graphdbg_execution, describe_inputs)) {
     result.error = execution.error;
+  }
+  if (execution.struct_size >= sizeof(graphdbg_execution) &&
+      execution.describe_inputs != nullptr) {
+    result.inputs = InputArray(&execution);
   }
   return result;
 }

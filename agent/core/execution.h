@@ -33,7 +33,33 @@ class SizedArray {
 };
 
 using TensorArray = SizedArray<graphdbg_tensor>;
-using InputArray = SizedArray<graphdbg_input>;
+
+// The inputs of an execution, which the host may describe only when they are
+// first needed. Used by the thread of the execution.
+class InputArray {
+ public:
+  InputArray() = default;
+  InputArray(const graphdbg_input* first, size_t stride, size_t count)
+      : array_(first, stride, count) {}
+  explicit InputArray(const graphdbg_execution* host) : host_(host) {}
+
+  size_t size() const { return array().size(); }
+  const graphdbg_input& operator[](size_t i) const { return array()[i]; }
+  // Whether they were not needed so far.
+  bool pending() const { return host_ != nullptr; }
+  // Has the host describe them now. Precedes taking a lock under which they are
+  // needed, because the host takes one, too.
+  void Describe() const;
+
+ private:
+  const SizedArray<graphdbg_input>& array() const {
+    Describe();
+    return array_;
+  }
+
+  mutable const graphdbg_execution* host_ = nullptr;
+  mutable SizedArray<graphdbg_input> array_;
+};
 
 // The size of the elements is the one that the first element states.
 TensorArray Tensors(const graphdbg_tensor* first, size_t count);

@@ -45,13 +45,23 @@ class Hash {
   uint64_t value_ = 0xCBF29CE484222325ull;
 };
 
+// Inputs that the host has not described yet are described in the first
+// executions, and then in one of so many.
+constexpr uint32_t kAlwaysDescribed = 8;
+constexpr uint32_t kDescribedEvery = 16;
+
+uint64_t SignatureOf(const InputArray& inputs) {
+  Hash hash;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    hash.Add(uint64_t{inputs[i].node} << 32 | inputs[i].slot);
+  }
+  return hash.value();
+}
+
+// Without the inputs.
 uint64_t SignatureOf(const Execution& execution) {
   Hash hash;
   hash.Add(execution.flags);
-  for (size_t i = 0; i < execution.inputs.size(); ++i) {
-    const graphdbg_input& input = execution.inputs[i];
-    hash.Add(uint64_t{input.node} << 32 | input.slot);
-  }
   for (size_t i = 0; i < execution.outputs.size(); ++i) {
     const graphdbg_tensor& tensor = execution.outputs[i];
     hash.Add(static_cast<uint64_t>(tensor.dtype) << 32 | tensor.ndim);
@@ -254,10 +264,40 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
   facts->grad_scale.store(execution.grad_scale, std::memory_order_relaxed);
   LearnMode(execution, facts);
   const uint64_t signature = SignatureOf(execution);
-  if (facts->signature.load(std::memory_order_relaxed) == signature) return;
+  if (facts->signature.load(std::memory_order_relaxed) == signature &&
+      !LearnsInputs(execution.inputs, facts)) {
+    return;
+  }
+  LearnAll(execution, order, step, signature);
+}
+
+void NodeTable::LearnInputs(const Execution& execution, uint64_t order,
+                            uint64_t step) {
+  LearnAll(execution, order, step, SignatureOf(execution));
+}
+
+bool NodeTable::LearnsInputs(const InputArray& inputs, NodeFacts* facts) {
+  if (!inputs.pending()) return true;
+  // A lost count does not matter.
+  const uint32_t count =
+      facts->not_described.load(std::memory_order_relaxed) + 1;
+  facts->not_described.store(count, std::memory_order_relaxed);
+  return count <= kAlwaysDescribed || count % kDescribedEvery == 0;
+}
+
+void NodeTable::LearnAll(const Execution& execution, uint64_t order,
+                         uint64_t step, uint64_t signature) {
+  NodeFacts* const facts = Facts(execution.node);
+  const uint64_t inputs = SignatureOf(execution.inputs);
+  if (facts->signature.load(std::memory_order_relaxed) == signature &&
+      facts->input_signature.load(std::memory_order_relaxed) == inputs) {
+    return;
+  }
+  facts->not_described.store(0, std::memory_order_relaxed);
   {
     MutexLock lock(&mu_);
     facts->signature.store(signature, std::memory_order_relaxed);
+    facts->input_signature.store(inputs, std::memory_order_relaxed);
     facts->Set(kNeverExecuted, false);
     Record& record = records_[execution.node - 1];
     if (record.first_step == 0) {

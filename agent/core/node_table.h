@@ -52,8 +52,12 @@ struct NodeFacts {
   std::atomic<uint8_t> flags{0};
   // A GRAPHDBG_INPUT.
   std::atomic<bool> is_input{false};
-  // A hash of its inputs and outputs as last seen; 0 before.
+  // Hashes of its outputs and inputs as last seen; 0 before.
   std::atomic<uint64_t> signature{0};
+  std::atomic<uint64_t> input_signature{0};
+  // How many executions have passed since they changed whose inputs the host
+  // would describe if asked.
+  std::atomic<uint32_t> not_described{0};
   // The step in which infinities in its outputs are intentional; kAlways: every
   // step.
   std::atomic<uint64_t> intentional_infinities_in_step{0};
@@ -198,7 +202,10 @@ class NodeTable {
 
   // Learns inputs and outputs at the first execution and when they change, and
   // takes a lock only then.
+  // Inputs that the host describes only when they are needed are looked at in
+  // some executions; in those that somebody looks at, LearnInputs follows.
   void Learn(const Execution& execution, uint64_t order, uint64_t step);
+  void LearnInputs(const Execution& execution, uint64_t order, uint64_t step);
 
   // Who receives the graph, each by updates of its own.
   enum Reader : size_t { kServer = 0, kRecording = 1 };
@@ -292,6 +299,9 @@ class NodeTable {
   size_t readers() const GRAPHDBG_REQUIRES(mu_) { return recorded_ ? 2 : 1; }
   // Has the next updates of a reader include everything.
   void ChangeAll(Reader reader) GRAPHDBG_REQUIRES(mu_);
+  static bool LearnsInputs(const InputArray& inputs, NodeFacts* facts);
+  void LearnAll(const Execution& execution, uint64_t order, uint64_t step,
+                uint64_t signature) GRAPHDBG_EXCLUDES(mu_);
   void LearnMode(const Execution& execution, NodeFacts* facts)
       GRAPHDBG_EXCLUDES(mu_);
   void Fill(uint32_t id, v1::Node* node) const GRAPHDBG_REQUIRES(mu_);

@@ -25,15 +25,17 @@ int64_t SteadyNow() {
 OwnTime::OwnTime(Clock now) : now_(now == nullptr ? SteadyNow : now) {}
 
 void OwnTime::Enter() {
-  if (inside.depth++ > 0) return;
-  inside.since = measuring_.load(std::memory_order_relaxed) ? now_() : 0;
+  Inside& here = inside;
+  if (here.depth++ > 0) return;
+  here.since = measuring_.load(std::memory_order_relaxed) ? now_() : 0;
 }
 
 void OwnTime::Leave() {
-  if (--inside.depth > 0) return;
-  if (inside.since == 0 || !measuring_.load(std::memory_order_relaxed)) return;
+  Inside& here = inside;
+  if (--here.depth > 0) return;
+  if (here.since == 0 || !measuring_.load(std::memory_order_relaxed)) return;
   // It may have entered in an earlier step that was measured, too.
-  const int64_t from = std::max(inside.since, began_.load());
+  const int64_t from = std::max(here.since, began_.load());
   spent_.fetch_add(now_() - from, std::memory_order_relaxed);
 }
 

@@ -26,8 +26,9 @@ class RecorderSwitch {
   // The same from a thread-local cache, so that threads do not contend for the
   // reference count. Valid until the next call on this thread.
   Recorder* OnThisThread() const {
-    thread_local Seen seen;
     const uint64_t version = version_.load(std::memory_order_acquire);
+    if (version == 0) return nullptr;
+    thread_local Seen seen;
     if (seen.version != version) seen = {version, current()};
     return seen.recorder.get();
   }

@@ -40,6 +40,7 @@ std::optional<Place> PlaceOf(const graphdbg_tensor& tensor) {
 }  // namespace
 
 void SeenValues::RecordWrite(uint64_t storage_id) {
+  if (!any_.load(std::memory_order_acquire)) return;
   MutexLock lock(&mu_);
   if (Region* region = regions_.Find(storage_id)) region->intact = false;
 }
@@ -52,6 +53,7 @@ void SeenValues::Put(const graphdbg_tensor& tensor,
   Region& region = regions_.At(tensor.storage_id);
   // The result for the larger tensor is kept.
   if (region.intact && region.count > place->count) return;
+  any_.store(true, std::memory_order_release);
   region.intact = true;
   region.dtype = DTypeFromNumber(tensor.dtype);
   region.begin = place->begin;
@@ -90,6 +92,7 @@ SeenValues::Seen SeenValues::Find(const graphdbg_tensor& view) const {
 
 void SeenValues::Clear() {
   MutexLock lock(&mu_);
+  any_ = false;
   regions_.Clear();
 }
 

@@ -2,6 +2,7 @@
 #ifndef AGENT_CORE_SEEN_VALUES_H_
 #define AGENT_CORE_SEEN_VALUES_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -27,7 +28,7 @@ namespace graphdbg::agent {
 class SeenValues {
  public:
   // Smaller tensors are ignored: looking them up costs more than reading them.
-  static constexpr int64_t kWorthwhileBytes = 16 << 10;
+  static constexpr int64_t kWorthwhileBytes = 64 << 10;
 
   // The storage was written to: earlier findings no longer hold.
   void RecordWrite(uint64_t storage_id);
@@ -61,6 +62,8 @@ class SeenValues {
     std::weak_ptr<const PreviousValue> copy;
   };
 
+  // Whether anything was put.
+  std::atomic<bool> any_{false};
   mutable Mutex mu_;
   // By storage.
   StepMap<Region> regions_ GRAPHDBG_GUARDED_BY(mu_);

@@ -8,7 +8,7 @@ namespace graphdbg::agent {
 namespace {
 
 constexpr uint64_t kStorage = 7;
-constexpr int64_t kRows = 100;
+constexpr int64_t kRows = 400;
 constexpr int64_t kColumns = 60;
 
 // A float32 matrix and views of it.
@@ -39,7 +39,7 @@ class SeenValuesTest : public testing::Test {
   Tensor Twice() { return View({2, kRows, kColumns}, {0, kColumns, 1}); }
 
   static conditions::ScanResult Pass() {
-    return {true, Sketch{6000, -1, 1, {}, {}}};
+    return {true, Sketch{24000, -1, 1, {}, {}}};
   }
 
   std::vector<float> memory_ = std::vector<float>(kRows * kColumns);
@@ -62,22 +62,22 @@ TEST_F(SeenValuesTest, TheSameElementsInAnotherOrderAreKnown) {
 
 TEST_F(SeenValuesTest, OfSomeOfThemOnlyThatTheyAreFinite) {
   seen_.Put(Whole(), Pass());
-  for (const Tensor& part : {Rows(90), Twice()}) {
+  for (const Tensor& part : {Rows(360), Twice()}) {
     EXPECT_TRUE(seen_.Find(part).scan.all_finite);
     EXPECT_FALSE(seen_.Find(part).scan.sketch);
   }
 }
 
 TEST_F(SeenValuesTest, WhatLiesOutsideIsNotKnown) {
-  seen_.Put(Rows(90), Pass());
+  seen_.Put(Rows(360), Pass());
   EXPECT_FALSE(seen_.Find(Whole()).scan.all_finite);
-  EXPECT_FALSE(seen_.Find(View({80, kColumns}, {kColumns, 1}, 20 * kColumns))
+  EXPECT_FALSE(seen_.Find(View({320, kColumns}, {kColumns, 1}, 80 * kColumns))
                    .scan.all_finite);
 }
 
 TEST_F(SeenValuesTest, APartDoesNotReplaceTheWhole) {
   seen_.Put(Whole(), Pass());
-  seen_.Put(Rows(90), {});
+  seen_.Put(Rows(360), {});
   EXPECT_TRUE(seen_.Find(Whole()).scan.all_finite);
 }
 
@@ -87,8 +87,8 @@ TEST_F(SeenValuesTest, AWriteEndsIt) {
   EXPECT_TRUE(seen_.Find(Whole()).scan.all_finite);
   seen_.RecordWrite(kStorage);
   EXPECT_FALSE(seen_.Find(Whole()).scan.all_finite);
-  seen_.Put(Rows(90), Pass());
-  EXPECT_TRUE(seen_.Find(Rows(80)).scan.all_finite);
+  seen_.Put(Rows(360), Pass());
+  EXPECT_TRUE(seen_.Find(Rows(320)).scan.all_finite);
 }
 
 TEST_F(SeenValuesTest, AStepsEndEndsIt) {

@@ -204,6 +204,7 @@ void UndecidedInfinities::Executed(
   const NodeTable::Info info = nodes_->InfoOf(execution.node);
   const Category category = info.category;
   const bool forward = IsForward(category);
+  execution.inputs.Describe();
   MutexLock lock(&mu_);
   if (!forward && any()) {
     Stand(UnreadResults(), findings);

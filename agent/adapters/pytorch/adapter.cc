@@ -333,7 +333,6 @@ graphdbg_status Adapter::ReportInput(const ModelInput& input) {
   if (storage == nullptr) return GRAPHDBG_OK;
   TensorList value;
   value.Add(tensor, storage);
-  value.Finish();
   const graphdbg_input source = graph_.TakeInput(input.node, value);
   if (graphdbg_interest(agent_, input.node) == 0) return GRAPHDBG_OK;
   graphdbg_execution execution = {};
@@ -352,7 +351,8 @@ graphdbg_status Adapter::ReportInput(const ModelInput& input) {
 bool Adapter::EnterRegion(const void* const* inputs, size_t count) {
   if (level_.load() != GRAPHDBG_LEVEL_OPS) return false;
   const c10::IValue arguments = ListOf(inputs, count);
-  if (tracer_.Begin(*CompiledRegion(), BoxedOpValues(arguments)) == nullptr)
+  if (tracer_.Begin(*CompiledRegion(), BoxedOpValues(arguments),
+                    ArgumentLifetime::kKernel) == nullptr)
     return false;
   CurrentThread().in_region = true;
   return true;

@@ -29,9 +29,11 @@ Route RouteOf(const OpInfo& op, c10::DispatchKeySet keys) {
   return keys.has_any(kPythonKeys) ? Route::kPython : Route::kPassed;
 }
 
-LeafCall::LeafCall(const OpInfo& op, OpValues arguments) {
-  dispatch_tracing.tracer->Guarded(
-      [&] { thread_ = dispatch_tracing.tracer->Begin(op, arguments); });
+LeafCall::LeafCall(const OpInfo& op, OpValues arguments,
+                   ArgumentLifetime lifetime) {
+  dispatch_tracing.tracer->Guarded([&] {
+    thread_ = dispatch_tracing.tracer->Begin(op, arguments, lifetime);
+  });
 }
 
 void LeafCall::End(OpValues results) {

@@ -45,7 +45,7 @@ Route RouteOf(const OpInfo& op, c10::DispatchKeySet keys);
 // Surrounds the kernel of an op, whose own ops are not traced.
 class LeafCall {
  public:
-  LeafCall(const OpInfo& op, OpValues arguments);
+  LeafCall(const OpInfo& op, OpValues arguments, ArgumentLifetime lifetime);
   LeafCall(const LeafCall&) = delete;
   LeafCall& operator=(const LeafCall&) = delete;
 

@@ -19,7 +19,7 @@ void RunLeaf(const c10::OperatorHandle& op, const OpInfo& info,
   const auto last = [stack](size_t count) {
     return BoxedOpValues(torch::jit::last(*stack, count));
   };
-  LeafCall call(info, last(info.argument_count));
+  LeafCall call(info, last(info.argument_count), ArgumentLifetime::kKernel);
   call.Run([&] { op.redispatchBoxed(below, stack); },
            [&] {
              // Kernels drop their arguments when they have succeeded.

@@ -1,5 +1,8 @@
 #include "agent/adapters/pytorch/execution.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "agent/adapters/pytorch/intentional_fill.h"
 
 namespace graphdbg::pytorch {
@@ -21,54 +24,89 @@ bool IsFloating(graphdbg_dtype dtype) {
          dtype == GRAPHDBG_FLOAT8_E4M3FN || dtype == GRAPHDBG_FLOAT8_E5M2;
 }
 
+uint64_t TypeBit(graphdbg_dtype dtype) {
+  return IsFloating(dtype) ? uint64_t{1} << dtype : 0;
+}
+
+uint64_t FloatingTypesOf(OpValues arguments) {
+  uint64_t types = 0;
+  for (const OpValue& argument : arguments) {
+    argument.ForEachTensor([&types](const at::Tensor& tensor, int32_t) {
+      if (!tensor.defined() ||
+          tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+        return;
+      }
+      types |= TypeBit(DtypeOf(tensor.scalar_type()).dtype);
+    });
+  }
+  return types;
+}
+
 }  // namespace
 
 void Execution::Begin(graphdbg_agent* agent, GraphState* graph,
                       const Tape::OpPlace& place, const OpInfo& op,
-                      OpValues arguments) {
+                      OpValues arguments, ArgumentLifetime lifetime) {
   op_ = &op;
-  node_ = place.node;
-  interested_ = graphdbg_interest(agent, node_) != 0;
-  if (interested_ || op.returns_nothing) CollectArguments(op, arguments);
+  graph_ = graph;
+  place_ = place;
+  arguments_ = arguments;
+  interested_ = graphdbg_interest(agent, place.node) != 0;
   if (interested_) {
     has_intentional_non_finite_ =
         op.fills && HasIntentionalNonFinite(arguments);
-  }
-  taped_ = graph->tape().Begin(op, place, interested_, arguments);
-  graphdbg_begin_op(agent, node_);
-}
-
-void Execution::CollectArguments(const OpInfo& op, OpValues arguments) {
-  for (size_t i = 0; i < arguments.size() && i < op.written.size(); ++i) {
-    if (op.returns_nothing && op.written[i]) {
-      AddTensors(arguments[i], &outputs_);
+    if ((op.flags & GRAPHDBG_MOVES_VALUES) != 0) {
+      moved_types_ = FloatingTypesOf(arguments);
     }
-    if (interested_ && !op.out_only[i]) AddTensors(arguments[i], &inputs_);
   }
-  inputs_.Finish();
+  const bool drops_arguments = lifetime == ArgumentLifetime::kKernel;
+  if (drops_arguments || graph->tape().keeps_inputs()) {
+    taped_ = graph->tape().Begin(op, place, interested_, arguments);
+  }
+  if (drops_arguments) {
+    if (interested_) CollectInputs();
+    inputs_.Own();
+    if (op.returns_nothing) CollectOutputs({});
+    outputs_.Own();
+    arguments_ = {};
+  }
+  graphdbg_begin_op(agent, place.node);
 }
 
-graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
-                               const StepContext& step_context,
-                               OpValues results) {
-  graphdbg_end_op(agent);
-  graph->tape().End(taped_, results);
+void Execution::CollectInputs() {
+  if (std::exchange(has_inputs_, true)) return;
+  const size_t count = std::min(arguments_.size(), op_->out_only.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (!op_->out_only[i]) AddTensors(arguments_[i], &inputs_);
+  }
+}
+
+void Execution::CollectOutputs(OpValues results) {
   if (!op_->returns_nothing) {
     if (op_->has_auxiliary_results) results = results.slice(0, 1);
     for (const OpValue& value : results) AddTensors(value, &outputs_);
+    return;
   }
-  outputs_.Finish();
-  described_inputs_.resize(inputs_.size());
-  graph->EndOp(node_, inputs_, described_inputs_.data(), outputs_,
-               op_->in_place);
+  const size_t count = std::min(arguments_.size(), op_->written.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (op_->written[i]) AddTensors(arguments_[i], &outputs_);
+  }
+}
+
+graphdbg_status Execution::End(graphdbg_agent* agent,
+                               const StepContext& step_context,
+                               OpValues results) {
+  graphdbg_end_op(agent);
+  if (taped_) {
+    graph_->tape().End(*taped_, results);
+  } else {
+    graph_->tape().Add(*op_, place_, interested_, arguments_, results);
+  }
+  CollectOutputs(results);
   graphdbg_status status = GRAPHDBG_OK;
   if (interested_) {
-    graphdbg_execution execution = {};
-    execution.struct_size = sizeof(execution);
-    execution.node = node_;
+    graphdbg_execution execution = Describe();
     execution.flags = Flags();
-    execution.inputs = described_inputs_.data();
-    execution.input_count = described_inputs_.size();
     execution.outputs = outputs_.data();
     execution.output_count = outputs_.size();
     execution.grad_scale = step_context.grad_scale;
@@ -76,29 +114,43 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
     execution.mode = step_context.mode;
     status = graphdbg_executed(agent, &execution);
   }
+  // Not before, because they may replace producers of inputs.
+  graph_->RecordOutputs(place_.node, outputs_, op_->in_place);
   Clear();
   return status;
 }
 
-void Execution::Fail(graphdbg_agent* agent, GraphState* graph,
-                     OpValues arguments, const char* message) {
+void Execution::Fail(graphdbg_agent* agent, OpValues arguments,
+                     const char* message) {
   graphdbg_end_op(agent);
-  if (!interested_) {
-    interested_ = true;
-    CollectArguments(*op_, arguments);
+  if (!interested_ && arguments_.empty()) arguments_ = arguments;
+  if (!taped_) {
+    graph_->tape().Begin(*op_, place_, interested_, arguments_);
   }
   outputs_.Clear();
-  described_inputs_.resize(inputs_.size());
-  graph->EndOp(node_, inputs_, described_inputs_.data(), outputs_,
-               /*overwrote=*/false);
-  graphdbg_execution execution = {};
-  execution.struct_size = sizeof(execution);
-  execution.node = node_;
-  execution.inputs = described_inputs_.data();
-  execution.input_count = described_inputs_.size();
+  graphdbg_execution execution = Describe();
   execution.error = message;
   graphdbg_executed(agent, &execution);
   Clear();
+}
+
+graphdbg_execution Execution::Describe() const {
+  graphdbg_execution execution = {};
+  execution.struct_size = sizeof(execution);
+  execution.node = place_.node;
+  execution.describe_inputs = &DescribeInputs;
+  execution.describe_inputs_context = const_cast<Execution*>(this);
+  return execution;
+}
+
+size_t Execution::DescribeInputs(void* execution,
+                                 const graphdbg_input** inputs) {
+  auto& self = *static_cast<Execution*>(execution);
+  self.CollectInputs();
+  self.described_inputs_.resize(self.inputs_.size());
+  self.graph_->DescribeInputs(self.inputs_, self.described_inputs_.data());
+  *inputs = self.described_inputs_.data();
+  return self.inputs_.size();
 }
 
 uint32_t Execution::Flags() const {
@@ -106,19 +158,17 @@ uint32_t Execution::Flags() const {
   if (has_intentional_non_finite_) flags |= GRAPHDBG_EXPLICIT_NONFINITE;
   if (op_->in_place || OverwroteInput()) flags |= GRAPHDBG_IN_PLACE;
   // A conversion to a narrower type can overflow.
-  if (outputs_.size() > 0 && IsFloating(outputs_[0].dtype)) {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (IsFloating(inputs_[i].dtype) &&
-          inputs_[i].dtype != outputs_[0].dtype) {
-        flags &= ~static_cast<uint32_t>(GRAPHDBG_MOVES_VALUES);
-      }
-    }
+  if (moved_types_ != 0 && outputs_.size() > 0 &&
+      IsFloating(outputs_[0].dtype) &&
+      moved_types_ != TypeBit(outputs_[0].dtype)) {
+    flags &= ~static_cast<uint32_t>(GRAPHDBG_MOVES_VALUES);
   }
   return flags;
 }
 
 bool Execution::OverwroteInput() const {
   // Only out= variants do so without declaring it; views merely share memory.
+  // They are not among the typed kernels, so that the inputs are there.
   if (!op_->has_out) return false;
   for (size_t out = 0; out < outputs_.size(); ++out) {
     for (size_t in = 0; in < inputs_.size(); ++in) {
@@ -131,7 +181,11 @@ bool Execution::OverwroteInput() const {
 void Execution::Clear() {
   op_ = nullptr;
   interested_ = false;
+  has_inputs_ = false;
+  arguments_ = {};
+  taped_.reset();
   has_intentional_non_finite_ = false;
+  moved_types_ = 0;
   inputs_.Clear();
   outputs_.Clear();
 }

@@ -3,7 +3,9 @@
 
 #include <c10/util/SmallVector.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/op_info.h"
@@ -22,29 +24,41 @@ class Execution {
  public:
   // The node must not be 0.
   void Begin(graphdbg_agent* agent, GraphState* graph,
-             const Tape::OpPlace& place, const OpInfo& op, OpValues arguments);
+             const Tape::OpPlace& place, const OpInfo& op, OpValues arguments,
+             ArgumentLifetime lifetime);
 
   // Reports the execution to `graph` and, if it is interested, to the agent.
   // May wait for the user.
-  graphdbg_status End(graphdbg_agent* agent, GraphState* graph,
-                      const StepContext& step_context, OpValues results);
+  graphdbg_status End(graphdbg_agent* agent, const StepContext& step_context,
+                      OpValues results);
   // Called instead of End() if the op has thrown an error with this message,
   // empty if it is not known. Reports the inputs, in case the error ends the
   // program. `arguments` may be empty.
-  void Fail(graphdbg_agent* agent, GraphState* graph, OpValues arguments,
-            const char* message);
+  void Fail(graphdbg_agent* agent, OpValues arguments, const char* message);
 
  private:
-  void CollectArguments(const OpInfo& op, OpValues arguments);
+  void CollectInputs();
+  void CollectOutputs(OpValues results);
+  // The agent asks for the inputs of the execution that it is told of.
+  static size_t DescribeInputs(void* execution, const graphdbg_input** inputs);
+  graphdbg_execution Describe() const;
   uint32_t Flags() const;
   bool OverwroteInput() const;
   void Clear();
 
   const OpInfo* op_ = nullptr;
-  uint32_t node_ = 0;
+  GraphState* graph_ = nullptr;
+  Tape::OpPlace place_;
   bool interested_ = false;
-  Tape::Mark taped_;
+  // Empty if they exist no longer.
+  OpValues arguments_;
+  bool has_inputs_ = false;
+  // Absent if the op is taped once it has run.
+  std::optional<Tape::Mark> taped_;
   bool has_intentional_non_finite_ = false;
+  // The floating-point types of the arguments of an op that moves values: one
+  // bit for each graphdbg_dtype.
+  uint64_t moved_types_ = 0;
   TensorList inputs_;
   c10::SmallVector<graphdbg_input, 4> described_inputs_;
   TensorList outputs_;

@@ -226,15 +226,19 @@ Placement GraphState::BackwardOf(const AutogradNode& node) const {
   return placement;
 }
 
-void GraphState::EndOp(uint32_t node, const TensorList& inputs,
-                       graphdbg_input* described, const TensorList& outputs,
-                       bool overwrote) {
+void GraphState::DescribeInputs(const TensorList& inputs,
+                                graphdbg_input* described) const {
   MutexLock lock(&mu_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Origin origin =
         producers_.Find(inputs.storage(i), inputs.signature(i));
     described[i] = {origin.node, origin.slot, inputs[i]};
   }
+}
+
+void GraphState::RecordOutputs(uint32_t node, const TensorList& outputs,
+                               bool overwrote) {
+  MutexLock lock(&mu_);
   for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
     producers_.RecordOutput(outputs.storage(slot), outputs.signature(slot),
                             {node, slot}, overwrote);

@@ -77,11 +77,13 @@ class GraphState {
 
   // Tensors.
 
-  // Ends an execution. Fills `described`, which must be of sufficient size,
-  // with the inputs and their producers, and records `node` as the producer of
-  // the outputs. `overwrote` means that it wrote to existing memory.
-  void EndOp(uint32_t node, const TensorList& inputs, graphdbg_input* described,
-             const TensorList& outputs, bool overwrote);
+  // Fills `described`, which must be of sufficient size, with the inputs of an
+  // op and their producers. The outputs must not be recorded yet.
+  void DescribeInputs(const TensorList& inputs,
+                      graphdbg_input* described) const;
+  // Records `node` as the producer of its outputs. `overwrote` means that it
+  // wrote to existing memory.
+  void RecordOutputs(uint32_t node, const TensorList& outputs, bool overwrote);
   // Describes the tensor passed to the input `node`, with its producer in this
   // step. If there is none, records the input as its producer.
   graphdbg_input TakeInput(uint32_t node, const TensorList& value);

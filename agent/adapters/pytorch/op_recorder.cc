@@ -81,7 +81,8 @@ Observer StartOp(const at::RecordFunction& fn) {
     if (op == nullptr || !IsRecordedLeaf(*op, arguments)) return;
     leaf.depth = 1;
     leaf.exceptions = std::uncaught_exceptions();
-    leaf.thread = record_tracer->Begin(*op, BoxedOpValues(arguments));
+    leaf.thread = record_tracer->Begin(*op, BoxedOpValues(arguments),
+                                       ArgumentLifetime::kKernel);
   });
   return nullptr;
 }

@@ -47,7 +47,8 @@ void OpTracer::DisableAfterError(const std::exception& error) {
                error.what());
 }
 
-ThreadState* OpTracer::Begin(const OpInfo& op, OpValues arguments) {
+ThreadState* OpTracer::Begin(const OpInfo& op, OpValues arguments,
+                             ArgumentLifetime lifetime) {
   if (!op.node) return nullptr;
   ThreadState& thread = CurrentThread();
   if (thread.in_region) return nullptr;
@@ -60,7 +61,7 @@ ThreadState* OpTracer::Begin(const OpInfo& op, OpValues arguments) {
   if (node == GraphState::kNoNode) return nullptr;
   thread.execution.Begin(agent_, graph_,
                          {node, thread.placement.phase == Phase::kOptimizer},
-                         op, arguments);
+                         op, arguments, lifetime);
   return &thread;
 }
 
@@ -124,13 +125,13 @@ StepContext OpTracer::StepContextOf(const ThreadState& thread) const {
 void OpTracer::End(ThreadState* thread, OpValues results) {
   thread->known_sequence = NextSequence();
   host_->OnStatus(
-      thread->execution.End(agent_, graph_, StepContextOf(*thread), results));
+      thread->execution.End(agent_, StepContextOf(*thread), results));
 }
 
 void OpTracer::Fail(ThreadState* thread, OpValues arguments,
                     const char* message) {
   thread->known_sequence = NextSequence();
-  thread->execution.Fail(agent_, graph_, arguments, message);
+  thread->execution.Fail(agent_, arguments, message);
 }
 
 }  // namespace graphdbg::pytorch

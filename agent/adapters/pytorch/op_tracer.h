@@ -63,7 +63,8 @@ class OpTracer {
 
   // Called before an op runs on this thread. Returns null if the op is not
   // traced, otherwise the state to pass to End() or Fail().
-  ThreadState* Begin(const OpInfo& op, OpValues arguments);
+  ThreadState* Begin(const OpInfo& op, OpValues arguments,
+                     ArgumentLifetime lifetime);
   // Called after the op has run. May wait for the user.
   void End(ThreadState* thread, OpValues results);
   // Called if the op has thrown, as Execution::Fail.

@@ -112,6 +112,10 @@ class OpValue {
 
 using OpValues = c10::ArrayRef<OpValue>;
 
+// How long arguments can be read: until the kernel runs, which drops those on
+// the stack, or until the call has been processed.
+enum class ArgumentLifetime : uint8_t { kKernel, kCall };
+
 // The values of a part of the dispatcher's stack, which must outlive them.
 class BoxedOpValues {
  public:

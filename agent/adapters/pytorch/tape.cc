@@ -59,11 +59,9 @@ bool IsNumber(const at::TensorBase& tensor) {
          PlainStorage(tensor) != nullptr;
 }
 
-// The value as the tape holds it, without its tensors.
+// The value of an argument that is not a tensor as the tape holds it, without
+// the tensors in it.
 c10::IValue TapedValueOf(const OpValue& value) {
-  if (value.is_tensor()) {
-    return IsNumber(value.tensor()) ? NumberOf(value.tensor()) : c10::IValue();
-  }
   if (value.is_list_of_tensors()) {
     return static_cast<int64_t>(value.list_size());
   }
@@ -94,6 +92,12 @@ at::Generator GeneratorOf(OpValues arguments, c10::Device device) {
 Tape::Mark Tape::Begin(const OpInfo& info, const OpPlace& place, bool complete,
                        OpValues arguments) {
   MutexLock lock(&mu_);
+  const uint32_t number = BeginLocked(info, place, complete, arguments);
+  return {number, generation_};
+}
+
+uint32_t Tape::BeginLocked(const OpInfo& info, const OpPlace& place,
+                           bool complete, OpValues arguments) {
   const bool whole_step = content_.mode != GRAPHDBG_TAPE_OFF;
   if (content_.ops.size() == kMaxTapedOps) {
     Content empty;
@@ -123,7 +127,7 @@ Tape::Mark Tape::Begin(const OpInfo& info, const OpPlace& place, bool complete,
     KeepInputs(op, number, place.in_optimizer);
   }
   content_.ops.push_back(op);
-  return {number, generation_};
+  return number;
 }
 
 bool Tape::CanBeRepeated(const Op& op) const {
@@ -217,14 +221,27 @@ void Tape::AddArguments(OpValues arguments, Op* op) {
   op->values.begin = static_cast<uint32_t>(content_.values.size());
   op->tensors.begin = static_cast<uint32_t>(content_.views.size());
   for (uint32_t i = 0; i < arguments.size(); ++i) {
-    content_.values.push_back(TapedValueOf(arguments[i]));
-    AddTensorsOf(arguments[i], i);
+    if (arguments[i].is_tensor()) {
+      AddTensorArgument(arguments[i].tensor(), i);
+    } else {
+      content_.values.push_back(TapedValueOf(arguments[i]));
+      AddTensorsOf(arguments[i], i);
+    }
   }
   op->values.end = static_cast<uint32_t>(content_.values.size());
   op->tensors.end = static_cast<uint32_t>(content_.views.size());
   if (op->tensors.begin != op->tensors.end) {
     op->autocast =
         AutocastTypeOf(content_.views[op->tensors.begin].device.type());
+  }
+}
+
+void Tape::AddTensorArgument(const at::Tensor& tensor, uint32_t index) {
+  if (IsNumber(tensor)) {
+    content_.values.push_back(NumberOf(tensor));
+  } else {
+    content_.values.emplace_back();
+    AddView(tensor, index, -1);
   }
 }
 
@@ -254,11 +271,12 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
   }
   const auto dimensions = static_cast<uint32_t>(content_.dimensions.size());
   const c10::IntArrayRef sizes = tensor.sizes();
-  // Mostly two or three, for which inserting a range takes longer.
-  for (const int64_t size : sizes) content_.dimensions.push_back(size);
-  for (const int64_t stride : tensor.strides()) {
-    content_.dimensions.push_back(stride);
-  }
+  const c10::IntArrayRef strides = tensor.strides();
+  content_.dimensions.resize(dimensions + 2 * sizes.size());
+  // Mostly two or three, for which calling memcpy takes longer.
+  int64_t* next = content_.dimensions.data() + dimensions;
+  for (const int64_t size : sizes) *next++ = size;
+  for (const int64_t stride : strides) *next++ = stride;
   content_.views.push_back(
       {WeakStorage::reclaim_copy(storage), tensor.storage_offset(), dimensions,
        static_cast<uint32_t>(sizes.size()), tensor.scalar_type(),
@@ -279,8 +297,19 @@ void Tape::CopyOverwritten(const OpInfo& info, OpValues arguments,
 
 void Tape::End(Mark mark, OpValues results) {
   MutexLock lock(&mu_);
-  if (mark.generation != generation_) return;
-  Op& op = content_.ops[mark.op];
+  if (mark.generation == generation_) EndLocked(mark.op, results);
+}
+
+void Tape::Add(const OpInfo& info, const OpPlace& place, bool complete,
+               OpValues arguments, OpValues results) {
+  MutexLock lock(&mu_);
+  // It began in the step before, whose end has set the mode.
+  if (content_.mode != GRAPHDBG_TAPE_OFF) return;
+  EndLocked(BeginLocked(info, place, complete, arguments), results);
+}
+
+void Tape::EndLocked(uint32_t number, OpValues results) {
+  Op& op = content_.ops[number];
   op.results = AddTensors(results);
   op.ended = true;
   if (content_.mode != GRAPHDBG_TAPE_OFF) KeepResults(op);
@@ -289,6 +318,7 @@ void Tape::End(Mark mark, OpValues results) {
 void Tape::Arm(uint32_t node) {
   MutexLock lock(&mu_);
   armed_.insert(node);
+  keeps_inputs_ = true;
 }
 
 void Tape::Clear() {
@@ -313,6 +343,7 @@ void Tape::Clear() {
     content_.dimensions.clear();
     content_.bytes = 0;
     content_.mode = next_mode_;
+    keeps_inputs_ = next_mode_ != GRAPHDBG_TAPE_OFF || !armed_.empty();
     content_.budget = next_budget_;
   }
   // Clearing takes as long as the table is large.

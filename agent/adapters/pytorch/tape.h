@@ -8,6 +8,7 @@
 #include <c10/util/flat_hash_map.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <atomic>
 #include <cstdint>
 #include <unordered_set>
 #include <utility>
@@ -140,6 +141,14 @@ class Tape {
   Mark Begin(const OpInfo& info, const OpPlace& place, bool complete,
              OpValues arguments) GRAPHDBG_EXCLUDES(mu_);
   void End(Mark mark, OpValues results) GRAPHDBG_EXCLUDES(mu_);
+  // Instead of both, once an op has run that began when keeps_inputs() was
+  // false.
+  void Add(const OpInfo& info, const OpPlace& place, bool complete,
+           OpValues arguments, OpValues results) GRAPHDBG_EXCLUDES(mu_);
+  // Whether something is kept of what ops overwrite.
+  bool keeps_inputs() const {
+    return keeps_inputs_.load(std::memory_order_relaxed);
+  }
 
   // From now on, copies are made of what this node overwrites.
   void Arm(uint32_t node) GRAPHDBG_EXCLUDES(mu_);
@@ -158,7 +167,12 @@ class Tape {
   }
 
  private:
+  uint32_t BeginLocked(const OpInfo& info, const OpPlace& place, bool complete,
+                       OpValues arguments) GRAPHDBG_REQUIRES(mu_);
+  void EndLocked(uint32_t number, OpValues results) GRAPHDBG_REQUIRES(mu_);
   void AddArguments(OpValues arguments, Op* op) GRAPHDBG_REQUIRES(mu_);
+  void AddTensorArgument(const at::Tensor& tensor, uint32_t index)
+      GRAPHDBG_REQUIRES(mu_);
   Range AddTensors(OpValues values) GRAPHDBG_REQUIRES(mu_);
   void AddTensorsOf(const OpValue& value, uint32_t index)
       GRAPHDBG_REQUIRES(mu_);
@@ -189,6 +203,7 @@ class Tape {
   // Returns whether there is room for so many bytes.
   bool Spend(uint64_t bytes) GRAPHDBG_REQUIRES(mu_);
 
+  std::atomic<bool> keeps_inputs_{false};
   mutable Mutex mu_;
   Content content_ GRAPHDBG_GUARDED_BY(mu_);
   KnownStorages known_ GRAPHDBG_GUARDED_BY(mu_);

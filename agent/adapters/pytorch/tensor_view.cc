@@ -45,7 +45,8 @@ constexpr c10::DispatchKeySet kNotPlain({
 
 // Uses the key set only: other queries of a wrapper may run Python code.
 bool IsPlain(c10::DispatchKeySet keys) {
-  return !HasWrapperKeys(keys) && !keys.has_any(kNotPlain);
+  return !keys.has_any(kWrapper | kNotPlain) &&
+         !keys.has_backend(c10::BackendComponent::MetaBit);
 }
 
 }  // namespace
@@ -159,15 +160,16 @@ void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,
 
 void TensorList::Add(const at::TensorBase& tensor, c10::StorageImpl* storage) {
   DescribeTensor(tensor, storage, &tensors_.emplace_back());
-  const c10::IntArrayRef shape = tensor.sizes();
-  const c10::IntArrayRef strides = tensor.strides();
-  dimensions_.append(shape.begin(), shape.end());
-  dimensions_.append(strides.begin(), strides.end());
   signatures_.push_back(ViewSignature(tensor));
-  storages_.push_back(StorageRef::reclaim_copy(storage));
 }
 
-void TensorList::Finish() {
+void TensorList::Own() {
+  for (size_t i = 0; i < size(); ++i) {
+    storages_.push_back(StorageRef::reclaim_copy(storage(i)));
+    const graphdbg_tensor& tensor = tensors_[i];
+    dimensions_.append(tensor.shape, tensor.shape + tensor.ndim);
+    dimensions_.append(tensor.strides, tensor.strides + tensor.ndim);
+  }
   const int64_t* next = dimensions_.data();
   for (graphdbg_tensor& tensor : tensors_) {
     tensor.shape = next;

@@ -45,29 +45,33 @@ graphdbg_device DeviceOf(c10::DeviceType type);
 void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,
                     graphdbg_tensor* out);
 
-// Descriptions that outlive their tensors: copies shapes and strides, and holds
-// references to storages. Not to tensors, because their use counts influence
-// autograd. If cleared and reused, small lists of small tensors need no
-// allocations.
+// Descriptions of tensors. If cleared and reused, small lists of small tensors
+// need no allocations.
 class TensorList {
  public:
-  // `tensor` must have plain storage.
+  // `tensor` must have plain storage. It must exist, and have the same shape,
+  // for as long as the list is used.
   void Add(const at::TensorBase& tensor, c10::StorageImpl* storage);
-  // Must be called after the last Add(); before that, shapes are invalid.
-  void Finish();
+  // Has the list outlive its tensors: copies shapes and strides, and holds
+  // references to storages. Not to tensors, because their use counts influence
+  // autograd.
+  void Own();
   void Clear();
   size_t size() const { return tensors_.size(); }
   bool empty() const { return tensors_.empty(); }
   const graphdbg_tensor& operator[](size_t i) const { return tensors_[i]; }
   const graphdbg_tensor* data() const { return tensors_.data(); }
   uint64_t signature(size_t i) const { return signatures_[i]; }
-  c10::StorageImpl* storage(size_t i) const { return storages_[i].get(); }
+  c10::StorageImpl* storage(size_t i) const {
+    return static_cast<c10::StorageImpl*>(tensors_[i].owner);
+  }
 
  private:
   c10::SmallVector<graphdbg_tensor, 4> tensors_;
   c10::SmallVector<uint64_t, 4> signatures_;
+  // Empty unless owned: the storages, and shape and strides of each tensor,
+  // concatenated.
   c10::SmallVector<StorageRef, 4> storages_;
-  // Shape and strides of each tensor, concatenated.
   c10::SmallVector<int64_t, 40> dimensions_;
 };
 

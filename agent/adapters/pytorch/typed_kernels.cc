@@ -64,7 +64,7 @@ class TypedKernel<Op, Result(Arguments...)> {
     }
     const std::array<OpValue, sizeof...(Arguments)> values{
         OpValue(arguments)...};
-    LeafCall call(*info, values);
+    LeafCall call(*info, values, ArgumentLifetime::kCall);
     const auto argument_values = [&] { return OpValues(values); };
     if constexpr (std::is_void_v<Result>) {
       call.Run(kernel, argument_values);

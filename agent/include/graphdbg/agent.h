@@ -515,6 +515,13 @@ typedef struct graphdbg_execution {
   /* The message of the error that the op raised, empty if it is not known, in
    * which case there are no outputs. Null if it raised none. */
   const char* error;
+  /* Optional, instead of `inputs`, for hosts that save time by not describing
+   * them: sets *inputs and returns their number. Called during
+   * graphdbg_executed, on its thread, if they are needed, at most once. They
+   * are those of the op before it ran, and stay valid during
+   * graphdbg_executed. */
+  size_t (*describe_inputs)(void* context, const graphdbg_input** inputs);
+  void* describe_inputs_context;
 } graphdbg_execution;
 
 /* How the program ends. */

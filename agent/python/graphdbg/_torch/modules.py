@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._undo import UndoList
@@ -83,18 +84,16 @@ def _argument_names(module: Module) -> list[str]:
     return [p.name for p in parameters if p.kind in positional]
 
 
-def _tensors(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yields the tensors in an argument, named by their position in it."""
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        yield name, value
+def _add_tensors(tensor_type: type[Any], name: str, value: Any, found: dict[str, Any], depth: int = 0) -> None:
+    """Adds the tensors in an argument, named by their position in it."""
+    if isinstance(value, tensor_type):
+        found[name] = value
     elif depth < 3 and isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _tensors(f"{name}.{key}", item, depth + 1)
+            _add_tensors(tensor_type, f"{name}.{key}", item, found, depth + 1)
     elif depth < 3 and isinstance(value, (list, tuple)):
         for index, item in enumerate(value[:_MAX_INPUTS]):
-            yield from _tensors(f"{name}.{index}", item, depth + 1)
+            _add_tensors(tensor_type, f"{name}.{index}", item, found, depth + 1)
 
 
 class ModuleTree:
@@ -241,20 +240,19 @@ class ModuleTree:
 
     def give_inputs(self, module: Module, /, *args: Any, **kwargs: Any) -> None:
         """Declares the tensors in the arguments of `module`, a model that is about to be called."""
-        scope = self._scopes[id(module)]
-        given = {name: tensor for name, tensor in self._named_tensors(module, args, kwargs)}
-        for name, tensor in list(given.items())[:_MAX_INPUTS]:
-            self._hooks.give_input(scope, name.replace("/", "."), tensor)
+        import torch
 
-    def _named_tensors(
-        self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Iterator[tuple[str, Any]]:
+        scope = self._scopes[id(module)]
         names = self._arguments_of(module)
+        given: dict[str, Any] = {}
         for index, value in enumerate(args):
             number = index - len(names)
-            yield from _tensors(names[index] if number < 0 else f"input_{number}" if number else "input", value)
+            name = names[index] if number < 0 else f"input_{number}" if number else "input"
+            _add_tensors(torch.Tensor, name, value, given)
         for name, value in kwargs.items():
-            yield from _tensors(name, value)
+            _add_tensors(torch.Tensor, name, value, given)
+        for name, tensor in islice(given.items(), _MAX_INPUTS):
+            self._hooks.give_input(scope, name.replace("/", "."), tensor)
 
     def _arguments_of(self, module: Module) -> list[str]:
         last, names = self._arguments

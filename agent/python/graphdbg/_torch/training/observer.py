@@ -122,6 +122,7 @@ class TrainingObserver:
         self._passed = 0
         # The models that were called before anything was watched, each with the user's line.
         self._called_before: weakref.WeakKeyDictionary[Any, Line | None] = weakref.WeakKeyDictionary()
+        self._called_last: Callable[[], Any] = lambda: None
         # The call of a model that has not returned.
         self._call: ModelCall | None = None
 
@@ -148,15 +149,20 @@ class TrainingObserver:
             self._observe(True)
 
     def model_called(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not self.watched and len(self._called_before) < _CALLS_BEFORE and _records_gradients():
-            # A job receives its watchpoints after the first call of a model has begun.
-            self._called_before[module] = line_of(sys._getframe(1))
+        if not self.watched and self._called_last() is not module:
+            self._note_call_before(module)
         if not self._is_followed():
             return
         trains = _records_gradients()
         if (self._active or not trains) and not _is_transformed():
             arguments = [*args, *kwargs.values()]
             self._run("model_called", lambda: (self._begin_call(module, arguments, trains),), self._checks_of_calls())
+
+    def _note_call_before(self, module: Any) -> None:
+        """A job receives its watchpoints after the first call of a model has begun."""
+        if len(self._called_before) < _CALLS_BEFORE and _records_gradients():
+            self._called_before[module] = line_of(sys._getframe(2))
+            self._called_last = weakref.ref(module)
 
     def _checks_of_calls(self) -> list[Check] | None:
         """Those that see a call of a model; None: all."""
