@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "agent/core/statistics_recorder.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
 
 namespace graphdbg::agent {
@@ -64,8 +65,7 @@ void BoundTensorChecker::Check(const WatchSnapshot& watch, uint64_t step,
   BoundTensor bound;
   std::vector<BoundNode> on_devices;
   for (const auto& [node, handle] : parts_.bindings->All()) {
-    if (watch.On(node) == nullptr ||
-        parts_.nodes->InfoOf(node).kind == GRAPHDBG_INPUT ||
+    if (watch.On(node) == nullptr || parts_.nodes->Facts(node)->is_input ||
         !ResolveBound(*parts_.host, handle, &bound)) {
       continue;
     }
@@ -82,6 +82,13 @@ void BoundTensorChecker::Check(const WatchSnapshot& watch, uint64_t step,
 void BoundTensorChecker::CheckOne(const WatchSnapshot& watch, uint32_t node,
                                   const BoundTensor& bound, uint64_t step,
                                   Findings* findings) const {
+  const bool records =
+      findings->recorder != nullptr && findings->recorder->recording();
+  if (!records &&
+      parts_.checker->IsPlainlyFine(watch, node, bound.tensor, step)) {
+    if (findings->recorder != nullptr) findings->recorder->LeaveOut();
+    return;
+  }
   const auto previous = parts_.previous->Before(step, node, 0);
   graphdbg_tensor before;
   if (previous != nullptr) before = previous->tensor();

@@ -65,6 +65,13 @@ bool Tests(const Watchpoint& watchpoint, const graphdbg_tensor& tensor) {
   return watchpoint.matcher.MatchesType(DTypeFromNumber(tensor.dtype));
 }
 
+// Findings about larger tensors are of use to views of them.
+bool IsSmallAndFinite(const graphdbg_tensor& tensor) {
+  return Readable(tensor) &&
+         cpu::IsSmallAndFinite(ViewOf(tensor),
+                               SeenValues::kWorthwhileBytes - 1);
+}
+
 // The value of an output in the previous step, if a condition needs it.
 class PreviousOutput {
  public:
@@ -129,13 +136,7 @@ bool Checker::IsPlainlyFine(const WatchSnapshot& watch,
     return false;
   }
   for (size_t slot = 0; slot < execution.outputs.size(); ++slot) {
-    const graphdbg_tensor& tensor = execution.outputs[slot];
-    // Findings about larger ones are of use to views of them.
-    if (!Readable(tensor) ||
-        !cpu::IsSmallAndFinite(ViewOf(tensor),
-                               SeenValues::kWorthwhileBytes - 1)) {
-      return false;
-    }
+    if (!IsSmallAndFinite(execution.outputs[slot])) return false;
   }
   if (!Begin(watch, execution, point)) return true;
   nodes_->Facts(execution.node)->RecordFinite(true, point.step);
@@ -314,6 +315,17 @@ bool Checker::WasFinite(uint32_t node, uint64_t step) const {
   if (facts == nullptr) return false;
   // Parameters are checked when steps end.
   return facts->WasFinite(step) || (step > 0 && facts->WasFinite(step - 1));
+}
+
+bool Checker::IsPlainlyFine(const WatchSnapshot& watch, uint32_t node,
+                            const graphdbg_tensor& tensor,
+                            uint64_t step) const {
+  const WatchSnapshot::Set* const set = watch.On(node);
+  if (set == nullptr || !set->only_nonfinite || !IsSmallAndFinite(tensor)) {
+    return false;
+  }
+  nodes_->Facts(node)->RecordFinite(true, step);
+  return true;
 }
 
 void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,

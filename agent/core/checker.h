@@ -123,6 +123,10 @@ class Checker {
                      const StepStatistics& inputs, const ExecutionPoint& point,
                      Findings* findings) const;
 
+  // The same for a bound tensor, instead of CheckBound.
+  bool IsPlainlyFine(const WatchSnapshot& watch, uint32_t node,
+                     const graphdbg_tensor& tensor, uint64_t step) const;
+
   // Checks the current value of a bound tensor. `previous` is its value in the
   // previous step; null if it is not known.
   void CheckBound(const WatchSnapshot& watch, uint32_t node,

@@ -90,10 +90,13 @@ class CheckerTest : public testing::Test {
     execution.input_count = inputs.size();
     execution.outputs = &output;
     execution.output_count = 1;
+    passed_quickly_ = checker_.IsPlainlyFine(*watch_.snapshot(),
+                                             ExecutionOf(execution), {step, 1});
     Findings findings;
     checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
                             /*previous=*/nullptr, /*seen=*/nullptr, {step, 1},
                             &findings);
+    EXPECT_TRUE(findings.empty() || !passed_quickly_);
     return findings;
   }
 
@@ -141,7 +144,23 @@ class CheckerTest : public testing::Test {
   Devices devices_{
       &host_, [this](const std::string& line) { complaints_.push_back(line); }};
   Checker checker_{&nodes_, &host_, &devices_};
+  bool passed_quickly_ = false;
 };
+
+TEST_F(CheckerTest, AQuickLookSufficesForFiniteNumbersAndSuchConditions) {
+  const uint32_t node = Declare("a");
+  Execute(node, {}, {1, 2});
+  EXPECT_FALSE(passed_quickly_);
+  Watch(1, "overflow");
+  Watch(2, "nan");
+  Execute(node, {}, {1, 2});
+  EXPECT_TRUE(passed_quickly_);
+  Execute(node, {}, {1, kInf});
+  EXPECT_FALSE(passed_quickly_);
+  Watch(3, "max_gt", v1::PAUSE_MODE_NODE, {{"value", 5}});
+  Execute(node, {}, {1, 2});
+  EXPECT_FALSE(passed_quickly_);
+}
 
 TEST_F(CheckerTest, WhatIsNotWatchedIsNotLookedAt) {
   const uint32_t a = Declare("a");

@@ -97,6 +97,8 @@ struct NodeFacts {
     return (flags.load(std::memory_order_relaxed) & flag) != 0;
   }
   void Set(NodeFlag flag, bool on) {
+    // Most are as they should be, and writing takes longer than reading.
+    if (has(flag) == on) return;
     if (on) {
       flags.fetch_or(flag, std::memory_order_relaxed);
     } else {

@@ -40,6 +40,26 @@ class NodeTableTest : public testing::Test {
     nodes_.Learn(ExecutionOf(execution), 1, step);
   }
 
+  // An execution of a host that describes its input when it is needed.
+  struct LazyExecution {
+    explicit LazyExecution(uint32_t node) {
+      input.tensor.struct_size = sizeof(input.tensor);
+      execution.struct_size = sizeof(execution);
+      execution.node = node;
+      execution.describe_inputs_context = this;
+      execution.describe_inputs = [](void* context, const graphdbg_input** in) {
+        auto* const self = static_cast<LazyExecution*>(context);
+        ++self->described;
+        *in = &self->input;
+        return size_t{1};
+      };
+    }
+
+    graphdbg_input input = {};
+    graphdbg_execution execution = {};
+    int described = 0;
+  };
+
   v1::GraphUpdate Take(size_t max_bytes = 1 << 20) {
     v1::GraphUpdate update;
     nodes_.TakeUpdate(max_bytes, &update);
@@ -117,6 +137,41 @@ TEST_F(NodeTableTest, ExecutionsTeachEdgesAndShapes) {
   EXPECT_EQ(node.first_step(), 4u);
   EXPECT_THAT(update.nodes(0).outputs(0).type().shape(),
               testing::ElementsAre(2, 3));
+}
+
+TEST_F(NodeTableTest, InputsThatStayTheSameAreDescribedNowAndThen) {
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  LazyExecution lazy(Declare("c"));
+  lazy.input.node = a;
+  for (int i = 0; i < 160; ++i) {
+    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
+  }
+  EXPECT_GT(lazy.described, 10);
+  EXPECT_LT(lazy.described, 30);
+  EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, a);
+
+  lazy.input.node = b;
+  for (int i = 0; i < 16; ++i) {
+    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
+  }
+  EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, b);
+}
+
+TEST_F(NodeTableTest, InputsThatSomebodyLooksAtAreLearnedAtOnce) {
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  LazyExecution lazy(Declare("c"));
+  for (int i = 0; i < 20; ++i) {
+    lazy.input.node = a;
+    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
+  }
+  lazy.input.node = b;
+  const Execution execution = ExecutionOf(lazy.execution);
+  const int described = lazy.described;
+  nodes_.LearnInputs(execution, 1, 1);
+  EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, b);
+  EXPECT_EQ(lazy.described, described + 1);
 }
 
 TEST_F(NodeTableTest, AnOrderThatIsKnownBeforehandStays) {

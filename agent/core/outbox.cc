@@ -19,7 +19,13 @@ bool SurvivesStream(const v1::AgentMessage& message) {
 void Outbox::Put(v1::AgentMessage message) {
   if (closed_) return;
   queue_.push_back(std::move(message));
-  filled_.NotifyOne();
+  if (!gathering_ || !Gathers()) filled_.NotifyOne();
+}
+
+bool Outbox::Gathers() const {
+  return state_ == StreamState::kLive && !woken_ && statistics_ > 0 &&
+         queue_.size() == statistics_ && statistics_ < kMaxStatistics &&
+         Clock::now() < next_statistics_;
 }
 
 void Outbox::PutHit(v1::Hit hit) {
@@ -236,7 +242,13 @@ bool Outbox::HasNext() const {
 
 Outbox::Next Outbox::Take(v1::AgentMessage* message) {
   MutexLock lock(&mu_);
-  while (!HasNext()) filled_.Wait(&mu_);
+  while (true) {
+    while (!HasNext()) filled_.Wait(&mu_);
+    if (!Gathers()) break;
+    gathering_ = true;
+    filled_.WaitUntil(&mu_, next_statistics_);
+    gathering_ = false;
+  }
   if (state_ == StreamState::kNone) return Next::kEnd;
   // First, because hits refer to the nodes that Wake was called for.
   if (std::exchange(woken_, false)) return Next::kWoken;
@@ -258,7 +270,9 @@ void Outbox::CountTaken(const v1::AgentMessage& message) {
   }
   if (message.has_hit() && !peer_.confirms_hits) --hits_;
   if (message.has_log()) --logs_;
-  if (message.has_statistics()) --statistics_;
+  if (message.has_statistics() && --statistics_ == 0) {
+    next_statistics_ = Clock::now() + gathers_;
+  }
   if (message.has_replicas()) --replicas_;
   if (message.has_overview()) --overviews_;
   if (message.has_tensor()) {

@@ -3,6 +3,7 @@
 #define AGENT_CORE_OUTBOX_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -29,6 +30,10 @@ class Outbox {
   static constexpr size_t kMaxReplicas = 16;
   static constexpr size_t kMaxOverviews = 4;
   static constexpr int64_t kMaxTensorBytes = 8 << 20;
+
+  explicit Outbox(
+      std::chrono::milliseconds gathers = std::chrono::milliseconds(20))
+      : gathers_(gathers) {}
 
   void PutHit(v1::Hit hit);
   // Dropped if the server does not accept them, or earlier ones still wait.
@@ -90,7 +95,8 @@ class Outbox {
     // The stream has ended, or all messages up to the goodbye were taken.
     kEnd,
   };
-  // Waits for the next message.
+  // Waits for the next message. Statistics of short steps also wait for each
+  // other, for a moment: whenever one is sent, two processes wake up.
   Next Take(v1::AgentMessage* message);
   // A message that Take returned could not be sent.
   void PutBack(v1::AgentMessage message);
@@ -99,9 +105,12 @@ class Outbox {
   void Wake();
 
  private:
+  using Clock = std::chrono::steady_clock;
   enum class StreamState { kNone, kOpening, kLive };
 
   void Put(v1::AgentMessage message) GRAPHDBG_REQUIRES(mu_);
+  // Whether there is nothing but statistics, and soon after the last ones.
+  bool Gathers() const GRAPHDBG_REQUIRES(mu_);
   // Whether `state` has taken the place of the one that waits.
   bool ReplaceProgress(const v1::StateUpdate& state) GRAPHDBG_REQUIRES(mu_);
   void ReportDroppedHits() GRAPHDBG_REQUIRES(mu_);
@@ -112,6 +121,7 @@ class Outbox {
   // Updates the counters for a message that leaves the queue.
   void CountTaken(const v1::AgentMessage& message) GRAPHDBG_REQUIRES(mu_);
 
+  const std::chrono::milliseconds gathers_;
   mutable Mutex mu_;
   CondVar filled_;
   CondVar drained_;
@@ -128,6 +138,10 @@ class Outbox {
   size_t hits_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t logs_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t statistics_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // When the next statistics need not wait for others, and whether Take waits
+  // for that.
+  Clock::time_point next_statistics_ GRAPHDBG_GUARDED_BY(mu_);
+  bool gathering_ GRAPHDBG_GUARDED_BY(mu_) = false;
   size_t overviews_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t replicas_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   int64_t tensor_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;

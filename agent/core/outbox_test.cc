@@ -257,5 +257,33 @@ TEST(OutboxTest, StatisticsAreLeftOutRatherThanPiledUp) {
   EXPECT_EQ(MustTake(&outbox).hit().order(), 2u);
 }
 
+TEST(OutboxTest, StatisticsOfShortStepsWaitForEachOther) {
+  Outbox outbox(/*gathers=*/std::chrono::hours(1));
+  outbox.OpenStream();
+  outbox.BeginStream({/*confirms_hits=*/true, /*takes_statistics=*/true});
+  v1::StatisticsReport report;
+  const auto put = [&](uint64_t step) {
+    report.set_step(step);
+    outbox.PutStatistics(report);
+  };
+  put(1);
+  EXPECT_EQ(MustTake(&outbox).statistics().step(), 1u);
+
+  put(2);
+  auto taken = std::async([&] { return MustTake(&outbox); });
+  put(3);
+  EXPECT_EQ(taken.wait_for(std::chrono::milliseconds(50)),
+            std::future_status::timeout);
+  // Other messages do not wait.
+  outbox.PutHit(HitOf(1));
+  EXPECT_EQ(taken.get().statistics().step(), 2u);
+  EXPECT_EQ(MustTake(&outbox).statistics().step(), 3u);
+  EXPECT_TRUE(MustTake(&outbox).has_hit());
+
+  taken = std::async([&] { return MustTake(&outbox); });
+  for (uint64_t step = 1; step <= Outbox::kMaxStatistics; ++step) put(step);
+  EXPECT_EQ(taken.get().statistics().step(), 1u);
+}
+
 }  // namespace
 }  // namespace graphdbg::agent

@@ -202,7 +202,7 @@ bool TapeCut::WrittenBetween(c10::StorageImpl* storage, int64_t begin,
 
 StorageRef TapeCut::ValueAt(const TapedView& view, int64_t op) const {
   c10::StorageImpl* const storage = view.address();
-  if (!WrittenBetween(storage, op, INT64_MAX)) return view.storage.lock();
+  if (!WrittenBetween(storage, op, INT64_MAX)) return view.Lock();
   const auto found = copies_.find(storage);
   if (found == copies_.end()) return {};
   for (const Tape::Copy* const copy : found->second) {
@@ -551,7 +551,7 @@ std::vector<const TapedView*> TapeCut::SlotsOf(const TapedOp& op) const {
 void TapeCut::SetExpected(int64_t target, const TapedView& view,
                           BundleTape* out) {
   if (WrittenBetween(view.address(), target + 1, INT64_MAX)) return;
-  out->expected = view.storage.lock();
+  out->expected = view.Lock();
   out->expected_offset = view.offset;
   out->expected_dtype = view.dtype;
   out->expected_device = view.device;

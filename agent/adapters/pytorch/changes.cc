@@ -98,7 +98,7 @@ size_t RestoreStep(const Tape::Content& content) {
   for (const Tape::View& view : content.views) {
     if (view.address() == nullptr) continue;
     StorageRef& storage = alive[view.address()];
-    if (storage == nullptr) storage = view.storage.lock();
+    if (storage == nullptr) storage = view.Lock();
   }
   std::unordered_set<c10::StorageImpl*> restored;
   // The first copy is the oldest.

@@ -105,6 +105,7 @@ uint32_t Tape::BeginLocked(const OpInfo& info, const OpPlace& place,
     empty.bytes = UINT64_MAX;
     empty.mode = content_.mode;
     content_ = std::move(empty);
+    recently_held_ = {};
     ++generation_;
   }
   Op op;
@@ -196,7 +197,7 @@ void Tape::KeepResults(const Op& op) {
   const auto keep = [this](const View& view) {
     Known& known = known_[view.address()];
     if (!Spend(view.address()->nbytes())) return;
-    known = {Origin::kUnread, view.storage.lock()};
+    known = {Origin::kUnread, view.Lock()};
   };
   for (uint32_t i = op.results.begin; i < op.results.end; ++i) {
     const View& view = content_.views[i];
@@ -265,10 +266,11 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
   c10::StorageImpl* const storage = PlainStorage(tensor);
   if (storage == nullptr) {
     content_.views.push_back(
-        {WeakStorage(StorageRef()), 0, 0, 0, c10::ScalarType::Undefined,
+        {/*storage=*/nullptr, 0, 0, 0, c10::ScalarType::Undefined,
          c10::Device(c10::DeviceType::CPU), /*whole=*/false, index, element});
     return;
   }
+  Hold(storage);
   const auto dimensions = static_cast<uint32_t>(content_.dimensions.size());
   const c10::IntArrayRef sizes = tensor.sizes();
   const c10::IntArrayRef strides = tensor.strides();
@@ -277,10 +279,19 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
   int64_t* next = content_.dimensions.data() + dimensions;
   for (const int64_t size : sizes) *next++ = size;
   for (const int64_t stride : strides) *next++ = stride;
-  content_.views.push_back(
-      {WeakStorage::reclaim_copy(storage), tensor.storage_offset(), dimensions,
-       static_cast<uint32_t>(sizes.size()), tensor.scalar_type(),
-       tensor.device(), IsWhole(tensor, *storage), index, element});
+  content_.views.push_back({storage, tensor.storage_offset(), dimensions,
+                            static_cast<uint32_t>(sizes.size()),
+                            tensor.scalar_type(), tensor.device(),
+                            IsWhole(tensor, *storage), index, element});
+}
+
+void Tape::Hold(c10::StorageImpl* storage) {
+  // Storages are at least 64 bytes large.
+  c10::StorageImpl*& recent =
+      recently_held_[reinterpret_cast<uintptr_t>(storage) / 64 % kRecentlyHeld];
+  if (recent == storage) return;
+  recent = storage;
+  content_.held.push_back(WeakStorage::reclaim_copy(storage));
 }
 
 void Tape::CopyOverwritten(const OpInfo& info, OpValues arguments,
@@ -340,6 +351,8 @@ void Tape::Clear() {
     content_.ops.clear();
     content_.values.clear();
     content_.views.clear();
+    content_.held.clear();
+    recently_held_ = {};
     content_.dimensions.clear();
     content_.bytes = 0;
     content_.mode = next_mode_;

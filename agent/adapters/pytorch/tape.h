@@ -8,6 +8,7 @@
 #include <c10/util/flat_hash_map.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <unordered_set>
@@ -27,9 +28,9 @@ namespace graphdbg::pytorch {
 // storages it read and wrote. From it, a bundle of the ops that led to a hit is
 // made (see bundle_tape.h).
 //
-// Holds no tensors: storages are weak references, whose data may be freed but
-// whose addresses are not reused. A copy is made only of what an op in place
-// overwrites, for nodes that Arm() has named.
+// Holds no tensors, and storages by weak references: their data may be freed,
+// but their addresses are not reused. A copy is made only of what an op in
+// place overwrites, for nodes that Arm() has named.
 //
 // With a mode, all ops of the step can be repeated. Then the memory that no
 // repeatable op of the step has made is kept until the step ends: by reference,
@@ -44,7 +45,7 @@ class Tape {
   // A view of a storage; sizes and strides are 2 * `ndim` numbers of
   // Snapshot::dimensions. `storage` is null if the tensor has no plain memory.
   struct View {
-    WeakStorage storage;
+    c10::StorageImpl* storage;
     int64_t offset;
     uint32_t dimensions;
     uint32_t ndim;
@@ -57,7 +58,11 @@ class Tape {
     uint32_t index;
     int32_t element;
 
-    c10::StorageImpl* address() const { return storage._unsafe_get_target(); }
+    c10::StorageImpl* address() const { return storage; }
+    // Null if the storage has been freed.
+    StorageRef Lock() const {
+      return WeakStorage::reclaim_copy(storage).lock();
+    }
     // For an argument: whether the op writes to it.
     bool Written(const OpInfo& op) const {
       return index < op.written.size() && op.written[index];
@@ -116,6 +121,8 @@ class Tape {
     std::vector<Op> ops;
     std::vector<c10::IValue> values;
     std::vector<View> views;
+    // Has all storages of views, so that their addresses are not reused.
+    std::vector<WeakStorage> held;
     std::vector<int64_t> dimensions;
     std::vector<Copy> copies;
     std::vector<RandomState> random;
@@ -178,6 +185,7 @@ class Tape {
       GRAPHDBG_REQUIRES(mu_);
   void AddView(const at::TensorBase& tensor, uint32_t index, int32_t element)
       GRAPHDBG_REQUIRES(mu_);
+  void Hold(c10::StorageImpl* storage) GRAPHDBG_REQUIRES(mu_);
   void CopyOverwritten(const OpInfo& info, OpValues arguments, uint32_t op)
       GRAPHDBG_REQUIRES(mu_);
 
@@ -203,9 +211,16 @@ class Tape {
   // Returns whether there is room for so many bytes.
   bool Spend(uint64_t bytes) GRAPHDBG_REQUIRES(mu_);
 
+  // Must be a power of two.
+  static constexpr size_t kRecentlyHeld = 256;
+
   std::atomic<bool> keeps_inputs_{false};
   mutable Mutex mu_;
   Content content_ GRAPHDBG_GUARDED_BY(mu_);
+  // Some of the storages that content_ holds, by their addresses: most are seen
+  // several times in a step, and each reference takes an atomic operation.
+  std::array<c10::StorageImpl*, kRecentlyHeld> recently_held_
+      GRAPHDBG_GUARDED_BY(mu_) = {};
   KnownStorages known_ GRAPHDBG_GUARDED_BY(mu_);
   // The table of the step before, whose memory is used again.
   KnownStorages empty_ GRAPHDBG_GUARDED_BY(mu_);

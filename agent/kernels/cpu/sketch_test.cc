@@ -10,6 +10,7 @@
 namespace graphdbg::cpu {
 namespace {
 
+constexpr int64_t kNoLimit = int64_t{1} << 40;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 class SketchTest : public OnEachTarget {
@@ -19,6 +20,8 @@ class SketchTest : public OnEachTarget {
     ASSERT_TRUE(reference::ComputeStatistics(view, &exact));
     const bool finite = exact.finite_count() == exact.count;
     EXPECT_EQ(AllFinite(view), finite);
+    // May be false if there are others between the elements.
+    EXPECT_TRUE(finite || !IsSmallAndFinite(view, kNoLimit));
     const std::optional<Sketch> sketch = ComputeSketch(view);
     const double n = static_cast<double>(exact.count);
     const double square_mean =
@@ -153,6 +156,56 @@ TEST_P(SketchTest, NumbersWhoseSquaresVanishOrOverflow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SketchTest, OnAllTargets(FloatTypes()), NameOf);
+
+// 4 x 3 elements in rows of 5, the last two of which are not finite.
+class SmallAndFiniteTest : public testing::Test {
+ protected:
+  SmallAndFiniteTest() {
+    for (size_t row = 0; row < 4; ++row) {
+      memory_[5 * row + 3] = std::numeric_limits<float>::quiet_NaN();
+      memory_[5 * row + 4] = std::numeric_limits<float>::infinity();
+    }
+  }
+
+  bool IsFinite(std::vector<int64_t> shape, std::vector<int64_t> strides,
+                int64_t max_bytes = kNoLimit) {
+    return IsSmallAndFinite(
+        {DType::kFloat32, memory_, shape.size(), shape.data(),
+         strides.empty() ? nullptr : strides.data()},
+        max_bytes);
+  }
+
+  float memory_[20] = {};
+};
+
+TEST_F(SmallAndFiniteTest, LooksAtElementsInAnyOrder) {
+  EXPECT_TRUE(IsFinite({3}, {}));
+  EXPECT_FALSE(IsFinite({4}, {}));
+  EXPECT_TRUE(IsFinite({1, 3}, {5, 1}));
+  EXPECT_TRUE(IsFinite({3, 1}, {1, 5}));
+  EXPECT_TRUE(IsFinite({7, 3}, {0, 1}));
+  EXPECT_FALSE(IsFinite({2, 4}, {}));
+  EXPECT_FALSE(IsFinite({4, 1}, {1, 100}));
+}
+
+TEST_F(SmallAndFiniteTest, AnEmptyTensorAndAScalarAreFinite) {
+  EXPECT_TRUE(IsFinite({}, {}));
+  EXPECT_TRUE(IsFinite({1000, 0}, {}));
+}
+
+TEST_F(SmallAndFiniteTest, LooksAtWhatLiesBetween) {
+  EXPECT_FALSE(IsFinite({4, 3}, {5, 1}));
+}
+
+TEST_F(SmallAndFiniteTest, LargeAndUnusualTensorsAreNotLookedAt) {
+  EXPECT_TRUE(IsFinite({3}, {}, 12));
+  EXPECT_FALSE(IsFinite({3}, {}, 11));
+  EXPECT_FALSE(IsFinite({3}, {-1}));
+  EXPECT_FALSE(IsFinite({-3}, {}));
+  const int64_t huge = std::numeric_limits<int64_t>::max();
+  EXPECT_FALSE(IsFinite({huge, huge}, {}));
+  EXPECT_FALSE(IsFinite({2, 2}, {huge, 1}));
+}
 
 TEST(SketchOfOtherTypesTest, IntegersAreFiniteAndWithoutSketch) {
   const int64_t size = 3, data[] = {1, 2, 3};

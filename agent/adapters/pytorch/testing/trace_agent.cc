@@ -233,9 +233,16 @@ graphdbg_status graphdbg_start(graphdbg_agent* agent) {
 graphdbg_status graphdbg_executed(graphdbg_agent* agent,
                                   const graphdbg_execution* execution) {
   graphdbg::MutexLock lock(&agent->mu);
+  const graphdbg_input* given = execution->inputs;
+  size_t input_count = execution->input_count;
+  if (execution->struct_size == sizeof(*execution) &&
+      execution->describe_inputs != nullptr) {
+    input_count =
+        execution->describe_inputs(execution->describe_inputs_context, &given);
+  }
   Json inputs = Json::array();
-  for (size_t i = 0; i < execution->input_count; ++i) {
-    const graphdbg_input& input = execution->inputs[i];
+  for (size_t i = 0; i < input_count; ++i) {
+    const graphdbg_input& input = given[i];
     Json described = Describe(input.tensor);
     described["from"] = agent->names[input.node];
     described["slot"] = input.slot;
