@@ -158,8 +158,9 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   values_.RecordWrites(execution);
   // Absent if there are none: most executions are of this kind.
   std::optional<Findings> findings;
+  const bool checked = watch.On(execution.node) != nullptr;
   if (!undecided_.any() && checker_.IsPlainlyFine(watch, execution, point) &&
-      !reporter_.RecordsStatistics()) {
+      !(checked && reporter_.RecordsStatistics())) {
     values_.Keep(watch, execution, point.step, /*hit=*/false);
   } else {
     findings = Check(execution, point, watch);

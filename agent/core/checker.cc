@@ -132,9 +132,11 @@ bool Checker::IsPlainlyFine(const WatchSnapshot& watch,
                             const Execution& execution,
                             const ExecutionPoint& point) const {
   const WatchSnapshot::Set* const set = watch.On(execution.node);
-  if (set == nullptr || set->tests_execution || !set->only_nonfinite) {
-    return false;
+  if (set == nullptr) {
+    Begin(watch, execution, point);
+    return true;
   }
+  if (set->tests_execution || !set->only_nonfinite) return false;
   for (size_t slot = 0; slot < execution.outputs.size(); ++slot) {
     if (!IsSmallAndFinite(execution.outputs[slot])) return false;
   }

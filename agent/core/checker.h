@@ -99,9 +99,10 @@ class Checker {
                       const ExecutionPoint& point, Findings* findings) const;
 
   // Whether no condition of the node holds, which is found out by a quick look
-  // at its outputs: each condition holds for NaN and infinities alone, and the
-  // outputs are small, in host memory, and finite. Otherwise CheckExecution
-  // follows; it records everything that this does. Allocates nothing.
+  // at its outputs: there are no conditions, or each holds for NaN and
+  // infinities alone, and the outputs are small, in host memory, and finite.
+  // Otherwise CheckExecution follows; it records everything that this does.
+  // Allocates nothing.
   bool IsPlainlyFine(const WatchSnapshot& watch, const Execution& execution,
                      const ExecutionPoint& point) const;
 

@@ -10,12 +10,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How much unused allowance accumulates for a burst. For messages that is a few
-// steps in a row. For the program's time it is little; otherwise a program that
-// waits between short bursts of steps would spend in them what it saved while
-// it did nothing.
-constexpr milliseconds kMessagesSaved(1'000);
-constexpr milliseconds kTimeSaved(100);
+// How much unused allowance accumulates for a burst: a few steps in a row. A
+// program that waits between short bursts of steps would otherwise spend in
+// them what it saved while it did nothing.
+constexpr milliseconds kMessagesSaved(200);
+constexpr milliseconds kTimeSaved(30);
 
 // The time at which the allowance is available again after `cost` is spent.
 // `next` is that time before, and `saved` how much allowance accumulates.

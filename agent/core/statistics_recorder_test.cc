@@ -32,7 +32,7 @@ class StatisticsRecorderTest : public testing::Test {
 
 // Limits under which the time spent on measuring does not matter.
 constexpr StatisticsRecorder::Limits kBySize = {
-    /*tensors_per_step=*/3, /*tensors_per_second=*/2, /*time_share=*/1e9};
+    /*tensors_per_step=*/3, /*tensors_per_second=*/10, /*time_share=*/1e9};
 
 TEST_F(StatisticsRecorderTest, GivesWhatTheStepMade) {
   StatisticsRecorder recorder(kBySize);
@@ -53,19 +53,19 @@ TEST_F(StatisticsRecorderTest, GivesWhatTheStepMade) {
 TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatThereIsToSend) {
   StatisticsRecorder recorder(kBySize);
   const Clock::time_point start = Clock::now();
-  // The allowance of the first second is available at once.
+  // The allowance of 200 ms is available at once.
   for (uint64_t step = 1; step <= 3; ++step) {
     ASSERT_TRUE(recorder.recording());
     Record(&recorder, 1);
     recorder.EndStep(step, start);
   }
   EXPECT_FALSE(recorder.recording());
-  recorder.EndStep(4, start + milliseconds(499));
+  recorder.EndStep(4, start + milliseconds(99));
   EXPECT_FALSE(recorder.recording());
-  recorder.EndStep(5, start + milliseconds(500));
+  recorder.EndStep(5, start + milliseconds(100));
   EXPECT_TRUE(recorder.recording());
   // Nothing was watched, so the next step is recorded as well.
-  EXPECT_EQ(recorder.EndStep(6, start + milliseconds(501)).tensors_size(), 0);
+  EXPECT_EQ(recorder.EndStep(6, start + milliseconds(101)).tensors_size(), 0);
   EXPECT_TRUE(recorder.recording());
 }
 
