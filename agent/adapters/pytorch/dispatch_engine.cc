@@ -63,9 +63,7 @@ void RegisterFallthroughs() {
   for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) continue;
-    const OpInfo* const info = FindOp(*op);
-    const bool composite = info->composite && info->backends_with_kernels == 0;
-    if (composite || !info->node) RegisterFallthrough(name);
+    if (FindOp(*op)->IsNeverNode()) RegisterFallthrough(name);
   }
 }
 

@@ -134,12 +134,12 @@ void Execution::Fail(graphdbg_agent* agent, OpValues arguments,
   Clear();
 }
 
-graphdbg_execution Execution::Describe() const {
+graphdbg_execution Execution::Describe() {
   graphdbg_execution execution = {};
   execution.struct_size = sizeof(execution);
   execution.node = place_.node;
   execution.describe_inputs = &DescribeInputs;
-  execution.describe_inputs_context = const_cast<Execution*>(this);
+  execution.describe_inputs_context = this;
   return execution;
 }
 

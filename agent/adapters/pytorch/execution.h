@@ -41,7 +41,7 @@ class Execution {
   void CollectOutputs(OpValues results);
   // The agent asks for the inputs of the execution that it is told of.
   static size_t DescribeInputs(void* execution, const graphdbg_input** inputs);
-  graphdbg_execution Describe() const;
+  graphdbg_execution Describe();
   uint32_t Flags() const;
   bool OverwroteInput() const;
   void Clear();

@@ -64,6 +64,10 @@ struct OpInfo {
   // Cannot be repeated in another process, which has only PyTorch.
   bool only_here = false;
 
+  // Whether no call of it can be a node of the graph.
+  bool IsNeverNode() const {
+    return !node || (composite && backends_with_kernels == 0);
+  }
   // Whether a kernel of its own runs for tensors with these keys, so that it is
   // not composed of other ops.
   bool IsLeaf(c10::DispatchKeySet keys) const {

@@ -44,7 +44,9 @@ class TypedKernel<Op, Result(Arguments...)> {
     std::string overload = Op::overload_name;
     const auto op = c10::Dispatcher::singleton().findSchema({name, overload});
     if (!op) return;
-    info = FindOp(*op);
+    info_ = FindOp(*op);
+    // It has a fall-through.
+    if (info_->IsNeverNode()) return;
     if (!overload.empty()) name += '.' + overload;
     library->impl(name.c_str(), torch::CppFunction::makeFromUnboxedFunction(
                                     &TypedKernel::Call));
@@ -56,7 +58,7 @@ class TypedKernel<Op, Result(Arguments...)> {
     const auto kernel = [&]() -> Result {
       return Op::redispatch(KeysBelowDebugger(keys), arguments...);
     };
-    const Route route = RouteOf(*info, keys);
+    const Route route = RouteOf(*info_, keys);
     if (route == Route::kPassed) return kernel();
     if (route == Route::kPython) {
       const RecordOpsThatBypass python(kDebuggerKey, dispatch_tracing.tracer);
@@ -64,7 +66,7 @@ class TypedKernel<Op, Result(Arguments...)> {
     }
     const std::array<OpValue, sizeof...(Arguments)> values{
         OpValue(arguments)...};
-    LeafCall call(*info, values, ArgumentLifetime::kCall);
+    LeafCall call(*info_, values, ArgumentLifetime::kCall);
     const auto argument_values = [&] { return OpValues(values); };
     if constexpr (std::is_void_v<Result>) {
       call.Run(kernel, argument_values);
@@ -76,7 +78,7 @@ class TypedKernel<Op, Result(Arguments...)> {
     }
   }
 
-  static inline const OpInfo* info = nullptr;
+  static inline const OpInfo* info_ = nullptr;
 };
 
 template <class Op>
