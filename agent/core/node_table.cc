@@ -46,9 +46,10 @@ class Hash {
 };
 
 // Inputs that the host has not described yet are described in the first
-// executions, and then in one of so many.
+// executions after a change, and then in one of so many. Not a power of two,
+// because some inputs alternate.
 constexpr uint32_t kAlwaysDescribed = 8;
-constexpr uint32_t kDescribedEvery = 16;
+constexpr uint32_t kDescribedEvery = 17;
 
 uint64_t SignatureOf(const InputArray& inputs) {
   Hash hash;

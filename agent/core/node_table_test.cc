@@ -152,10 +152,30 @@ TEST_F(NodeTableTest, InputsThatStayTheSameAreDescribedNowAndThen) {
   EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, a);
 
   lazy.input.node = b;
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 17; ++i) {
     nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
   }
   EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, b);
+}
+
+TEST_F(NodeTableTest, InputsThatAlternateAreAlwaysDescribed) {
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  LazyExecution lazy(Declare("c"));
+  for (int i = 0; i < 40; ++i) {
+    lazy.input.node = a;
+    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
+  }
+  // Until the change is noticed.
+  for (int i = 0; i < 40; ++i) {
+    lazy.input.node = i % 2 == 0 ? b : a;
+    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
+  }
+  for (int i = 0; i < 40; ++i) {
+    lazy.input.node = i % 2 == 0 ? b : a;
+    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
+    EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, lazy.input.node);
+  }
 }
 
 TEST_F(NodeTableTest, InputsThatSomebodyLooksAtAreLearnedAtOnce) {
