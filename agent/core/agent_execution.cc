@@ -158,9 +158,10 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   values_.RecordWrites(execution);
   // Absent if there are none: most executions are of this kind.
   std::optional<Findings> findings;
-  const bool checked = watch.On(execution.node) != nullptr;
-  if (!undecided_.any() && checker_.IsPlainlyFine(watch, execution, point) &&
-      !(checked && reporter_.RecordsStatistics())) {
+  const bool measured =
+      watch.On(execution.node) != nullptr && reporter_.RecordsStatistics();
+  if (!undecided_.any() && !measured &&
+      checker_.IsPlainlyFine(watch, execution, point)) {
     values_.Keep(watch, execution, point.step, /*hit=*/false);
   } else {
     findings = Check(execution, point, watch);

@@ -65,7 +65,8 @@ bool Tests(const Watchpoint& watchpoint, const graphdbg_tensor& tensor) {
   return watchpoint.matcher.MatchesType(DTypeFromNumber(tensor.dtype));
 }
 
-// Findings about larger tensors are of use to views of them.
+// Larger tensors are not looked at here: what is found out about them is kept
+// for views of them (SeenValues).
 bool IsSmallAndFinite(const graphdbg_tensor& tensor) {
   return Readable(tensor) &&
          cpu::IsSmallAndFinite(ViewOf(tensor),

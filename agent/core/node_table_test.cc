@@ -60,6 +60,14 @@ class NodeTableTest : public testing::Test {
     int described = 0;
   };
 
+  // Learns as many executions with this input.
+  void LearnFrom(LazyExecution* lazy, uint32_t input, int executions) {
+    lazy->input.node = input;
+    for (int i = 0; i < executions; ++i) {
+      nodes_.Learn(ExecutionOf(lazy->execution), 1, 1);
+    }
+  }
+
   v1::GraphUpdate Take(size_t max_bytes = 1 << 20) {
     v1::GraphUpdate update;
     nodes_.TakeUpdate(max_bytes, &update);
@@ -143,18 +151,12 @@ TEST_F(NodeTableTest, InputsThatStayTheSameAreDescribedNowAndThen) {
   const uint32_t a = Declare("a");
   const uint32_t b = Declare("b");
   LazyExecution lazy(Declare("c"));
-  lazy.input.node = a;
-  for (int i = 0; i < 160; ++i) {
-    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
-  }
+  LearnFrom(&lazy, a, 160);
   EXPECT_GT(lazy.described, 10);
   EXPECT_LT(lazy.described, 30);
   EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, a);
 
-  lazy.input.node = b;
-  for (int i = 0; i < 17; ++i) {
-    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
-  }
+  LearnFrom(&lazy, b, 17);
   EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, b);
 }
 
@@ -162,19 +164,14 @@ TEST_F(NodeTableTest, InputsThatAlternateAreAlwaysDescribed) {
   const uint32_t a = Declare("a");
   const uint32_t b = Declare("b");
   LazyExecution lazy(Declare("c"));
-  for (int i = 0; i < 40; ++i) {
-    lazy.input.node = a;
-    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
-  }
-  // Until the change is noticed.
-  for (int i = 0; i < 40; ++i) {
-    lazy.input.node = i % 2 == 0 ? b : a;
-    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
-  }
-  for (int i = 0; i < 40; ++i) {
-    lazy.input.node = i % 2 == 0 ? b : a;
-    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
-    EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, lazy.input.node);
+  LearnFrom(&lazy, a, 40);
+  for (int i = 0; i < 80; ++i) {
+    const uint32_t input = i % 2 == 0 ? b : a;
+    LearnFrom(&lazy, input, 1);
+    // By then, the change has been noticed.
+    if (i >= 40) {
+      EXPECT_EQ(nodes_.LastExecutionOf(3).inputs[0].node, input);
+    }
   }
 }
 
@@ -182,10 +179,7 @@ TEST_F(NodeTableTest, InputsThatSomebodyLooksAtAreLearnedAtOnce) {
   const uint32_t a = Declare("a");
   const uint32_t b = Declare("b");
   LazyExecution lazy(Declare("c"));
-  for (int i = 0; i < 20; ++i) {
-    lazy.input.node = a;
-    nodes_.Learn(ExecutionOf(lazy.execution), 1, 1);
-  }
+  LearnFrom(&lazy, a, 20);
   lazy.input.node = b;
   const Execution execution = ExecutionOf(lazy.execution);
   const int described = lazy.described;

@@ -152,7 +152,7 @@ class Adapter : public TracerHost {
   uint32_t world_size_ = 0;
   std::atomic<bool> terminating_{false};
   std::atomic<bool> idle_{false};
-  // Of the thread that ends steps.
+  // Used only by the thread that ends steps.
   uint64_t steps_ended_ = 0;
   // Whether steps have been idle since graph_ was last told of one.
   std::atomic<bool> slept_{false};

@@ -1,5 +1,5 @@
-// What happens to a call of an op that reaches the debugger's dispatch key, no
-// matter whether its arguments are C++ types or boxed.
+// How calls of ops are handled at the debugger's dispatch key, whether their
+// arguments are boxed or not.
 #ifndef AGENT_ADAPTERS_PYTORCH_DISPATCH_CALL_H_
 #define AGENT_ADAPTERS_PYTORCH_DISPATCH_CALL_H_
 

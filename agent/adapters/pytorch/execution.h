@@ -39,7 +39,7 @@ class Execution {
  private:
   void CollectInputs();
   void CollectOutputs(OpValues results);
-  // The agent asks for the inputs of the execution that it is told of.
+  // graphdbg_execution.describe_inputs; the context is the Execution.
   static size_t DescribeInputs(void* execution, const graphdbg_input** inputs);
   graphdbg_execution Describe();
   uint32_t Flags() const;

@@ -211,7 +211,6 @@ class Tape {
   // Returns whether there is room for so many bytes.
   bool Spend(uint64_t bytes) GRAPHDBG_REQUIRES(mu_);
 
-  // Must be a power of two.
   static constexpr size_t kRecentlyHeld = 256;
 
   std::atomic<bool> keeps_inputs_{false};
