@@ -93,7 +93,8 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
   graph_.Reset(agent_);
   tracer_.Attach(agent_, &graph_, this);
   InstallEngine();
-  TraceRanges(&tracer_, engine_);
+  SetRanges(&tracer_, engine_);
+  ListenToRanges();
   WaitForBackward();
   return GRAPHDBG_OK;
 }
@@ -136,10 +137,10 @@ void Adapter::TraceOps(bool on) {
   if (engine_ == nullptr) return;
   engine_->TraceOps(on);
   // The first step of an optimizer may start the job.
-  if (on || !started_.load()) {
-    TraceRanges(&tracer_, engine_);
+  if (!started_.load() || (on && !engine_->FollowsRanges())) {
+    ListenToRanges();
   } else {
-    StopTracingRanges();
+    IgnoreRanges();
   }
 }
 
@@ -185,7 +186,7 @@ void Adapter::Close(const graphdbg_ending* ending) {
 
 void Adapter::Forget() {
   StopWaitingForBackward();
-  StopTracingRanges();
+  IgnoreRanges();
   // No memory is kept for a next step.
   graph_.tape().SetMode(GRAPHDBG_TAPE_OFF, 0);
   graph_.Reset(agent_);

@@ -49,6 +49,11 @@ class Adapter : public TracerHost {
     tracer_.Guarded(body);
   }
 
+  // Whether ops are traced, but those of this thread only from now on.
+  bool MissesThread() const {
+    return engine_ != nullptr && engine_->MissesThread();
+  }
+
   // Enters a context on this thread. Returns the previous depth.
   size_t Enter(ContextKind kind, uint32_t scope);
 

@@ -16,6 +16,12 @@ class CaptureEngine {
   virtual void TraceOps(bool on) = 0;
   // Must be called when this thread enters code that has to be traced.
   virtual void SyncThread() {}
+  // Whether this thread's ops are traced once SyncThread() is called, but not
+  // yet.
+  virtual bool MissesThread() const { return false; }
+  // Whether the ranges that PyTorch marks are followed, too, while ops are
+  // traced.
+  virtual bool FollowsRanges() const { return false; }
 };
 
 // Uses PyTorch's RecordFunction callbacks, like its profiler. Compatible with

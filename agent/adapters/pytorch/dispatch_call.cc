@@ -5,6 +5,7 @@
 
 #include <exception>
 
+#include "agent/adapters/pytorch/range_ops.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 
 namespace graphdbg::pytorch {
@@ -16,12 +17,19 @@ constexpr c10::DispatchKeySet kPythonKeys(
 
 }  // namespace
 
-Route RouteOf(const OpInfo& op, c10::DispatchKeySet keys) {
-  if (!dispatch_tracing.on.load(std::memory_order_relaxed) ||
-      dispatch_tracing.tracer->disabled()) {
-    c10::impl::tls_set_dispatch_key_included(kDebuggerKey, false);
-    return Route::kPassed;
+bool TracesThisThread() {
+  const bool disabled = dispatch_tracing.tracer->disabled();
+  if (!disabled && dispatch_tracing.on.load(std::memory_order_relaxed)) {
+    return true;
   }
+  if (disabled || !InRangeOfOp()) {
+    c10::impl::tls_set_dispatch_key_included(kDebuggerKey, false);
+  }
+  return false;
+}
+
+Route RouteOf(const OpInfo& op, c10::DispatchKeySet keys) {
+  if (!TracesThisThread()) return Route::kPassed;
   if (!HasWrapperKeys(keys) && op.IsLeaf(keys) && !at::in_parallel_region()) {
     return Route::kLeaf;
   }

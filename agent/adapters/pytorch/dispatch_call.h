@@ -32,6 +32,10 @@ struct DispatchTracing {
 };
 inline DispatchTracing dispatch_tracing;
 
+// Whether this thread's ops are traced. If they are not any more, they soon
+// bypass the debugger's kernels.
+bool TracesThisThread();
+
 enum class Route : uint8_t {
   // The op may be a node of the graph, and a LeafCall surrounds it.
   kLeaf,

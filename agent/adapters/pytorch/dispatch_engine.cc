@@ -8,6 +8,7 @@
 #include "agent/adapters/pytorch/dispatch_call.h"
 #include "agent/adapters/pytorch/op_info.h"
 #include "agent/adapters/pytorch/op_values.h"
+#include "agent/adapters/pytorch/range_ops.h"
 #include "agent/adapters/pytorch/typed_kernels.h"
 
 namespace graphdbg::pytorch {
@@ -63,7 +64,9 @@ void RegisterFallthroughs() {
   for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) continue;
-    if (FindOp(*op)->IsNeverNode()) RegisterFallthrough(name);
+    if (FindOp(*op)->IsNeverNode() && !IsRangeOp(name)) {
+      RegisterFallthrough(name);
+    }
   }
 }
 
@@ -77,10 +80,23 @@ class DispatchEngine : public CaptureEngine {
 
   void SyncThread() override {
     const bool on = dispatch_tracing.on.load(std::memory_order_relaxed);
-    if (on == c10::impl::tls_is_dispatch_key_included(kDebuggerKey)) return;
+    if (on == IsIncluded() || (!on && InRangeOfOp())) return;
     c10::impl::tls_set_dispatch_key_included(kDebuggerKey, on);
     if (on) OpTracer::Resume();
   }
+
+  bool MissesThread() const override {
+    return dispatch_tracing.on.load(std::memory_order_relaxed) && !IsIncluded();
+  }
+
+  bool FollowsRanges() const override { return follows_ranges_; }
+
+ private:
+  static bool IsIncluded() {
+    return c10::impl::tls_is_dispatch_key_included(kDebuggerKey);
+  }
+
+  const bool follows_ranges_ = RegisterRangeKernels();
 };
 
 }  // namespace

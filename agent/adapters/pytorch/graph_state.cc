@@ -227,7 +227,7 @@ Placement GraphState::BackwardOf(const AutogradNode& node) const {
 }
 
 void GraphState::DescribeInputs(const TensorList& inputs,
-                                graphdbg_input* described) const {
+                                graphdbg_input* described) {
   MutexLock lock(&mu_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Origin origin =
@@ -255,7 +255,7 @@ graphdbg_input GraphState::TakeInput(uint32_t node, const TensorList& value) {
   return {origin.node, origin.slot, value[0]};
 }
 
-uint32_t GraphState::NodeOf(c10::TensorImpl* tensor) const {
+uint32_t GraphState::NodeOf(c10::TensorImpl* tensor) {
   if (const auto* binding = bound_.Find(tensor)) return binding->node;
   const at::TensorBase value(
       c10::intrusive_ptr<c10::TensorImpl,

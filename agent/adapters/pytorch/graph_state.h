@@ -79,10 +79,9 @@ class GraphState {
 
   // Fills `described`, which must be of sufficient size, with the inputs of an
   // op and their producers. The outputs must not be recorded yet.
-  void DescribeInputs(const TensorList& inputs,
-                      graphdbg_input* described) const;
-  // Records `node` as the producer of its outputs. `overwrote` means that it
-  // wrote to existing memory.
+  void DescribeInputs(const TensorList& inputs, graphdbg_input* described);
+  // Records `node` as the producer of its outputs, which the tape must hold.
+  // `overwrote` means that it wrote to existing memory.
   void RecordOutputs(uint32_t node, const TensorList& outputs, bool overwrote);
   // Describes the tensor passed to the input `node`, with its producer in this
   // step. If there is none, records the input as its producer.
@@ -90,7 +89,7 @@ class GraphState {
 
   // The node of a parameter, buffer or input, or the one that produced the
   // tensor in this step; 0 if it is not known.
-  uint32_t NodeOf(c10::TensorImpl* tensor) const;
+  uint32_t NodeOf(c10::TensorImpl* tensor);
 
   uint32_t OptimizerScope(std::string_view type);
   // Called when a model is called; `models` is its number within the pass.

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 13
+#define GRAPHDBG_HOOKS_API_VERSION 14
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -166,6 +166,16 @@ typedef struct graphdbg_torch_adapter {
   void (*follow)(void);
   /* Called after `close` if the program goes on: releases all tensors. */
   void (*forget)(void);
+
+  /* Enters and leaves a range, such as "Optimizer.step#SGD.step", that PyTorch
+   * does not mark itself; the result of the first is passed to the second. */
+  int (*enter_range)(const char* name);
+  void (*leave_range)(int kind);
+  /* Whether ops are traced, but those of this thread only from now on. */
+  int (*misses_thread)(void);
+  /* Called if so, within PyTorch's range for the step of an optimizer of this
+   * class, or before it. */
+  void (*enter_step)(const char* optimizer);
 } graphdbg_torch_adapter;
 
 /* Exported by libgraphdbg_torch.so. */

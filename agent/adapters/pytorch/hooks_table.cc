@@ -3,6 +3,8 @@
 
 #include "agent/adapters/pytorch/adapter.h"
 #include "agent/adapters/pytorch/host_calls.h"
+#include "agent/adapters/pytorch/range_ops.h"
+#include "agent/adapters/pytorch/ranges.h"
 
 namespace {
 
@@ -11,7 +13,11 @@ using graphdbg::pytorch::BoundTensors;
 using graphdbg::pytorch::ContextKind;
 using graphdbg::pytorch::ContextStack;
 using graphdbg::pytorch::CurrentThread;
+using graphdbg::pytorch::EnterMissedStep;
+using graphdbg::pytorch::EnterRange;
 using graphdbg::pytorch::EvaluatedNode;
+using graphdbg::pytorch::LeaveRange;
+using graphdbg::pytorch::RangeKind;
 
 // Calls `body` and returns its result. Exceptions do not escape: they disable
 // tracing, and `fallback` is returned.
@@ -198,6 +204,25 @@ const graphdbg_torch_adapter kTable = {
     [] {
       CallOr(0, [] {
         Adapter::Get().Forget();
+        return 0;
+      });
+    },
+    /*enter_range=*/
+    [](const char* name) {
+      return CallOr(0, [&] { return static_cast<int>(EnterRange(name)); });
+    },
+    /*leave_range=*/
+    [](int kind) {
+      CallOr(0, [&] {
+        LeaveRange(static_cast<RangeKind>(kind));
+        return 0;
+      });
+    },
+    /*misses_thread=*/[] { return Adapter::Get().MissesThread() ? 1 : 0; },
+    /*enter_step=*/
+    [](const char* optimizer) {
+      CallOr(0, [&] {
+        EnterMissedStep(optimizer);
         return 0;
       });
     },

@@ -4,43 +4,46 @@
 
 namespace graphdbg::pytorch {
 
-Producers::Entry& Producers::EntryFor(Map* map, c10::StorageImpl* storage) {
-  const auto found = map->find(storage);
-  if (found != map->end()) return found->second;
-  Entry entry{c10::weak_intrusive_ptr<c10::StorageImpl>::reclaim_copy(storage),
-              {}};
-  return map->emplace(storage, std::move(entry)).first->second;
+void Producers::SortOutputs() {
+  for (const Output& output : outputs_) Sort(output);
+  outputs_.clear();
 }
 
-void Producers::RecordOutput(c10::StorageImpl* storage, uint64_t view,
-                             Origin origin, bool overwrote) {
-  Entry& entry = EntryFor(&outputs_by_storage_, storage);
-  if (overwrote) entry.views.clear();
+void Producers::Sort(const Output& output) {
+  Entry& entry = outputs_by_storage_[output.storage];
+  if (output.overwrote) entry.views.clear();
   for (View& known : entry.views) {
-    if (known.signature == view) {
-      known.origin = origin;
+    if (known.signature == output.view) {
+      known.origin = output.origin;
       return;
     }
   }
+  const View view = {output.view, output.origin};
   if (entry.views.size() < kMaxViews) {
-    entry.views.push_back({view, origin});
+    entry.views.push_back(view);
   } else {
     // Most likely a loop over rows. Keeps the newest views and the first one,
     // which produced the whole storage.
-    entry.views[1 + entry.replaced++ % (kMaxViews - 1)] = {view, origin};
+    entry.views[1 + entry.replaced++ % (kMaxViews - 1)] = view;
   }
 }
 
 void Producers::RecordPersistent(c10::StorageImpl* storage, uint64_t view,
                                  Origin origin) {
-  Entry& entry = EntryFor(&persistent_, storage);
-  for (const View& known : entry.views) {
+  using Weak = c10::weak_intrusive_ptr<c10::StorageImpl>;
+  auto found = persistent_.find(storage);
+  if (found == persistent_.end()) {
+    Persistent persistent{Weak::reclaim_copy(storage), {}};
+    found = persistent_.emplace(storage, std::move(persistent)).first;
+  }
+  for (const View& known : found->second.views) {
     if (known.signature == view) return;
   }
-  entry.views.push_back({view, origin});
+  found->second.views.push_back({view, origin});
 }
 
-Origin Producers::Find(c10::StorageImpl* storage, uint64_t view) const {
+Origin Producers::Find(const c10::StorageImpl* storage, uint64_t view) {
+  SortOutputs();
   const auto kept = persistent_.find(storage);
   if (kept != persistent_.end()) {
     for (const View& known : kept->second.views) {
@@ -60,6 +63,7 @@ Origin Producers::Find(c10::StorageImpl* storage, uint64_t view) const {
 }
 
 void Producers::EndStep() {
+  outputs_.clear();
   // Clearing an empty map takes as long as clearing a full one.
   if (!outputs_by_storage_.empty()) outputs_by_storage_.clear();
 }

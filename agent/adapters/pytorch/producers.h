@@ -7,6 +7,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace graphdbg::pytorch {
 
@@ -20,46 +21,64 @@ struct Origin {
 //
 // Keyed by storage, because views, detach() and .data all create new tensors of
 // the same storage, and within it by the view's layout, so that consumers of a
-// view refer to the view and those of the base to the base. Storages are held
-// by weak references: their data can be freed, but their addresses are not
-// reused while the entry exists.
+// view refer to the view and those of the base to the base.
+//
+// Most steps look for no producer, so outputs are only listed until one is
+// looked for. They are never dereferenced, and the tape holds them, so that
+// their addresses are not reused in the same step. Storages of persistent
+// tensors are held here, by weak references.
 //
 // Not thread-safe.
 class Producers {
  public:
   // `overwrote` means that the op wrote to existing memory, which invalidates
   // the producers of other views of it.
-  void RecordOutput(c10::StorageImpl* storage, uint64_t view, Origin origin,
-                    bool overwrote);
+  void RecordOutput(const c10::StorageImpl* storage, uint64_t view,
+                    Origin origin, bool overwrote) {
+    outputs_.push_back({storage, view, origin, overwrote});
+  }
 
   // Records a parameter or buffer, which persists across steps and writes.
   void RecordPersistent(c10::StorageImpl* storage, uint64_t view,
                         Origin origin);
 
-  Origin Find(c10::StorageImpl* storage, uint64_t view) const;
+  Origin Find(const c10::StorageImpl* storage, uint64_t view);
 
-  // Removes all entries except those of RecordPersistent().
+  // Forgets all but those of RecordPersistent().
   void EndStep();
 
  private:
   static constexpr uint32_t kMaxViews = 64;
 
+  struct Output {
+    const c10::StorageImpl* storage;
+    uint64_t view;
+    Origin origin;
+    bool overwrote;
+  };
   struct View {
     uint64_t signature;
     Origin origin;
   };
   struct Entry {
-    c10::weak_intrusive_ptr<c10::StorageImpl> storage;
     // The first entry is the producer of the whole storage.
     c10::SmallVector<View, 2> views;
     uint32_t replaced = 0;
   };
-  using Map = ska::flat_hash_map<c10::StorageImpl*, Entry>;
+  struct Persistent {
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+    c10::SmallVector<View, 2> views;
+  };
+  template <typename Value>
+  using ByStorage = ska::flat_hash_map<const c10::StorageImpl*, Value>;
 
-  static Entry& EntryFor(Map* map, c10::StorageImpl* storage);
+  // Enters the outputs of the list into the table.
+  void SortOutputs();
+  void Sort(const Output& output);
 
-  Map outputs_by_storage_;
-  Map persistent_;
+  std::vector<Output> outputs_;
+  ByStorage<Entry> outputs_by_storage_;
+  ByStorage<Persistent> persistent_;
 };
 
 }  // namespace graphdbg::pytorch

@@ -3,7 +3,6 @@
 #include <ATen/record_function.h>
 
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -17,7 +16,7 @@ using Observer = std::unique_ptr<at::ObserverContext>;
 
 OpTracer* range_tracer = nullptr;
 CaptureEngine* engine = nullptr;
-std::atomic<bool> traces_ranges{false};
+std::atomic<bool> listens{false};
 Mutex ranges_mu;
 at::CallbackHandle ranges = at::INVALID_CALLBACK_HANDLE;
 at::CallbackHandle backward = at::INVALID_CALLBACK_HANDLE;
@@ -27,55 +26,32 @@ void Remove(at::CallbackHandle* callback) {
   at::removeCallback(std::exchange(*callback, at::INVALID_CALLBACK_HANDLE));
 }
 
-bool StartsWith(const char* text, std::string_view prefix) {
-  return std::strncmp(text, prefix.data(), prefix.size()) == 0;
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
 }
 
 // The class in "Optimizer.step#SGD.step"; empty for other ranges.
 std::string_view OptimizerClass(std::string_view range) {
-  constexpr std::string_view kPrefix = "Optimizer.";
-  if (range.substr(0, kPrefix.size()) != kPrefix) return {};
+  if (!StartsWith(range, "Optimizer.")) return {};
   const size_t mark = range.find('#');
   if (mark == std::string_view::npos) return {};
   const size_t dot = range.rfind('.');
   return range.substr(mark + 1, dot - mark - 1);
 }
 
-bool IsDataLoading(const char* range) {
-  return StartsWith(range, "enumerate(DataLoader)#");
+void EnterOptimizer(std::string_view optimizer) {
+  engine->SyncThread();
+  CurrentThread().Enter(ContextKind::kOptimizer,
+                        range_tracer->graph().OptimizerScope(optimizer));
 }
 
 Observer StartRange(const at::RecordFunction& fn) {
-  range_tracer->Guarded([&fn] {
-    ThreadState& thread = CurrentThread();
-    const std::string_view optimizer = OptimizerClass(fn.name());
-    if (!optimizer.empty()) {
-      if (StartsWith(fn.name(), "Optimizer.step#")) {
-        range_tracer->host().OnTrainingStarted(true);
-      }
-      engine->SyncThread();
-      thread.Enter(ContextKind::kOptimizer,
-                   range_tracer->graph().OptimizerScope(optimizer));
-    } else if (IsDataLoading(fn.name())) {
-      thread.Enter(ContextKind::kIgnored, 0);
-    }
-  });
+  range_tracer->Guarded([&fn] { EnterRange(fn.name()); });
   return nullptr;
 }
 
 void EndRange(const at::RecordFunction& fn, at::ObserverContext*) {
-  range_tracer->Guarded([&fn] {
-    ThreadState& thread = CurrentThread();
-    if (!OptimizerClass(fn.name()).empty()) {
-      if (StartsWith(fn.name(), "Optimizer.step#")) {
-        range_tracer->step().optimizer_steps.fetch_add(1);
-        range_tracer->step().micro_step.store(1);
-      }
-      thread.contexts.Pop(ContextKind::kOptimizer);
-    } else if (IsDataLoading(fn.name())) {
-      thread.contexts.Pop(ContextKind::kIgnored);
-    }
-  });
+  range_tracer->Guarded([&fn] { LeaveRange(KindOfRange(fn.name())); });
 }
 
 Observer StartBackward(const at::RecordFunction&) {
@@ -85,21 +61,73 @@ Observer StartBackward(const at::RecordFunction&) {
 
 }  // namespace
 
-void TraceRanges(OpTracer* tracer, CaptureEngine* the_engine) {
-  if (traces_ranges.load()) return;
-  MutexLock lock(&ranges_mu);
-  if (traces_ranges.exchange(true)) return;
+RangeKind KindOfRange(std::string_view name) {
+  if (StartsWith(name, "enumerate(DataLoader)#")) return RangeKind::kLoading;
+  if (OptimizerClass(name).empty()) return RangeKind::kOther;
+  return StartsWith(name, "Optimizer.step#") ? RangeKind::kOptimizerStep
+                                             : RangeKind::kOptimizer;
+}
+
+void SetRanges(OpTracer* tracer, CaptureEngine* the_engine) {
   range_tracer = tracer;
   engine = the_engine;
+}
+
+RangeKind EnterRange(std::string_view name) {
+  const RangeKind kind = KindOfRange(name);
+  switch (kind) {
+    case RangeKind::kOptimizerStep:
+      EnterStepOf(OptimizerClass(name));
+      break;
+    case RangeKind::kOptimizer:
+      EnterOptimizer(OptimizerClass(name));
+      break;
+    case RangeKind::kLoading:
+      CurrentThread().Enter(ContextKind::kIgnored, 0);
+      break;
+    case RangeKind::kOther:
+      break;
+  }
+  return kind;
+}
+
+void EnterStepOf(std::string_view optimizer) {
+  range_tracer->host().OnTrainingStarted(true);
+  EnterOptimizer(optimizer);
+}
+
+void LeaveRange(RangeKind kind) {
+  ContextStack& contexts = CurrentThread().contexts;
+  switch (kind) {
+    case RangeKind::kOptimizerStep:
+      range_tracer->step().optimizer_steps.fetch_add(1);
+      range_tracer->step().micro_step.store(1);
+      contexts.Pop(ContextKind::kOptimizer);
+      break;
+    case RangeKind::kOptimizer:
+      contexts.Pop(ContextKind::kOptimizer);
+      break;
+    case RangeKind::kLoading:
+      contexts.Pop(ContextKind::kIgnored);
+      break;
+    case RangeKind::kOther:
+      break;
+  }
+}
+
+void ListenToRanges() {
+  if (listens.load()) return;
+  MutexLock lock(&ranges_mu);
+  if (listens.exchange(true)) return;
   using Callback = at::RecordFunctionCallback;
   ranges = at::addGlobalCallback(
       Callback(StartRange, EndRange).scopes({at::RecordScope::USER_SCOPE}));
 }
 
-void StopTracingRanges() {
-  if (!traces_ranges.load()) return;
+void IgnoreRanges() {
+  if (!listens.load()) return;
   MutexLock lock(&ranges_mu);
-  if (traces_ranges.exchange(false)) Remove(&ranges);
+  if (listens.exchange(false)) Remove(&ranges);
 }
 
 void WaitForBackward() {

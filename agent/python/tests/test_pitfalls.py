@@ -164,6 +164,71 @@ print(len(beats) > 0)
     }
 
 
+@pytest.mark.parametrize("capture", ["", "record_function"])
+def test_an_optimizer_may_step_on_a_thread_of_its_own(script: Script, capture: str) -> None:
+    # Its first step is the first thing that the thread does; within it, the program marks a range, too.
+    run = script(
+        PREAMBLE
+        + """
+from concurrent.futures import ThreadPoolExecutor
+from torch.profiler import record_function
+
+
+def mark(*_):
+    with record_function("a part of it"):
+        pass
+
+
+if hasattr(optimizer, "register_step_pre_hook"):
+    optimizer.register_step_pre_hook(mark)
+
+
+def train():
+    net(torch.ones(2, 3)).sum().backward()
+
+
+train()
+optimizer.step()
+for _ in range(2):
+    train()
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(optimizer.step).result()
+        thread.submit(torch.cos, torch.ones(1)).result()
+train()
+optimizer.step()
+""",
+        GRAPHDBG_CAPTURE=capture,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "graphdbg" not in run.stderr
+    updates = [name for name in run.executed(step=2) if name.startswith("optimizer/")]
+    assert updates, run.executed(step=2)
+    for step in (3, 4):
+        assert [name for name in run.executed(step) if name.startswith("optimizer/")] == updates
+    # What the thread does after the step is not the optimizer's.
+    assert not any("cos" in name for step in range(1, 5) for name in run.executed(step))
+    assert "forward/addmm" in run.executed(step=4)
+
+
+@pytest.mark.parametrize("capture", ["", "record_function"])
+def test_tracing_may_end_and_begin_within_an_optimizers_step(script: Script, capture: str) -> None:
+    # That is where steps end.
+    run = script(
+        PREAMBLE
+        + """
+for step in range(7):
+    net(torch.ones(2, 3)).sum().backward()
+    optimizer.step()
+""",
+        GRAPHDBG_CAPTURE=capture,
+        GRAPHDBG_TRACE_LEVEL_AFTER="2:1,4:2,5:0",
+    )
+    assert run.returncode == 0, run.stderr
+    assert not run.executed(step=3) and not run.executed(step=4) and not run.executed(step=6)
+    assert run.executed(step=5) == run.executed(step=2)
+    assert "forward/addmm" in run.executed(step=5)
+
+
 def test_a_closure_that_is_called_often_is_one_step(script: Script) -> None:
     run = script(
         PREAMBLE

@@ -2,7 +2,6 @@
 // _hooks for Python. Handles calls of torch::nn and torch::optim, which
 // preload.c intercepts.
 
-#include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 #include <c10/util/Type.h>
 #include <cxxabi.h>
@@ -168,8 +167,12 @@ void* CallInRange(const graphdbg_member_call& call, const void* self,
   const std::string type = ClassName(typeid(optimizer));
   const std::string range =
       std::string("Optimizer.") + method + '#' + type + '.' + method;
-  at::RecordFunction guard(at::RecordScope::USER_SCOPE);
-  if (guard.isActive()) guard.before(range);
+  struct Range {
+    explicit Range(const std::string& name)
+        : kind(adapter->enter_range(name.c_str())) {}
+    ~Range() { adapter->leave_range(kind); }
+    const int kind;
+  } const entered(range);
   return Invoke(call);
 }
 

@@ -70,8 +70,23 @@ bool HasArguments(PyObject* args, PyObject* kwargs) {
          (kwargs != Py_None && PyDict_Size(kwargs) > 0);
 }
 
+// PyTorch has marked the beginning of the step when this thread's ops were not
+// traced yet.
+void TraceFrom(PyObject* optimizer) {
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(optimizer));
+  PyObject* const name = PyObject_GetAttrString(type, "__name__");
+  const char* const text =
+      name == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(name, nullptr);
+  if (text != nullptr) Global().adapter->enter_step(text);
+  PyErr_Clear();
+  Py_XDECREF(name);
+}
+
 PyObject* BeforeStep(PyObject* before, PyObject* const* args,
                      Py_ssize_t count) {
+  if (count == 3 && Global().enabled && Global().adapter->misses_thread()) {
+    TraceFrom(args[0]);
+  }
   if (count == 3 && Passes(args[0]) && !HasArguments(args[1], args[2]) &&
       HasNoSign(SignBeforeStep, args[0])) {
     Py_RETURN_NONE;

@@ -2,7 +2,8 @@
 // every call as a line of JSON to $GRAPHDBG_TRACE_FILE.
 //
 //   GRAPHDBG_TRACE_LEVEL        initial level (default: 2, ops)
-//   GRAPHDBG_TRACE_LEVEL_AFTER  step:level, new level at the end of that step
+//   GRAPHDBG_TRACE_LEVEL_AFTER  step:level[,step:level]..., new levels at the
+//                               ends of these steps
 //   GRAPHDBG_TRACE_RETAIN       1: retain outputs until the end of each step
 //   GRAPHDBG_TRACE_GATE         graphdbg_start waits until this file exists
 //   GRAPHDBG_TRACE_DETACH       1: behave as if no server was found
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -357,8 +359,9 @@ graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
     agent->host.release(agent->host.user, owner);
   }
   agent->retained.clear();
-  const std::string change = Variable("GRAPHDBG_TRACE_LEVEL_AFTER");
-  if (!change.empty() && std::stoi(change) == agent->step) {
+  std::istringstream changes(Variable("GRAPHDBG_TRACE_LEVEL_AFTER"));
+  for (std::string change; std::getline(changes, change, ',');) {
+    if (std::stoi(change) != agent->step) continue;
     agent->host.set_level(agent->host.user,
                           std::stoi(change.substr(change.find(':') + 1)));
   }
