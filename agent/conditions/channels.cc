@@ -30,11 +30,10 @@ TensorView Channels::Slice::At(int64_t channel) const {
 std::optional<size_t> Channels::Find(const TensorMeasurements& whole,
                                      int axis) {
   const TensorView* const now = whole.now();
-  if (now == nullptr || now->element_count().value_or(0) == 0) {
-    return std::nullopt;
-  }
+  if (now == nullptr) return std::nullopt;
   const auto ndim = static_cast<int>(now->ndim);
   if (axis < -ndim || axis >= ndim) return std::nullopt;
+  if (now->element_count().value_or(0) == 0) return std::nullopt;
   return static_cast<size_t>(axis < 0 ? axis + ndim : axis);
 }
 

@@ -211,6 +211,13 @@ Interval BoundsOf(const Quantity& quantity,
   return bounds::InRange(*measurements.sketch(), range->start, range->end);
 }
 
+bool IsBoundedBySketch(const Quantity& quantity) {
+  const auto* measure = std::get_if<const Measure*>(&quantity);
+  return std::holds_alternative<RangePercentage>(quantity) ||
+         (measure != nullptr && !(*measure)->needs_values &&
+          (*measure)->bounds != nullptr);
+}
+
 double ValueOf(const Quantity& quantity, TensorMeasurements* measurements) {
   return std::visit(Value{measurements}, quantity);
 }

@@ -40,15 +40,27 @@ std::string NotRecorded(absl::string_view measure);
 struct RangePercentage {
   double start;
   double end;
+
+  bool operator==(const RangePercentage& other) const {
+    return start == other.start && end == other.end;
+  }
 };
 // mean |now - previous| / (mean |previous| + epsilon)
 struct UpdateRatio {
   double epsilon;
+
+  bool operator==(const UpdateRatio& other) const {
+    return epsilon == other.epsilon;
+  }
 };
 // How many elements are not close to their previous values. Only whether it is
 // 0 is exact: counting stops early.
 struct ChangedCount {
   Tolerance tolerance;
+
+  bool operator==(const ChangedCount& other) const {
+    return tolerance == other.tolerance;
+  }
 };
 
 using Quantity =
@@ -61,6 +73,8 @@ Interval BoundsOf(const Measure& measure,
                   const TensorMeasurements& measurements);
 Interval BoundsOf(const Quantity& quantity,
                   const TensorMeasurements& measurements);
+// Whether sketches bound it.
+bool IsBoundedBySketch(const Quantity& quantity);
 bool NeedsPrevious(const Quantity& quantity);
 // Whether it can be derived from statistics, without the values.
 bool IsStatistic(const Quantity& quantity);

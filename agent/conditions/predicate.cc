@@ -1,5 +1,6 @@
 #include "agent/conditions/predicate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -72,6 +73,15 @@ Predicate Predicate::OnExecution() {
   Predicate predicate;
   predicate.on_execution_ = true;
   return predicate;
+}
+
+const std::vector<Term>* Predicate::TermsBoundedBySketch() const {
+  const bool bounded = std::all_of(
+      terms_.begin(), terms_.end(),
+      [](const Term& term) { return IsBoundedBySketch(term.quantity); });
+  const bool tests_sketch =
+      !on_execution_ && !overflow_flag_ && !axis_ && expression_ == nullptr;
+  return bounded && tests_sketch ? &terms_ : nullptr;
 }
 
 bool Predicate::HasNonFinite(TensorMeasurements* measurements) const {

@@ -69,6 +69,10 @@ class Predicate {
   // Restricts the predicate to step 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
 
+  // If a sketch of a tensor may rule out a match: the terms of which none may
+  // then hold; without any, every sketch rules it out. Otherwise null.
+  const std::vector<Term>* TermsBoundedBySketch() const;
+
   // The measurements that are needed before a test.
   const Needs& needs() const { return needs_; }
   // Statistics are sufficient, so that values are not read again.

@@ -196,7 +196,9 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
     measurements.set_backend(access.backend());
     measurements.set_scale(execution.grad_scale);
     conditions::ScanResult known;
-    const bool view_of_input = seen != nullptr && IsView(execution, tensor);
+    const bool view_of_input = seen != nullptr &&
+                               SeenValues::IsWorthwhile(tensor) &&
+                               IsView(execution, tensor);
     if (view_of_input) known = seen->Find(tensor).scan;
     if (!access.ok() || !measurements.Measure(set.needs, known)) continue;
     if (seen != nullptr && !known.all_finite) {
@@ -242,7 +244,7 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
     RecordGradScalerOverflow(execution, point.step, findings);
   // Determined only if a condition matches.
   std::optional<bool> intentional;
-  for (const Watchpoint* watchpoint : set.watchpoints) {
+  for (const Watchpoint* watchpoint : set.For(*measurements)) {
     if (!Tests(*watchpoint, tensor)) continue;
     const conditions::Predicate& predicate = watchpoint->predicate;
     const Outcome outcome = predicate.Test(measurements);
@@ -369,7 +371,7 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
                         const ExecutionPoint& point, Findings* findings) const {
   RecordStatistics(*findings, node, 0, measurements);
   nodes_->Facts(node)->RecordFinite(measurements->all_finite(), point.step);
-  for (const Watchpoint* watchpoint : set.watchpoints) {
+  for (const Watchpoint* watchpoint : set.For(*measurements)) {
     const conditions::Predicate& predicate = watchpoint->predicate;
     if (predicate.uses_overflow_flag() || !Tests(*watchpoint, tensor)) continue;
     const Outcome outcome = predicate.Test(measurements);

@@ -133,7 +133,7 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
   }
   const bool share = same != nullptr && same->source_ != nullptr;
   const int64_t room = share ? 0 : *size;
-  const Key key{node, slot};
+  const uint64_t key = KeyOf(node, slot);
   std::shared_ptr<PreviousValue> value;
   {
     MutexLock lock(&mu_);
@@ -151,39 +151,40 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
   bytes_ -= room;
   if (!readable) return nullptr;
   bytes_ += value->own_bytes();
-  values_[key].push_front(value);
+  Values& values = values_[key];
+  values.insert(values.begin(), value);
   return value;
 }
 
-std::shared_ptr<PreviousValue> PreviousValues::Take(const Key& key,
-                                                    int64_t bytes,
+std::shared_ptr<PreviousValue> PreviousValues::Take(uint64_t key, int64_t bytes,
                                                     uint64_t step) {
   Values& values = values_[key];
+  const bool repeated = !values.empty() && values.front()->step_ == step;
   std::shared_ptr<PreviousValue> value;
-  if (!values.empty() && values.front()->step_ == step) {
+  if (repeated) {
     value = std::move(values.front());
-    values.pop_front();
+    values.erase(values.begin());
   } else if (values.size() >= generations_) {
     value = std::move(values.back());
     values.pop_back();
   }
-  auto next = std::make_shared<PreviousValue>();
-  if (value != nullptr) {
-    bytes_ -= value->own_bytes();
-    // Readers of the old value, or of a view that shares it, keep it.
-    if (value.use_count() == 1 && value->bytes_.use_count() == 1) {
-      next->bytes_ = std::move(value->bytes_);
-    }
-  }
+  if (value != nullptr) bytes_ -= value->own_bytes();
   if (bytes > budget_bytes_ - bytes_) return nullptr;
   bytes_ += bytes;
+  // Readers of the old value, or of a view that shares its bytes, keep them.
+  const bool unused = value != nullptr && value.use_count() == 1 &&
+                      value->bytes_.use_count() == 1;
+  // Within its step, a value may be found by its memory (SeenValues).
+  if (unused && !repeated && value->on_device_ == nullptr) return value;
+  auto next = std::make_shared<PreviousValue>();
+  if (unused) next->bytes_ = std::move(value->bytes_);
   return next;
 }
 
 std::shared_ptr<const PreviousValue> PreviousValues::Before(
     uint64_t step, uint32_t node, uint32_t slot) const {
   MutexLock lock(&mu_);
-  const auto it = values_.find({node, slot});
+  const auto it = values_.find(KeyOf(node, slot));
   if (it == values_.end()) return nullptr;
   for (const auto& value : it->second) {
     if (value->step_ < step) return value;
@@ -193,19 +194,20 @@ std::shared_ptr<const PreviousValue> PreviousValues::Before(
 
 bool PreviousValues::Has(uint64_t step, uint32_t node, uint32_t slot) const {
   MutexLock lock(&mu_);
-  const auto it = values_.find({node, slot});
+  const auto it = values_.find(KeyOf(node, slot));
   return it != values_.end() && !it->second.empty() &&
          it->second.front()->step_ == step;
 }
 
 void PreviousValues::DropOlderThan(uint64_t step) {
-  std::map<Key, Values> dropped;
+  std::vector<Values> dropped;
   MutexLock lock(&mu_);
   for (auto it = values_.begin(); it != values_.end();) {
     const auto at = it++;
     if (!at->second.empty() && at->second.front()->step_ >= step) continue;
     for (const auto& value : at->second) bytes_ -= value->own_bytes();
-    dropped.insert(values_.extract(at));
+    dropped.push_back(std::move(at->second));
+    values_.erase(at);
   }
 }
 

@@ -4,13 +4,12 @@
 #define AGENT_CORE_PREVIOUS_VALUES_H_
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "agent/base/mutex.h"
 #include "agent/core/devices.h"
 #include "agent/include/graphdbg/agent.h"
@@ -65,7 +64,8 @@ class PreviousValue {
 };
 
 // Any thread, but one tensor is kept by one thread at a time. Buffers are
-// reused unless a view shares them.
+// reused unless a view shares them, so that tensors of the same size in each
+// step take no allocations.
 class PreviousValues {
  public:
   // Keeps the values of a tensor in its last `generations` steps. Values that
@@ -95,13 +95,16 @@ class PreviousValues {
   int64_t bytes() const;
 
  private:
-  using Key = std::pair<uint32_t, uint32_t>;
   // Newest first.
-  using Values = std::deque<std::shared_ptr<PreviousValue>>;
+  using Values = absl::InlinedVector<std::shared_ptr<PreviousValue>, 3>;
 
-  // Returns a value with room for `bytes`, which reuses the buffer of the one
-  // that it replaces; null if there is no room.
-  std::shared_ptr<PreviousValue> Take(const Key& key, int64_t bytes,
+  // Node and slot.
+  static uint64_t KeyOf(uint32_t node, uint32_t slot) {
+    return uint64_t{node} << 32 | slot;
+  }
+  // Returns a value with room for `bytes`, which reuses the one that it
+  // replaces, or its buffer; null if there is no room.
+  std::shared_ptr<PreviousValue> Take(uint64_t key, int64_t bytes,
                                       uint64_t step) GRAPHDBG_REQUIRES(mu_);
 
   const size_t generations_;
@@ -109,7 +112,7 @@ class PreviousValues {
   Devices* const devices_;
 
   mutable Mutex mu_;
-  std::map<Key, Values> values_ GRAPHDBG_GUARDED_BY(mu_);
+  absl::flat_hash_map<uint64_t, Values> values_ GRAPHDBG_GUARDED_BY(mu_);
   int64_t bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };
 

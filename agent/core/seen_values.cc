@@ -21,9 +21,8 @@ struct Place {
 std::optional<Place> PlaceOf(const graphdbg_tensor& tensor) {
   const TensorView view = ViewOf(tensor);
   const auto item_size = static_cast<int64_t>(ItemSize(view.dtype));
-  const std::optional<int64_t> bytes = view.byte_count();
-  if (tensor.storage_id == 0 || item_size == 0 || !bytes ||
-      *bytes < SeenValues::kWorthwhileBytes || !Readable(tensor)) {
+  if (tensor.storage_id == 0 || item_size == 0 ||
+      !SeenValues::IsWorthwhile(tensor)) {
     return std::nullopt;
   }
   const std::optional<Layout> layout = Layout::Of(view);
@@ -38,6 +37,11 @@ std::optional<Place> PlaceOf(const graphdbg_tensor& tensor) {
 }
 
 }  // namespace
+
+bool SeenValues::IsWorthwhile(const graphdbg_tensor& tensor) {
+  return Readable(tensor) &&
+         ViewOf(tensor).byte_count().value_or(0) >= kWorthwhileBytes;
+}
 
 void SeenValues::RecordWrite(uint64_t storage_id) {
   if (!any_.load(std::memory_order_acquire)) return;

@@ -29,6 +29,8 @@ class SeenValues {
  public:
   // Smaller tensors are ignored: looking them up costs more than reading them.
   static constexpr int64_t kWorthwhileBytes = 64 << 10;
+  // Whether it is readable and not smaller.
+  static bool IsWorthwhile(const graphdbg_tensor& tensor);
 
   // The storage was written to: earlier findings no longer hold.
   void RecordWrite(uint64_t storage_id);

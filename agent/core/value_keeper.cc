@@ -47,7 +47,8 @@ void ValueKeeper::KeepPreviousOutputs(const WatchSnapshot& watch,
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const graphdbg_tensor& output = execution.outputs[slot];
     std::shared_ptr<const PreviousValue> same;
-    if (seen != nullptr && IsView(execution, output)) {
+    if (seen != nullptr && SeenValues::IsWorthwhile(output) &&
+        IsView(execution, output)) {
       same = seen->Find(output).copy;
     }
     const auto copy =

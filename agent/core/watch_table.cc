@@ -221,6 +221,9 @@ const WatchSnapshot::Set* WatchTable::Match(WatchSnapshot* snapshot,
       set->only_nonfinite &= watchpoint->only_nonfinite;
       set->watchpoints.push_back(watchpoint.get());
       set->needs.Add(watchpoint->predicate.needs());
+      if (!set->screen.Add(watchpoint->predicate)) {
+        set->unscreened.push_back(watchpoint.get());
+      }
     }
   }
   if (set->watchpoints.empty()) return nullptr;

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "agent/base/mutex.h"
 #include "agent/conditions/predicate.h"
+#include "agent/conditions/screen.h"
 #include "agent/conditions/selector.h"
 #include "agent/core/hit_limits.h"
 #include "agent/core/line_runs.h"
@@ -61,6 +62,15 @@ class WatchSnapshot {
     bool tests_execution = false;
     // Each condition holds for NaN or infinities alone.
     bool only_nonfinite = true;
+    // Of most conditions. If it rules them out, the others remain.
+    conditions::Screen screen;
+    Watchpoints unscreened;
+
+    // The watchpoints whose conditions may hold for the tensor.
+    const Watchpoints& For(
+        const conditions::TensorMeasurements& measurements) const {
+      return screen.RulesOut(measurements) ? unscreened : watchpoints;
+    }
   };
 
   // Null if no watchpoint covers the node. Takes no lock.
