@@ -277,6 +277,17 @@ int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
              : GRAPHDBG_INTEREST_NONE;
 }
 
+int graphdbg_interests(graphdbg_agent* agent, const uint32_t* nodes,
+                       size_t count, uint8_t* interests) {
+  int greatest = GRAPHDBG_INTEREST_NONE;
+  for (size_t i = 0; i < count; ++i) {
+    const int interest = graphdbg_interest(agent, nodes[i]);
+    interests[i] = static_cast<uint8_t>(interest);
+    greatest = std::max(greatest, interest);
+  }
+  return greatest;
+}
+
 void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node) {
   if (Usable(agent)) agent->agent->BeginOp(node);
 }

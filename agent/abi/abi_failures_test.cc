@@ -246,6 +246,17 @@ TEST_F(AbiFailuresTest, WrongUseIsAnErrorAndNoMore) {
   agent = program_.agent();
   EXPECT_EQ(functions.interest(agent, 0), 0);
   EXPECT_EQ(functions.interest(agent, 4'000'000'000u), 0);
+  graphdbg_node_info added = {};
+  added.struct_size = sizeof(added);
+  added.name = "new";
+  added.kind = GRAPHDBG_OP;
+  uint32_t nodes[] = {0, 0};
+  EXPECT_EQ(functions.declare_node(agent, &added, &nodes[1]), GRAPHDBG_OK);
+  uint8_t interests[] = {7, 7};
+  EXPECT_EQ(functions.interests(agent, nodes, 2, interests),
+            GRAPHDBG_INTEREST_OPTIONAL);
+  EXPECT_THAT(interests, testing::ElementsAre(GRAPHDBG_INTEREST_NONE,
+                                              GRAPHDBG_INTEREST_OPTIONAL));
   graphdbg_execution execution = {};
   EXPECT_EQ(functions.executed(agent, nullptr), GRAPHDBG_INVALID_ARGUMENT);
   EXPECT_EQ(functions.executed(agent, &execution), GRAPHDBG_INVALID_ARGUMENT);

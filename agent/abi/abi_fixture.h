@@ -39,6 +39,7 @@ inline AgentFunctions LoadAgent() {
   load(&functions.declare_scope, "graphdbg_declare_scope");
   load(&functions.bind_tensor, "graphdbg_bind_tensor");
   load(&functions.interest, "graphdbg_interest");
+  load(&functions.interests, "graphdbg_interests");
   load(&functions.start, "graphdbg_start");
   load(&functions.executed, "graphdbg_executed");
   load(&functions.step_end, "graphdbg_step_end");

@@ -26,11 +26,13 @@ static void ANullAgentIsSafeEverywhere(void) {
   graphdbg_execution execution = {0};
   graphdbg_ending ending = {0};
   uint32_t node = 1;
+  uint8_t interest = 1;
   EXPECT(graphdbg_declare_node(NULL, &info, &node) == GRAPHDBG_DETACHED);
   EXPECT(node == 0);
   EXPECT(graphdbg_declare_scope(NULL, "a", "b") == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_bind_tensor(NULL, 1, &node) == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_interest(NULL, 1) == 0);
+  EXPECT(graphdbg_interests(NULL, &node, 1, &interest) == 0 && interest == 0);
   EXPECT(graphdbg_start(NULL) == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_executed(NULL, &execution) == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_step_end(NULL) == GRAPHDBG_DETACHED);

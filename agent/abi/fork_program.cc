@@ -25,8 +25,8 @@ constexpr unsigned kChildLimit = 30;
 AgentFunctions Linked() {
   return {graphdbg_open,          graphdbg_close,       graphdbg_declare_node,
           graphdbg_declare_scope, graphdbg_bind_tensor, graphdbg_interest,
-          graphdbg_start,         graphdbg_executed,    graphdbg_step_end,
-          graphdbg_last_error};
+          graphdbg_interests,     graphdbg_start,       graphdbg_executed,
+          graphdbg_step_end,      graphdbg_last_error};
 }
 
 // Whether every function returns at once in the child.

@@ -25,6 +25,7 @@ struct AgentFunctions {
   decltype(&graphdbg_declare_scope) declare_scope;
   decltype(&graphdbg_bind_tensor) bind_tensor;
   decltype(&graphdbg_interest) interest;
+  decltype(&graphdbg_interests) interests;
   decltype(&graphdbg_start) start;
   decltype(&graphdbg_executed) executed;
   decltype(&graphdbg_step_end) step_end;

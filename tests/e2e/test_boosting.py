@@ -75,6 +75,15 @@ def test_a_nan_in_a_gradient_of_an_own_objective_is_a_hit(library: str, python: 
     assert "trained" not in run.stdout
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_nan_in_the_gradient_of_a_later_booster_is_a_hit(library: str, python: str, debug_run: DebugRun) -> None:
+    command = [python, str(HOSTS / "boosting_nan.py"), library, "later"]
+    run = debug_run("--no-wait", "--break-on", "nan", "--on-hit", "terminate", command=command)
+    assert run.code == 143, run.stderr
+    [hit] = run.result["hits"]
+    assert (hit["node"], hit["step"], hit["op_type"]) == ("booster_2/train/gradient", 5, "logistic")
+
+
 def test_margins_are_those_of_the_model_and_trees_those_of_its_dump(
     python: str, server: Server, start_job: Any, injected: dict[str, str], tmp_path: Path
 ) -> None:
@@ -82,17 +91,25 @@ def test_margins_are_those_of_the_model_and_trees_those_of_its_dump(
     environment = server.job_environment(GRAPHDBG_JOB="slices", **injected)
     process = start_job([python, str(HOSTS / "boosting_slices.py"), str(facts_file)], environment)
     server.wait_for_state("slices", "paused", pause_reason="start")
-    margins = []
+    margins, columns = [], []
     for step in range(1, 5):
         server.control("slices", "step")
         server.wait_for_state("slices", "paused", pause_reason="step", step=step)
-        margins.append(server.client.get("/jobs/slices/tensor?name=train/margin:0")["data"])
+        margins.append(_value(server, "train/margin:0"))
+        columns.append([_value(server, f"train/tree:{slot}") for slot in range(4)])
     trees = [_tree_of(server, step) for step in range(1, 5)]
     server.control("slices", "continue")
     assert process.wait(60) == 0
     facts = json.loads(facts_file.read_text())
     np.testing.assert_array_equal(np.array(margins, np.float32), np.array(facts["margins"], np.float32))
     assert trees == [sorted(tree) for tree in facts["trees"]]
+    for mine, own in zip(columns, facts["columns"], strict=True):
+        for values, expected in zip(mine, own, strict=True):
+            np.testing.assert_array_equal(np.array(values, np.float32), np.array(expected, np.float32))
+
+
+def _value(server: Server, name: str) -> Any:
+    return server.client.get(f"/jobs/slices/tensor?name={name}")["data"]
 
 
 def _tree_of(server: Server, number: int) -> list[str]:

@@ -130,6 +130,17 @@ def test_a_nan_is_found_in_each_way(debug_run, python: str, way: str) -> None:
 
 
 @pytest.mark.frameworks
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_one_infinity_in_the_results_is_found_in_each_type(debug_run, python: str, dtype: str) -> None:
+    command = [python, str(HOSTS / "jax" / "one_infinity.py"), dtype]
+    environment = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+    run = debug_run("--no-wait", "--break-on", "inf", "--on-hit", "continue", command=command, **environment)
+    assert run.code == 0, run.stderr
+    assert run.stdout == f"trained {dtype}\n"
+    assert min(hit["step"] for hit in run.result["hits"]) == 3
+
+
+@pytest.mark.frameworks
 def test_a_nan_that_only_the_backward_pass_has(debug_run, python: str) -> None:
     run = watched_run(debug_run, python, "nan", "backward")
     first = run.result["hits"][0]

@@ -1,4 +1,7 @@
-"""Trains with an objective of its own, whose gradient has a NaN in row 3 of round 2: boosting_nan.py LIBRARY."""
+"""Trains with an objective of its own, whose gradient has a NaN in row 3 of round 2: boosting_nan.py LIBRARY.
+
+With another argument, a booster of 3 rounds is trained before.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,15 @@ if sys.argv[1] == "xgboost":
     import xgboost
 
     objective = functools.partial(logistic)
-    xgboost.train({"nthread": 1, "max_depth": 2}, xgboost.DMatrix(rows, label=labels), ROUNDS, obj=objective)
+    data = xgboost.DMatrix(rows, label=labels)
+    if sys.argv[2:]:
+        xgboost.train({"nthread": 1, "max_depth": 2}, data, 3)
+    xgboost.train({"nthread": 1, "max_depth": 2}, data, ROUNDS, obj=objective)
 else:
     import lightgbm
 
-    params = {"num_threads": 1, "max_depth": 2, "verbose": -1, "objective": logistic}
-    lightgbm.train(params, lightgbm.Dataset(rows, label=labels), ROUNDS)
+    params = {"num_threads": 1, "max_depth": 2, "verbose": -1}
+    if sys.argv[2:]:
+        lightgbm.train(params, lightgbm.Dataset(rows, label=labels), 3)
+    lightgbm.train({**params, "objective": logistic}, lightgbm.Dataset(rows, label=labels), ROUNDS)
 print("trained")

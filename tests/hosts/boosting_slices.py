@@ -23,7 +23,17 @@ def nodes_of(tree: Any) -> list[str]:
     return [tree.get("split", "leaf")] + [node for child in tree.get("children", ()) for node in nodes_of(child)]
 
 
+def columns_of(round_: int) -> list[list[float]]:
+    """The values of leaves, the thresholds and the gains of splits, and the covers of all nodes."""
+    [tree] = json.loads(model[round_ : round_ + 1].save_raw("json"))["learner"]["gradient_booster"]["model"]["trees"]
+    leaves = [row for row, left in enumerate(tree["left_children"]) if left == -1]
+    splits = [row for row, left in enumerate(tree["left_children"]) if left != -1]
+    chosen = [("split_conditions", leaves), ("split_conditions", splits), ("loss_changes", splits)]
+    return [[tree[name][row] for row in rows] for name, rows in chosen] + [tree["sum_hessian"]]
+
+
 facts = {
+    "columns": [columns_of(round_) for round_ in range(ROUNDS)],
     "margins": [model[:r].predict(data, output_margin=True).tolist() for r in range(1, ROUNDS + 1)],
     "trees": [nodes_of(json.loads(dump)) for dump in model.get_dump(dump_format="json")],
 }

@@ -23,8 +23,9 @@ bool IsInputClosed() {
 int Run() {
   ToyProgram program({graphdbg_open, graphdbg_close, graphdbg_declare_node,
                       graphdbg_declare_scope, graphdbg_bind_tensor,
-                      graphdbg_interest, graphdbg_start, graphdbg_executed,
-                      graphdbg_step_end, graphdbg_last_error});
+                      graphdbg_interest, graphdbg_interests, graphdbg_start,
+                      graphdbg_executed, graphdbg_step_end,
+                      graphdbg_last_error});
   fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
   program.Open();
   graphdbg_status status = program.Start();

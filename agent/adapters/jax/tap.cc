@@ -14,6 +14,19 @@
 #include "xla/ffi/api/ffi.h"
 
 #define GRAPHDBG_TAP_EXPORT extern "C" __attribute__((visibility("default")))
+#define GRAPHDBG_TAP_INLINE inline __attribute__((always_inline))
+
+// Compiles a function for several processors; the one that runs it decides. The
+// library may be kept in a home directory that different machines share.
+#if defined(__x86_64__) && defined(__has_attribute)
+#if __has_attribute(target_clones)
+#define GRAPHDBG_TAP_VECTORIZED \
+  __attribute__((target_clones("avx2", "default")))
+#endif
+#endif
+#ifndef GRAPHDBG_TAP_VECTORIZED
+#define GRAPHDBG_TAP_VECTORIZED
+#endif
 
 namespace ffi = xla::ffi;
 
@@ -65,23 +78,30 @@ Run& TheRun() {
 }
 
 // Whether all bits of the exponent are set in one of the elements. Compilers
-// make vector code of the inner loop, since it has no branches.
+// make vector code of the inner loop, since it has no branches. Inlined, so
+// that it is compiled for the same processors as the function that calls it.
 template <typename Bits>
-bool AnyMatches(const void* data, uint64_t bytes, Bits exponent) {
+GRAPHDBG_TAP_INLINE bool AnyMatches(const void* data, uint64_t bytes,
+                                    Bits exponent) {
   constexpr uint64_t kBlock = 4096;
   const Bits* const elements = static_cast<const Bits*>(data);
   const uint64_t count = bytes / sizeof(Bits);
+  // One more makes an exponent with all bits set, and no other, carry into the
+  // place of the sign.
+  const Bits lowest = exponent & -exponent;
+  const Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
   for (uint64_t begin = 0; begin < count; begin += kBlock) {
     const uint64_t end = begin + kBlock < count ? begin + kBlock : count;
-    Bits any = 0;
+    Bits carried = 0;
     for (uint64_t i = begin; i < end; ++i) {
-      any |= static_cast<Bits>((elements[i] & exponent) == exponent);
+      carried |= static_cast<Bits>((elements[i] & exponent) + lowest);
     }
-    if (any != 0) return true;
+    if ((carried & sign) != 0) return true;
   }
   return false;
 }
 
+GRAPHDBG_TAP_VECTORIZED
 bool HasNonFinite(ffi::DataType dtype, const void* data, uint64_t bytes) {
   switch (dtype) {
     case ffi::DataType::F16:
@@ -215,11 +235,21 @@ GRAPHDBG_TAP_EXPORT const graphdbg_tapped* graphdbg_taps_end(
   return returned->data();
 }
 
-// Returns nonzero if an element in `bytes` bytes of host memory is NaN or
-// infinite. `dtype` is XLA's number of the element type.
-GRAPHDBG_TAP_EXPORT int graphdbg_taps_nonfinite(const void* data,
-                                                uint64_t bytes, int dtype) {
-  return HasNonFinite(static_cast<ffi::DataType>(dtype), data, bytes);
+// Returns nonzero if an element of one of `count` arrays in host memory is NaN
+// or infinite. Each has its size in bytes and XLA's number of its element type;
+// null ones are left out.
+GRAPHDBG_TAP_EXPORT int graphdbg_taps_nonfinite(const void* const* arrays,
+                                                const uint64_t* bytes,
+                                                const int* dtypes,
+                                                uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    if (arrays[i] != nullptr &&
+        HasNonFinite(static_cast<ffi::DataType>(dtypes[i]), arrays[i],
+                     bytes[i])) {
+      return 1;
+    }
+  }
+  return 0;
 }
 
 GRAPHDBG_TAP_EXPORT void graphdbg_taps_free(void* data) { std::free(data); }

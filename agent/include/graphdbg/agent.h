@@ -597,6 +597,12 @@ enum {
   GRAPHDBG_INTEREST_REQUIRED = 2
 };
 
+/* The same for several nodes that are about to execute: stores the interest in
+ * each of them, and returns the greatest. */
+GRAPHDBG_EXPORT int graphdbg_interests(graphdbg_agent* agent,
+                                       const uint32_t* nodes, size_t count,
+                                       uint8_t* interests);
+
 /* Returns nonzero if executions are required only in order to find NaN and
  * infinities. An adapter that can repeat a step on the same inputs may then
  * test the results of the step itself, and report executions only if these are

@@ -63,9 +63,12 @@ class TooLarge(Exception):
 class Agent:
     def __init__(self) -> None:
         self._library = _c_api.load()
-        # This call is only an array lookup, so it keeps the interpreter's lock.
-        self._interest = ctypes.PyDLL(str(_c_api.LIBRARY)).graphdbg_interest
-        self._interest.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
+        # These calls are only array lookups, so they keep the interpreter's lock.
+        library = ctypes.PyDLL(str(_c_api.LIBRARY))
+        self._interest = library.graphdbg_interest
+        self._interest.argtypes = self._library.graphdbg_interest.argtypes
+        self._interests = library.graphdbg_interests
+        self._interests.argtypes = self._library.graphdbg_interests.argtypes
         self._agent = ctypes.c_void_p()
         self._signals = DeferredSignals()
         self._handles = itertools.count(1)
@@ -223,6 +226,10 @@ class Agent:
         """Whether the node's executions must be reported, not only if that is cheap."""
         return bool(self._interest(self._agent, node) == _c_api.INTEREST_REQUIRED)
 
+    def interests(self, nodes: Any, out: Any) -> int:
+        """Stores the interest in each of an array of nodes in an array of bytes, and returns the greatest."""
+        return int(self._interests(self._agent, nodes, len(nodes), out))
+
     def seeks_only_nonfinite(self) -> bool:
         """Whether executions are required only in order to find NaN and infinities."""
         return bool(self._library.graphdbg_seeks_only_nonfinite(self._agent))
@@ -250,7 +257,10 @@ class Agent:
         iteration: int = 0,
     ) -> None:
         """Reports an execution in `mode`, one of _c_api's; waits while the job is paused there."""
-        execution = _c_api.make_execution(node, flags, inputs, outputs, mode=mode, iteration=iteration)
+        self.report(_c_api.make_execution(node, flags, inputs, outputs, mode=mode, iteration=iteration))
+
+    def report(self, execution: Any) -> None:
+        """Reports an Execution structure; waits while the job is paused there."""
         self._at_boundary(self._library.graphdbg_executed(self._agent, execution))
 
     def op_failed(self, node: int, message: str) -> None:

@@ -17,6 +17,7 @@ from ctypes import (
     c_int32,
     c_int64,
     c_size_t,
+    c_uint8,
     c_uint32,
     c_uint64,
 )
@@ -234,6 +235,7 @@ def load() -> ctypes.CDLL:
         "graphdbg_declare_scope_in": (void_p, c_char_p, c_char_p, c_char_p),
         "graphdbg_bind_tensor": (void_p, c_uint32, void_p),
         "graphdbg_interest": (void_p, c_uint32),
+        "graphdbg_interests": (void_p, POINTER(c_uint32), c_size_t, POINTER(c_uint8)),
         "graphdbg_seeks_only_nonfinite": (void_p,),
         "graphdbg_add_repetition": (void_p, c_uint64),
         "graphdbg_begin_op": (void_p, c_uint32),

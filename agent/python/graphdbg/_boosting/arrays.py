@@ -24,21 +24,22 @@ def own_copy(values: Any) -> Array:
     return np.array(get() if callable(get) else values, order="C")
 
 
-def describe(array: Array, owner: int = 0) -> Any:
-    """A graphdbg_tensor of a packed array. `owner` is the handle by which the agent retains it; 0: it cannot."""
-    dtype, name = _known(array.dtype)
+def describe(array: Array) -> Any:
+    """A graphdbg_tensor of a packed array, which the agent cannot retain."""
+    tensor = _c_api.sized(_c_api.Tensor)
+    describe_in(tensor, array, 0)
+    return tensor
+
+
+def describe_in(tensor: Any, array: Array, owner: int) -> None:
+    """Describes a packed array in a graphdbg_tensor. The agent retains it by the handle `owner`, unless it is 0."""
+    tensor.dtype, tensor.framework_dtype = _known(array.dtype)
+    # Much faster than array.ctypes.data.
+    tensor.data = None if tensor.dtype == _c_api.DTYPE_OTHER else array.__array_interface__["data"][0]
     shape = array.shape
-    return _c_api.sized(
-        _c_api.Tensor,
-        dtype=dtype,
-        # Much faster than array.ctypes.data.
-        data=None if dtype == _c_api.DTYPE_OTHER else array.__array_interface__["data"][0],
-        ndim=len(shape),
-        shape=(ctypes.c_int64 * max(len(shape), 1))(*shape),
-        storage_id=owner,
-        owner=owner,
-        framework_dtype=name,
-    )
+    tensor.ndim = len(shape)
+    tensor.shape = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+    tensor.storage_id = tensor.owner = owner
 
 
 @functools.cache

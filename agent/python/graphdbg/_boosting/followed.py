@@ -19,22 +19,26 @@ from .objectives import gradients
 from .trees import Importance, Tree, joined
 from .user_code import calling_stack, definition_of, name_of
 
+# The graphs of the boosters that are trained first.
+_FIRST_GRAPHS = ("", "fold_0")
+_GRADIENTS = ("train/gradient", "train/hessian")
 # An objective without a function: the program computes the gradients itself.
 GIVEN = object()
-
-_GRADIENTS = ("train/gradient", "train/hessian")
-# What is reported after a round.
-_AFTER = ("train/tree", "train/tree_depth", "feature_importance/weight", "feature_importance/gain", "train/margin")
 
 
 class Followed:
     """Reports the rounds of a booster to the agent.
 
-    A round is `before`, the training itself, and `after`. With an objective of the
+    A round is `before`, the training itself, and, if it is to be reported, `after`. With an objective of the
     user's own, `given` is called in between. Each may wait for the user.
     """
 
-    def __init__(self, agent: Agent, library: Library, graph: str, lock: threading.RLock) -> None:
+    def __init__(
+        self, agent: Agent, library: Library, booster: Any, graph: str, group: object, lock: threading.RLock
+    ) -> None:
+        """`graph` is the id of the booster's graph, and `group` that with which it is trained, None if it has none."""
+        self.booster = weakref.ref(booster)
+        self.group = group
         self._agent = agent
         self._library = library
         self._lock = lock
@@ -48,36 +52,42 @@ class Followed:
         self._round = 0
         self._trees: list[Tree] | None = None
         self._previous: Array | None = None
-        self._wants_gradients = False
+        self._computes_gradients = False
+        self._is_reported = False
         # The margins after the last round in which they were reported, its number and its data.
         self._margins: tuple[int, weakref.ref[Any], Array] | None = None
         self._told: set[str] = set()
 
     # ---- a round
 
-    def before(self, booster: Any, data: Any, own: Any = None) -> None:
-        """Called before a round. `own` is an objective of the user's own, or GIVEN."""
-        self._trees = self._previous = None
-        self._wants_gradients = False
-        if not self._agent.follows_ops():
-            return
-        if self._graph is not None and (own is not None or not self._graph.look(_GRADIENTS)):
-            return
+    def before(self, booster: Any, data: Any, own: Any = None) -> bool:
+        """Called before a round. Returns whether it is to be reported.
+
+        `own` is an objective of the user's own, or GIVEN.
+        """
+        self._is_reported = False
+        self._trees = None
+        if not self._agent.follows_ops() or (self._graph is not None and not self._graph.look()):
+            return False
         with self._guarded("the quantities"):
             graph = self._graph
             if graph is None:
                 graph = self._declared(booster, own)
-                if own is not None or not graph.look(_GRADIENTS):
-                    return
-            self._wants_gradients = True
-            done = self._library.rounds(booster)
-            if done and self._objective.formula is not None:
-                self._previous = self._margins_before(booster, data, done)
+                if not graph.look():
+                    return False
+            self._is_reported = True
+            self._previous = None
+            self._computes_gradients = own is None and any(graph.wants(name) for name in _GRADIENTS)
+            if self._computes_gradients and self._objective.formula is not None:
+                done = self._library.rounds(booster)
+                if done:
+                    self._previous = self._margins_before(booster, data, done)
+        return self._is_reported
 
     def given(self, margin: Any, gradient: Any, hessian: Any) -> None:
         """Called with what the user's own objective has returned; margin None: it is not known."""
         graph = self._graph
-        if graph is None or not self._agent.follows_ops() or not graph.look(_GRADIENTS):
+        if graph is None or not self._is_reported or not any(graph.wants(name) for name in _GRADIENTS):
             return
         with self._guarded("the gradients"):
             graph.end_round()
@@ -87,15 +97,14 @@ class Followed:
             graph.report("train/hessian", [own_copy(hessian)])
 
     def after(self, booster: Any, data: Any) -> None:
+        """Called after a round that is to be reported."""
         graph = self._graph
         if graph is None or not self._agent.follows_ops():
             return
         try:
-            if self._wants_gradients:
+            if self._computes_gradients:
                 with self._guarded("the gradients"):
                     self._report_gradients(graph, booster, data)
-            if not graph.look(_AFTER):
-                return
             self._round = self._library.rounds(booster)
             with self._guarded("the trees"):
                 self._report_trees(graph, booster)
@@ -161,7 +170,7 @@ class Followed:
         if graph.wants("train/tree"):
             graph.report("train/tree", joined(self._newest_trees(booster)))
         if graph.wants("train/tree_depth"):
-            depth = max((max(tree.depths()) for tree in self._newest_trees(booster)), default=0)
+            depth = max((tree.depth() for tree in self._newest_trees(booster)), default=0)
             graph.report("train/tree_depth", [np.array(depth, np.int32)])
         for kind in ("weight", "gain"):
             name = f"feature_importance/{kind}"
@@ -191,7 +200,8 @@ class Followed:
             else:
                 op_type = name_of(own) if own is not GIVEN else "gradient"
                 origin, source = "as the program gave them", definition_of(own) or stack
-            self._graph = Graph(self._agent, self._name, stack, op_type, origin, source)
+            learns = self._name in _FIRST_GRAPHS
+            self._graph = Graph(self._agent, self._name, stack, op_type, origin, source, learns)
         return self._graph
 
     @contextlib.contextmanager

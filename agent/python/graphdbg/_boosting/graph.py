@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Sequence, Set
 from typing import Any
 
 from .. import _c_api
 from .._agent import Agent, NodeDeclaration
-from .arrays import Array, describe, packed
+from .arrays import Array, packed
+from .quantity import Quantity
 from .trees import Tree, node_name
 
 # Quantities in the order of a round: what each is computed from, kind and category.
@@ -22,6 +24,8 @@ _QUANTITIES: dict[str, tuple[Sequence[str], str, str]] = {
     "feature_importance/gain": (("train/tree",), "op", "other"),
     "train/margin": (("train/previous_margin", "train/tree"), "op", "activation"),
 }
+_REPORTED = tuple(name for name, (_, kind, _) in _QUANTITIES.items() if kind == "op")
+_NONE: Set[str] = frozenset()
 _OP_TYPES = {
     "train/tree": "tree",
     "train/tree_depth": "tree depth",
@@ -41,29 +45,32 @@ class Graph:
         objective: str,
         origin: str,
         objective_stack: Sequence[Any],
+        learns: bool,
     ) -> None:
         """Declares the quantities of a round.
 
         `graph` is its id, "" for the main graph; names in other graphs begin with it.
         `stack` is where the program trains. Gradients are ops of the type `objective`
-        at `objective_stack`, and `origin` says where their values come from.
+        at `objective_stack`, and `origin` says where their values come from. With `learns`,
+        the first round is reported even if nobody asks for it, so that sizes are known.
         """
         self._agent = agent
         self._graph = graph
         self._prefix = f"{graph}/" if graph else ""
-        self._numbers: dict[str, int] = {}
-        # Descriptions and handles of the round's values, by quantity. Handles keep values alive.
-        self._described: dict[str, list[Any]] = {}
+        self._learns = learns
+        self._quantities: dict[str, Quantity] = {}
+        # Handles of the round's values, which keep them alive.
         self._handles: list[int] = []
         self._given: set[str] = set()
-        self._wanted: set[str] = set()
+        self._wanted: Set[str] = _NONE
         self._shown: set[int] = set()
         for order, (name, (inputs, kind, category)) in enumerate(_QUANTITIES.items(), 1):
             is_gradient = name in ("train/gradient", "train/hessian")
             attributes = {"values": origin} if is_gradient else {}
             if name == "train/tree":
                 attributes = {"outputs": _SLOTS_OF_TREE}
-            self._numbers[name] = agent.declare(
+            producers = [self._quantities[each] for each in inputs]
+            number = agent.declare(
                 NodeDeclaration(
                     graph=graph,
                     name=self._prefix + name,
@@ -71,51 +78,59 @@ class Graph:
                     category=category,
                     op_type=objective if is_gradient else _OP_TYPES.get(name, ""),
                     stack=objective_stack if is_gradient else stack,
-                    inputs=[(self._numbers[each], 0) for each in inputs],
+                    inputs=[(each.number, 0) for each in producers],
                     attributes=attributes,
                     order=order if kind == "op" else 0,
                 )
             )
+            self._quantities[name] = Quantity(number, producers)
+        # The nodes that are asked about in each round, and memory for the interest in them.
+        self._reported = (ctypes.c_uint32 * len(_REPORTED))(*(self._quantities[name].number for name in _REPORTED))
+        self._interests = (ctypes.c_uint8 * len(_REPORTED))()
 
     # ---- quantities
 
-    def look(self, names: Sequence[str]) -> bool:
-        """Looks which of the quantities are to be reported in this round, and returns whether any is."""
-        interest = self._agent.interest
-        self._wanted = {name for name in names if interest(self._numbers[name])}
-        return bool(self._wanted)
+    def look(self) -> bool:
+        """Looks which quantities are to be reported in this round, and returns whether any is."""
+        interests = self._interests
+        greatest = self._agent.interests(self._reported, interests)
+        if greatest == _c_api.INTEREST_REQUIRED:
+            self._learns = True
+        is_wanted = bool(greatest) and self._learns
+        pairs = zip(_REPORTED, interests, strict=True)
+        self._wanted = {name for name, interest in pairs if interest} if is_wanted else _NONE
+        return is_wanted
 
     def wants(self, name: str) -> bool:
         """Whether a quantity that was looked for is to be reported. A user who has waited since may ask for more."""
-        return name in self._wanted or (bool(self._handles) and self._agent.interest(self._numbers[name]))
+        return name in self._wanted or (bool(self._handles) and self._agent.interest(self._quantities[name].number))
 
     def give(self, name: str, value: Array) -> None:
         """Sets a quantity that others are computed from. Inputs stay the same, so they are reported once."""
-        outputs = self._described[name] = [self._describe(value)]
-        number = self._numbers[name]
-        if name not in self._given and _QUANTITIES[name][1] == "input" and self._agent.interest(number):
+        quantity = self._described(name, [value])
+        if name not in self._given and _QUANTITIES[name][1] == "input" and self._agent.interest(quantity.number):
             self._given.add(name)
-            self._agent.executed(number, _c_api.GIVEN, [], outputs, _c_api.TRAIN)
+            self._agent.report(quantity.execution(_c_api.GIVEN))
 
     def report(self, name: str, values: Sequence[Array]) -> None:
         """Reports a quantity; waits while the job is paused there."""
-        outputs = self._described[name] = [self._describe(packed(value)) for value in values]
-        inputs = [
-            _c_api.Input(node=self._numbers[each], slot=0, tensor=self._described.get(each, _NOTHING)[0])
-            for each in _QUANTITIES[name][0]
-        ]
-        self._agent.executed(self._numbers[name], 0, inputs, outputs, _c_api.TRAIN)
+        self._agent.report(self._described(name, [packed(value) for value in values]).execution())
+
+    def _described(self, name: str, values: Sequence[Array]) -> Quantity:
+        handles = [self._agent.new_handle(value) for value in values]
+        self._handles += handles
+        quantity = self._quantities[name]
+        quantity.describe(values, handles)
+        return quantity
 
     def end_round(self) -> None:
+        if not self._handles:
+            return
         for handle in self._handles:
             self._agent.forget(handle)
         self._handles.clear()
-        self._described.clear()
-
-    def _describe(self, value: Array) -> Any:
-        handle = self._agent.new_handle(value)
-        self._handles.append(handle)
-        return describe(value, handle)
+        for quantity in self._quantities.values():
+            quantity.end_round()
 
     # ---- trees
 
@@ -158,6 +173,3 @@ def _attributes_of(tree: Tree, row: int, features: Sequence[str]) -> dict[str, s
         "gain": f"{tree.gain[row]:g}",
         "cover": cover,
     }
-
-
-_NOTHING = [describe(packed([]))]

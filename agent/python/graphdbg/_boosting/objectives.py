@@ -27,7 +27,7 @@ def gradients(
     if label.size == margin.size:
         label = label.reshape(margin.shape)
     with np.errstate(all="ignore"):
-        gradient, hessian = formula(margin, label.astype(margin.dtype), parameters)
+        gradient, hessian = formula(margin, label.astype(margin.dtype, copy=False), parameters)
     if weight is not None:
         scale = weight.astype(margin.dtype).reshape(-1, *[1] * (margin.ndim - 1))
         gradient, hessian = gradient * scale, hessian * scale
@@ -61,8 +61,16 @@ def pseudo_huber(m: Array, y: Array, parameters: Mapping[str, float]) -> tuple[A
 
 
 def logistic(m: Array, y: Array, parameters: Mapping[str, float]) -> tuple[Array, Array]:
-    p = 1 / (1 + np.exp(-m))
-    return _positives_scaled(p - y, np.maximum(p * (1 - p), _LEAST_HESSIAN), y == 1, parameters)
+    # In two arrays: allocating others takes longer than what is computed.
+    p = np.negative(m)
+    np.exp(p, out=p)
+    p += 1
+    np.reciprocal(p, out=p)
+    hessian = 1 - p
+    hessian *= p
+    np.maximum(hessian, _LEAST_HESSIAN, out=hessian)
+    p -= y
+    return _positives_scaled(p, hessian, lambda: y == 1, parameters)
 
 
 def hinge(m: Array, y: Array, _: Any) -> tuple[Array, Array]:
@@ -99,14 +107,14 @@ def scaled_logistic(m: Array, y: Array, parameters: Mapping[str, float]) -> tupl
     """LightGBM's, with `sigmoid` as factor of the margins."""
     factor, sign = m.dtype.type(parameters.get("sigmoid", 1.0)), np.where(y > 0, 1, -1).astype(m.dtype)
     response = -sign * factor / (1 + np.exp(sign * factor * m))
-    return _positives_scaled(response, np.abs(response) * (factor - np.abs(response)), y > 0, parameters)
+    return _positives_scaled(response, np.abs(response) * (factor - np.abs(response)), lambda: y > 0, parameters)
 
 
 def _positives_scaled(
-    gradient: Array, hessian: Array, is_positive: Array, parameters: Mapping[str, float]
+    gradient: Array, hessian: Array, is_positive: Callable[[], Array], parameters: Mapping[str, float]
 ) -> tuple[Array, Array]:
     weight = parameters.get("scale_pos_weight", 1.0)
     if weight == 1:
         return gradient, hessian
-    scale = np.where(is_positive, gradient.dtype.type(weight), gradient.dtype.type(1))
+    scale = np.where(is_positive(), gradient.dtype.type(weight), gradient.dtype.type(1))
     return gradient * scale, hessian * scale

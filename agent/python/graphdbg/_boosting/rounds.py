@@ -51,10 +51,11 @@ class Rounds:
         self._named: weakref.WeakKeyDictionary[Any, tuple[str, object]] = weakref.WeakKeyDictionary()
         self._graphs: dict[str, int] = {}
         # The round in progress: its boosters and their group.
-        self._trained: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._trained: set[Followed] = set()
         self._group: object = None
         self._is_within = False
-        self._last: weakref.ref[Any] | None = None
+        # The booster that was trained last.
+        self._last: Followed | None = None
 
     def name(self, booster: Any, graph: str, group: object) -> None:
         """Names the graph of a booster, and the group with which it is trained, which must not refer to it."""
@@ -66,24 +67,35 @@ class Rounds:
         if agent is None or agent.is_off() or os.getpid() != self._pid:
             return None
         with self._lock:
-            group = self._named[booster][1] if booster in self._named else None
-            if self._is_within and (group is None or group is not self._group or booster in self._trained):
+            followed = self._followed(booster) or self._follow(agent, booster)
+            if self._is_within and (
+                followed.group is None or followed.group is not self._group or followed in self._trained
+            ):
                 self.end()
-            agent.start()
-            self._trained.add(booster)
-            self._group, self._is_within, self._last = group, True, weakref.ref(booster)
+            if self._last is None:
+                agent.start()
+            self._trained.add(followed)
+            self._group, self._is_within, self._last = followed.group, True, followed
             agent.begin_pass(_c_api.TRAIN)
-            followed = self._boosters.get(booster)
-            if followed is None:
-                followed = self._boosters[booster] = Followed(agent, self._library, self._graph_of(booster), self._lock)
             return followed
+
+    def _followed(self, booster: Any) -> Followed | None:
+        # Nearly always the same one as before.
+        last = self._last
+        return last if last is not None and last.booster() is booster else self._boosters.get(booster)
+
+    def _follow(self, agent: Agent, booster: Any) -> Followed:
+        name, group = self._named.get(booster, ("booster", None))
+        graph = self._graph_named(name)
+        followed = self._boosters[booster] = Followed(agent, self._library, booster, graph, group, self._lock)
+        return followed
 
     def followed(self, booster: Any) -> Followed | None:
         """The booster, if it has been trained and is debugged."""
         agent = self._agent
         if agent is None or agent.is_off() or os.getpid() != self._pid:
             return None
-        return self._boosters.get(booster)
+        return self._followed(booster)
 
     def end(self) -> None:
         """Ends the round in progress, if there is one. May wait for the user."""
@@ -96,9 +108,8 @@ class Rounds:
                 self._trained.clear()
                 agent.step_end()
 
-    def _graph_of(self, booster: Any) -> str:
-        """The first booster's is the main graph, "", unless it has a name."""
-        name = self._named[booster][0] if booster in self._named else "booster"
+    def _graph_named(self, name: str) -> str:
+        """A new graph of this name. The first booster's is the main graph, "", unless it has a name."""
         number = self._graphs[name] = self._graphs.get(name, 0) + 1
         if number == 1:
             return "" if name == "booster" else name
@@ -131,9 +142,9 @@ class Rounds:
 
     def _show_newest_trees(self) -> None:
         """Adds the trees of the newest round to the graph, for a user who is going to look."""
-        booster = self._last() if self._last is not None else None
-        followed = self._boosters.get(booster) if booster is not None else None
-        if followed is not None:
+        followed = self._last
+        booster = followed.booster() if followed is not None else None
+        if followed is not None and booster is not None:
             followed.show_trees(booster)
 
 

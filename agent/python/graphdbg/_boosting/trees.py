@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,22 +32,17 @@ class Tree:
     cover: Array
     value: Array
 
-    @property
+    @functools.cached_property
     def is_split(self) -> Array:
         return self.left != LEAF
 
-    def depths(self) -> list[int]:
-        """The depth of each node; that of the root is 0."""
-        depths = [0] * len(self.left)
-        rows = [0] if depths else []
+    def depth(self) -> int:
+        """That of the deepest node; the root's is 0."""
         left, right = self.left.tolist(), self.right.tolist()
-        while rows:
-            row = rows.pop()
-            if left[row] != LEAF:
-                for child in (left[row], right[row]):
-                    depths[child] = depths[row] + 1
-                    rows.append(child)
-        return depths
+        depth, level = 0, [0] if left else []
+        while level := [child for row in level if left[row] != LEAF for child in (left[row], right[row])]:
+            depth += 1
+        return depth
 
 
 class Importance:
@@ -67,6 +63,9 @@ class Importance:
 
 def joined(trees: Sequence[Tree]) -> list[Array]:
     """The leaf values, thresholds, gains and covers of all trees, each as one array."""
+    if len(trees) == 1:
+        [tree] = trees
+        return [tree.value[~tree.is_split], tree.threshold[tree.is_split], tree.gain[tree.is_split], tree.cover]
     columns = (
         [tree.value[~tree.is_split] for tree in trees],
         [tree.threshold[tree.is_split] for tree in trees],

@@ -12,6 +12,7 @@ from .. import _c_api
 from .._agent import Agent, NodeDeclaration
 from . import structure, taps
 from .program import Argument, Made, Op, Producer, Program
+from .results import Results
 from .values import HostArray, describe
 
 
@@ -60,8 +61,8 @@ class Followed:
         # The name that the program gives the function, and the types of its outputs.
         self.called = program.name
         self.output_types: list[Any] = []
-        # For each output that may be NaN, its size in bytes and the number of its dtype.
-        self.tested: list[tuple[int, int] | None] = []
+        # Those, to be tested.
+        self.results: Results | None = None
         # Whether the copy's outputs have been compared, and whether the user knows of values that were not kept.
         self.compared = False
         self.told_omitted = False

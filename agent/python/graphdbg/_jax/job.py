@@ -22,10 +22,11 @@ from .memory import keep_freed_memory
 from .names import cleaned
 from .program import program_of
 from .reported_agent import ReportedAgent
+from .results import Results
 from .seam import Seam
 from .steps import Role, role_of
-from .tap_library import TapLibrary, number_of
-from .values import Addresses, host_parts
+from .tap_library import TapLibrary
+from .values import Addresses
 
 
 @dataclass(frozen=True)
@@ -186,21 +187,8 @@ class Job:
 
     def _is_bad(self, followed: Followed, outputs: Any) -> bool:
         """Whether a result is NaN or infinite. Waits for the results."""
-        has_nonfinite = self._taps().has_nonfinite
-        outputs = list(outputs)
-        self._jax.block_until_ready(outputs)
-        if len(outputs) != len(followed.tested):
-            # Results that cannot be tested are inspected.
-            return True
-        for array, test in zip(outputs, followed.tested, strict=True):
-            if test is None:
-                continue
-            size, dtype = test
-            address = self._addresses.of(array)
-            parts = [(address, size)] if address else host_parts(array)
-            if any(has_nonfinite(*part, dtype) for part in parts):
-                return True
-        return False
+        assert followed.results is not None
+        return followed.results.are_bad(list(outputs), self._addresses, self._taps())
 
     def _taps(self) -> TapLibrary:
         if self._library is None:
@@ -354,7 +342,7 @@ class Job:
         self._orders += len(followed.ops)
         followed.called = called
         followed.output_types = [(aval.shape, aval.dtype) for aval in closed.out_avals]
-        followed.tested = [_test_of(aval) for aval in closed.out_avals]
+        followed.results = Results(closed.out_avals)
         reason = structure.why_not_twice(closed.jaxpr)
         platform = self._jax.default_backend()
         if platform != "cpu":
@@ -384,10 +372,3 @@ class Job:
         self._agent = agent
         _exit_report.set_agent(ReportedAgent(agent, self._functions))
         return agent
-
-
-def _test_of(aval: Any) -> tuple[int, int] | None:
-    """The size in bytes and the number of the dtype of a result that may be NaN; None for others."""
-    if not structure.is_plain(aval) or aval.dtype.kind in "iub":
-        return None
-    return int(aval.size) * int(aval.dtype.itemsize), number_of(aval.dtype.name)

@@ -88,16 +88,25 @@ class TapLibrary:
         library.graphdbg_taps_begin.restype = None
         library.graphdbg_taps_end.argtypes = (ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(ctypes.c_uint64))
         library.graphdbg_taps_end.restype = ctypes.POINTER(_Tapped)
-        library.graphdbg_taps_nonfinite.argtypes = (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int)
+        library.graphdbg_taps_nonfinite.argtypes = (
+            ctypes.POINTER(ctypes.c_void_p),
+            ctypes.POINTER(ctypes.c_uint64),
+            ctypes.POINTER(ctypes.c_int),
+            ctypes.c_uint64,
+        )
         self._free = ctypes.PyDLL(library._name).graphdbg_taps_free
         self._free.argtypes = (ctypes.c_void_p,)
         self._free.restype = None
         for name in ("graphdbg_tap_observe", "graphdbg_tap_pass"):
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(library, name)), platform="cpu")
 
-    def has_nonfinite(self, address: int, size: int, dtype: int) -> bool:
-        """Whether an element in this memory, of this many bytes and this number_of() its dtype, is NaN or infinite."""
-        return bool(self._library.graphdbg_taps_nonfinite(address, size, dtype))
+    def has_nonfinite(self, addresses: Any, sizes: Any, dtypes: Any) -> bool:
+        """Whether an element of one of these arrays is NaN or infinite.
+
+        The arguments are arrays of C: for each array, its address, 0 to leave it out, its
+        size in bytes and the number_of() its dtype.
+        """
+        return bool(self._library.graphdbg_taps_nonfinite(addresses, sizes, dtypes, len(addresses)))
 
     def collect(self, run: Callable[[], Any]) -> tuple[dict[int, list[Tapped]], int]:
         """Calls `run` and returns the values by tap, in order of iterations, and how many were not kept."""

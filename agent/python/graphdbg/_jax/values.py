@@ -10,6 +10,7 @@ from .. import _c_api
 from . import structure
 
 _CPU = 0
+_MOST_SHARDINGS = 4096
 
 
 def describe(dtype: Any, shape: Sequence[int], address: int = 0, owner: int = 0) -> Any:
@@ -62,17 +63,20 @@ class Addresses:
     """Finds the memory of arrays that are ready, quickly where they are all on the same CPU device."""
 
     def __init__(self) -> None:
-        self._sharding: Any = None
+        # Shardings on one CPU device, by their ids. JAX makes one for each result of a function.
+        self._known: dict[int, Any] = {}
 
     def of(self, array: Any) -> int:
         """The address of an array on one CPU device; 0 for others."""
         sharding = getattr(array, "sharding", None)
         if sharding is None:
             return 0
-        if sharding is not self._sharding and sharding != self._sharding:
+        if id(sharding) not in self._known:
             if not _is_one_cpu(sharding):
                 return 0
-            self._sharding = sharding
+            if len(self._known) == _MOST_SHARDINGS:
+                self._known.clear()
+            self._known[id(sharding)] = sharding
         return int(array.unsafe_buffer_pointer())
 
 

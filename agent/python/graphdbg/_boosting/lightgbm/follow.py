@@ -55,9 +55,10 @@ class _Follower:
             if followed is None:
                 return update(booster, train_set, fobj)
             data = train_set if train_set is not None else booster.train_set
-            followed.before(booster, data, fobj)
+            is_reported = followed.before(booster, data, fobj)
             result = update(booster, train_set, None if fobj is None else _observed(fobj, followed))
-            followed.after(booster, data)
+            if is_reported:
+                followed.after(booster, data)
             return result
 
         return wrapper

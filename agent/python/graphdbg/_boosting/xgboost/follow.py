@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import weakref
@@ -61,14 +62,18 @@ class _Follower:
             if followed is None:
                 return update(booster, *args, **kwargs)
             data, objective = arguments.of("dtrain", args, kwargs), arguments.of("fobj", args, kwargs)
+            self._trained_on(booster, data)
+            is_reported = followed.before(booster, data, objective)
+            if not is_reported and objective is None:
+                return update(booster, *args, **kwargs)
             self._updating.add(id(booster))
             try:
-                followed.before(booster, data, objective)
                 result = update(booster, *args, **kwargs)
-                self._after(followed, booster, data)
-                return result
             finally:
                 self._updating.discard(id(booster))
+            if is_reported:
+                followed.after(booster, data)
+            return result
 
         return wrapper
 
@@ -83,23 +88,27 @@ class _Follower:
             if followed is None:
                 return boost(booster, *args, **kwargs)
             data, objective = arguments.of("dtrain", args, kwargs), arguments.of("fobj", args, kwargs)
+            is_reported = False
             if not is_inner:
-                followed.before(booster, data, GIVEN if objective is None else objective)
+                self._trained_on(booster, data)
+                is_reported = followed.before(booster, data, GIVEN if objective is None else objective)
             if objective is None:
                 followed.given(None, arguments.of("grad", args, kwargs), arguments.of("hess", args, kwargs))
             else:
                 kwargs = {**kwargs, "fobj": self._observed(objective, followed)}
-            if is_inner:
-                return boost(booster, *args, **kwargs)
             result = boost(booster, *args, **kwargs)
-            self._after(followed, booster, data)
+            if is_reported:
+                followed.after(booster, data)
             return result
 
         return wrapper
 
-    def _after(self, followed: Followed, booster: Any, data: Any) -> None:
-        self._data[booster] = weakref.ref(data)
-        followed.after(booster, data)
+    def _trained_on(self, booster: Any, data: Any) -> None:
+        """Remembers the data of a round, unless it is something that XGBoost is going to refuse."""
+        known = self._data.get(booster)
+        if known is None or known() is not data:
+            with contextlib.suppress(TypeError):
+                self._data[booster] = weakref.ref(data)
 
     def _observed(self, objective: Any, followed: Followed) -> Any:
         """An objective that reports what another one returns, and is of the same class to XGBoost."""

@@ -12,7 +12,9 @@ from .. import objectives
 from ..arrays import Array
 from ..library import NotCaptured, Objective
 from ..objectives import Formula
-from ..trees import LEAF, Importance, Tree
+from ..trees import Importance, Tree
+from . import ubjson
+from .native import Native
 
 # By objective, with the groups and names of the parameters that its formula needs.
 _FORMULAS: dict[str, tuple[Formula, tuple[str, ...]]] = {
@@ -47,6 +49,10 @@ class XGBoost:
 
     def __init__(self, xgboost: Any) -> None:
         self.version = str(xgboost.__version__)
+        self._native = Native(xgboost.core)
+        # Those that were asked for last: the same array is read and kept in each round.
+        self._label: Array | None = None
+        self._weight: Array | None = None
 
     def objective(self, booster: Any) -> Objective:
         learner = json.loads(booster.save_config())["learner"]
@@ -75,47 +81,45 @@ class XGBoost:
         return np.ascontiguousarray(np.broadcast_to(link(scores), like.shape), like.dtype)
 
     def margins(self, booster: Any, data: Any) -> Array:
-        margins = booster.predict(data, output_margin=True, validate_features=False)
-        return np.asarray(margins.get() if hasattr(margins, "get") else margins)
+        return self._native.margins(booster, data)
 
     def labels(self, booster: Any, data: Any) -> tuple[Array, Array | None]:
-        weight = data.get_weight()
-        return data.get_label(), weight if weight.size == data.num_row() else None
+        label = self._label = self._native.numbers(data, b"label", self._label)
+        weight = self._weight = self._native.numbers(data, b"weight", self._weight)
+        return label, weight if weight.size == data.num_row() else None
 
     def newest_trees(self, booster: Any) -> list[Tree]:
-        last = self.rounds(booster)
         try:
-            newest = booster[last - 1 : last]
+            model = self._native.model_of_round(booster, self.rounds(booster))
         except Exception as error:
             # Linear boosters cannot be sliced.
             raise NotCaptured(str(error).partition("\n")[0].rpartition(": ")[2]) from None
-        return self._trees_of(newest)
+        return _trees_in(model)
 
     def importance(self, booster: Any) -> Importance:
         zeros = np.zeros(booster.num_features())
         importance = Importance(zeros, zeros)
-        importance.add(self._trees_of(booster))
+        importance.add(_trees_in(bytes(booster.save_raw("ubj"))))
         return importance
 
-    def _trees_of(self, booster: Any) -> list[Tree]:
-        model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
-        # DART's trees are within.
-        model = model.get("gbtree", model).get("model", {})
-        if "trees" not in model:
-            raise NotCaptured("the booster is linear")
-        return [_tree_of(tree) for tree in model["trees"]]
+
+def _trees_in(document: bytes) -> list[Tree]:
+    trees = ubjson.find(document, "trees")
+    if trees is None:
+        raise NotCaptured("the booster is linear")
+    return [_tree_of(tree) for tree in trees]
 
 
 def _tree_of(tree: Any) -> Tree:
-    left = np.array(tree["left_children"], np.int32)
-    values = np.array(tree["split_conditions"], np.float32)
+    values = ubjson.native(tree["split_conditions"])
     targets = int(tree["tree_param"]["size_leaf_vector"])
     return Tree(
-        left=np.where(left == -1, LEAF, left),
-        right=np.array(tree["right_children"], np.int32),
-        feature=np.array(tree["split_indices"], np.int64),
+        # The children of leaves are LEAF.
+        left=ubjson.native(tree["left_children"]),
+        right=ubjson.native(tree["right_children"]),
+        feature=ubjson.native(tree["split_indices"]),
         threshold=values,
-        gain=np.array(tree["loss_changes"], np.float32),
-        cover=np.array(tree["sum_hessian"], np.float32),
-        value=values if targets <= 1 else np.array(tree["base_weights"], np.float32).reshape(-1, targets),
+        gain=ubjson.native(tree["loss_changes"]),
+        cover=ubjson.native(tree["sum_hessian"]),
+        value=values if targets <= 1 else ubjson.native(tree["base_weights"]).reshape(-1, targets),
     )

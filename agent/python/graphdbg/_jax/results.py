@@ -1,0 +1,49 @@
+"""Tests the results of a function's calls for NaN and infinities."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from . import structure
+from .tap_library import TapLibrary, number_of
+from .values import Addresses, host_parts
+
+
+class Results:
+    """Those that may be NaN are tested in one call, since a call takes longer than most tests."""
+
+    def __init__(self, avals: Sequence[Any]) -> None:
+        self._count = len(avals)
+        # Numbers, sizes in bytes and dtypes of those that may be NaN.
+        self._tested = [number for number, aval in enumerate(avals) if _may_be_nan(aval)]
+        sizes = [int(avals[number].size) * int(avals[number].dtype.itemsize) for number in self._tested]
+        dtypes = [number_of(avals[number].dtype.name) for number in self._tested]
+        self._sizes = (ctypes.c_uint64 * len(sizes))(*sizes)
+        self._dtypes = (ctypes.c_int * len(dtypes))(*dtypes)
+        # Made anew for each call, since several threads may call the function.
+        self._addresses = ctypes.c_void_p * len(self._tested)
+
+    def are_bad(self, outputs: Sequence[Any], find: Addresses, library: TapLibrary) -> bool:
+        """Whether one of the outputs of a call is not finite, or they are not the expected ones. Waits for them."""
+        if len(outputs) != self._count:
+            return True
+        addresses = []
+        for number in self._tested:
+            array = outputs[number]
+            array.block_until_ready()
+            addresses.append(find.of(array))
+        if library.has_nonfinite(self._addresses(*addresses), self._sizes, self._dtypes):
+            return True
+        # Those on several devices.
+        return any(
+            library.has_nonfinite((ctypes.c_void_p * 1)(part), (ctypes.c_uint64 * 1)(size), (ctypes.c_int * 1)(dtype))
+            for number, address, dtype in zip(self._tested, addresses, self._dtypes, strict=True)
+            if not address
+            for part, size in host_parts(outputs[number])
+        )
+
+
+def _may_be_nan(aval: Any) -> bool:
+    return bool(structure.is_plain(aval)) and aval.dtype.kind not in "iub"
