@@ -13,9 +13,11 @@ import xgboost
 ROUNDS = 4
 generator = np.random.default_rng(2)
 rows = generator.normal(size=(50, 4))
-data = xgboost.DMatrix(rows, label=(rows[:, 0] * rows[:, 1] > 0).astype(float))
+# In a model, the names of its features come before its trees.
+features = ["trees", "width", "height", "age"]
+data = xgboost.DMatrix(rows, label=(rows[:, 0] * rows[:, 1] > 0).astype(float), feature_names=features)
 params = {"nthread": 1, "max_depth": 4, "objective": "binary:logistic", "min_child_weight": 0.1}
-evaluated = [(data, "train"), (xgboost.DMatrix(rows[:20], label=[0] * 20), "valid")]
+evaluated = [(data, "train"), (xgboost.DMatrix(rows[:20], label=[0] * 20, feature_names=features), "valid")]
 model = xgboost.train(params, data, ROUNDS, evals=evaluated, verbose_eval=False)
 
 

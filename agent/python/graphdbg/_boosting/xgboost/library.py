@@ -104,7 +104,7 @@ class XGBoost:
 
 
 def _trees_in(document: bytes) -> list[Tree]:
-    trees = ubjson.find(document, "trees")
+    trees = ubjson.find_list(document, "trees")
     if trees is None:
         raise NotCaptured("the booster is linear")
     return [_tree_of(tree) for tree in trees]

@@ -16,14 +16,14 @@ _length_at = struct.Struct(">xq").unpack_from
 _LENGTH_BYTES = 9
 
 
-def find(data: bytes, name: str) -> Any:
-    """The first value of this name in the document, None if there is none; the rest is not read.
+def find_list(data: bytes, name: str) -> Any:
+    """The first list of this name in the document, None if there is none; the rest is not read.
 
     Arrays of numbers are NumPy's, in the document's memory and byte order: see `native`.
     """
-    # With its length, no text contains it.
+    # Texts, such as names of features, may be the same, but no list follows them.
     key = b"L" + len(name).to_bytes(_LENGTH_BYTES - 1, "big") + name.encode()
-    at = data.find(key)
+    at = data.find(key + bytes([_ARRAY]))
     return None if at < 0 else _value(data, at + len(key))[0]
 
 
