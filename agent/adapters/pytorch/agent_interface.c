@@ -55,6 +55,15 @@ int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
   return 0;
 }
 
+int graphdbg_interests(graphdbg_agent* agent, const uint32_t* nodes,
+                       size_t count, uint8_t* interests) {
+  (void)agent;
+  (void)nodes;
+  (void)count;
+  (void)interests;
+  return 0;
+}
+
 void graphdbg_begin_op(graphdbg_agent* agent, uint32_t node) {
   (void)agent;
   (void)node;

@@ -10,6 +10,7 @@
 //   GRAPHDBG_TRACE_TERMINATE    step at whose first op the program terminates
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -214,6 +215,12 @@ graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
 }
 
 int graphdbg_interest(graphdbg_agent*, uint32_t) { return 1; }
+
+int graphdbg_interests(graphdbg_agent*, const uint32_t*, size_t count,
+                       uint8_t* interests) {
+  std::fill(interests, interests + count, GRAPHDBG_INTEREST_OPTIONAL);
+  return count == 0 ? GRAPHDBG_INTEREST_NONE : GRAPHDBG_INTEREST_OPTIONAL;
+}
 
 void graphdbg_begin_op(graphdbg_agent*, uint32_t) {}
 void graphdbg_begin_overhead(graphdbg_agent*) {}
