@@ -62,7 +62,8 @@ class WatchSnapshot {
     bool tests_execution = false;
     // Each condition holds for NaN or infinities alone.
     bool only_nonfinite = true;
-    // Of most conditions. If it rules them out, the others remain.
+    // Covers most conditions. If it rules them out, only the others have to be
+    // tested.
     conditions::Screen screen;
     Watchpoints unscreened;
 

@@ -23,8 +23,8 @@ struct OpenRange {
   const void* handle;
   RangeKind kind;
 };
-// Of this thread, innermost last. Without those of no interest, but for those
-// in a range whose handle is not known.
+// The ranges that this thread is in, innermost last. Ranges of no interest are
+// left out, unless the outermost one has no handle.
 thread_local std::vector<OpenRange> open_ranges;
 
 const void* HandleOf(const c10::IValue& range) {

@@ -11,11 +11,11 @@ namespace graphdbg::pytorch {
 
 // Ranges that PyTorch itself marks: calls of optimizers and loading of data.
 enum class RangeKind : uint8_t { kOther, kOptimizer, kOptimizerStep, kLoading };
-// Of a range with this name, such as "Optimizer.step#SGD.step".
+// Returns the kind of a range by its name, such as "Optimizer.step#SGD.step".
 RangeKind KindOfRange(std::string_view name);
 
-// The following take what ranges are traced for. The arguments must outlive
-// the process's use of PyTorch.
+// Must be called before the functions below. The arguments must outlive the
+// process's use of PyTorch.
 void SetRanges(OpTracer* tracer, CaptureEngine* engine);
 
 // Enters a range on this thread, and leaves it.

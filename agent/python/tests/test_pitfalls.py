@@ -205,14 +205,14 @@ optimizer.step()
     assert updates, run.executed(step=2)
     for step in (3, 4):
         assert [name for name in run.executed(step) if name.startswith("optimizer/")] == updates
-    # What the thread does after the step is not the optimizer's.
+    # The optimizer's range does not extend to what the thread does after the step.
     assert not any("cos" in name for step in range(1, 5) for name in run.executed(step))
     assert "forward/addmm" in run.executed(step=4)
 
 
 @pytest.mark.parametrize("capture", ["", "record_function"])
 def test_tracing_may_end_and_begin_within_an_optimizers_step(script: Script, capture: str) -> None:
-    # That is where steps end.
+    # Steps end there, and with them levels change.
     run = script(
         PREAMBLE
         + """

@@ -61,7 +61,7 @@ class Followed:
         # The name that the program gives the function, and the types of its outputs.
         self.called = program.name
         self.output_types: list[Any] = []
-        # Those, to be tested.
+        # Tests the results of its calls; None until the types of its outputs are known.
         self.results: Results | None = None
         # Whether the copy's outputs have been compared, and whether the user knows of values that were not kept.
         self.compared = False
