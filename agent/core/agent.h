@@ -155,11 +155,18 @@ class Agent final {
   // Returns the watchpoints that stop the program.
   std::vector<uint32_t> DecideInfinities();
 
-  // After the check of an execution, if infinities wait for a decision.
-  // Tests the conditions on an execution, and keeps what is needed of its
-  // values.
+  // The parts of Executed. Check tests the conditions on the execution and
+  // keeps what is needed of its values; CheckAndReport returns the watchpoints
+  // that stop the program.
+  void Record(const Execution& execution, const ExecutionPoint& point,
+              bool is_new);
+  std::vector<uint32_t> CheckAndReport(const WatchSnapshot& watch,
+                                       const Execution& execution,
+                                       const ExecutionPoint& point,
+                                       bool is_new);
   Findings Check(const Execution& execution, const ExecutionPoint& point,
                  const WatchSnapshot& watch);
+  // After the check of an execution, if infinities wait for a decision.
   void FollowInfinities(const Execution& execution, const ExecutionPoint& point,
                         Findings* findings);
 

@@ -2,7 +2,6 @@
 // points.
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -156,23 +155,15 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   if (execution.outputs.size() > 0) devices_.Record(execution.outputs[0]);
   const WatchSnapshot& watch = watch_.OnThisThread();
   values_.RecordWrites(execution);
-  // Absent if there are none: most executions are of this kind.
-  std::optional<Findings> findings;
   const bool measured =
       watch.On(execution.node) != nullptr && reporter_.RecordsStatistics();
+  std::vector<uint32_t> stops;
   if (!undecided_.any() && !measured &&
       checker_.IsPlainlyFine(watch, execution, point)) {
     values_.Keep(watch, execution, point.step, /*hit=*/false);
+    Record(execution, point, is_new);
   } else {
-    findings = Check(execution, point, watch);
-  }
-  if (Recorder* const recorder = recordings_.recorders().OnThisThread()) {
-    recorder->Executed(execution, point, is_new);
-  }
-  std::vector<uint32_t> stops;
-  if (findings && !findings->empty()) {
-    nodes_.LearnInputs(execution, point.order, point.step);
-    stops = reporter_.Report(*std::move(findings));
+    stops = CheckAndReport(watch, execution, point, is_new);
   }
   captures_.Executed(raw.node, point.step);
   captures_.WriteDue(point.step);
@@ -182,6 +173,23 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   nodes_.LearnInputs(execution, point.order, point.step);
   const graphdbg_status status = gate_.AtNode(raw.node, stops);
   return live() ? status : GRAPHDBG_DETACHED;
+}
+
+void Agent::Record(const Execution& execution, const ExecutionPoint& point,
+                   bool is_new) {
+  Recorder* const recorder = recordings_.recorders().OnThisThread();
+  if (recorder != nullptr) recorder->Executed(execution, point, is_new);
+}
+
+std::vector<uint32_t> Agent::CheckAndReport(const WatchSnapshot& watch,
+                                            const Execution& execution,
+                                            const ExecutionPoint& point,
+                                            bool is_new) {
+  Findings findings = Check(execution, point, watch);
+  Record(execution, point, is_new);
+  if (findings.empty()) return {};
+  nodes_.LearnInputs(execution, point.order, point.step);
+  return reporter_.Report(std::move(findings));
 }
 
 Findings Agent::Check(const Execution& execution, const ExecutionPoint& point,
@@ -263,7 +271,7 @@ void Agent::ReportOrigin(uint64_t step) {
   const NonFinite wanted = reporter_.TakeNonFinite(step);
   if (!wanted.any() || origins_ == kMaxOrigins) return;
   ++origins_;
-  auto origin = FindOrigin(wanted, step, values_.kept(), nodes_, &devices_);
+  auto origin = FindOrigin(wanted, step, &values_.kept(), nodes_, &devices_);
   if (origin) outbox_.PutOrigin(*std::move(origin));
 }
 

@@ -1,7 +1,6 @@
 #include "agent/core/kept_tensors.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace graphdbg::agent {
@@ -10,8 +9,19 @@ namespace {
 // The number of entries from which on dropped ones are removed.
 constexpr size_t kSweepAt = 4096;
 
+// How many tensors are only listed, and of which size together: more would hold
+// much memory that newer values have replaced.
+constexpr size_t kMaxListed = 1024;
+constexpr int64_t kMaxListedBytes = 16 << 20;
+
 uint64_t KeyOf(uint32_t node, uint32_t slot) {
   return uint64_t{node} << 32 | slot;
+}
+
+// For texts as short as names of dtypes, calling strcmp takes longer.
+bool IsSame(const char* a, const char* b) {
+  for (; *a != 0 && *a == *b; ++b) ++a;
+  return *a == *b;
 }
 
 uint32_t NodeOf(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
@@ -54,7 +64,7 @@ void KeptTensors::Keep(uint32_t node, uint32_t slot,
   if (!host_->can_retain()) return;
   Dropped dropped;
   MutexLock lock(&mu_);
-  KeepLocked(KeyOf(node, slot), tensor, step, &dropped);
+  KeepLocked(KeyOf(node, slot), tensor, /*wrote=*/false, step, &dropped);
 }
 
 void KeptTensors::KeepOutputs(uint32_t node, const TensorArray& tensors,
@@ -63,24 +73,29 @@ void KeptTensors::KeepOutputs(uint32_t node, const TensorArray& tensors,
   Dropped dropped;
   MutexLock lock(&mu_);
   for (uint32_t slot = 0; slot < tensors.size(); ++slot) {
-    const graphdbg_tensor& tensor = tensors[slot];
-    if (wrote) RecordWriteLocked(tensor.storage_id);
-    KeepLocked(KeyOf(node, slot), tensor, step, &dropped);
+    KeepLocked(KeyOf(node, slot), tensors[slot], wrote, step, &dropped);
   }
 }
 
 void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
-                             uint64_t step, Dropped* dropped) {
-  if (tensor.owner == nullptr) return;
-  if (tensor.ndim > 0 && tensor.shape == nullptr) return;
-  const std::optional<int64_t> bytes = BytesOf(tensor);
-  const int64_t budget = budget_bytes_ - reserved_bytes_;
-  if (!bytes || *bytes > budget) return;
-  uint32_t& index = index_.At(key);
-  if (index < entries_.size() && entries_[index].key == key) {
-    Remove(&entries_[index], dropped);
+                             bool wrote, uint64_t step, Dropped* dropped) {
+  if (!List(key, tensor, wrote, step)) {
+    EnterListed(dropped);
+    if (wrote) RecordWriteLocked(tensor.storage_id);
+    return;
   }
-  index = static_cast<uint32_t>(entries_.size());
+  if (bytes_ + listed_bytes_ > budget() || listed_bytes_ > kMaxListedBytes ||
+      entries_.size() - listed_from_ > kMaxListed) {
+    EnterListed(dropped);
+  }
+}
+
+bool KeptTensors::List(uint64_t key, const graphdbg_tensor& tensor, bool wrote,
+                       uint64_t step) {
+  if (tensor.owner == nullptr) return false;
+  if (tensor.ndim > 0 && tensor.shape == nullptr) return false;
+  const std::optional<int64_t> bytes = BytesOf(tensor);
+  if (!bytes || *bytes > budget()) return false;
   Entry& entry = entries_.emplace_back();
   entry.key = key;
   entry.tensor = tensor;
@@ -88,15 +103,36 @@ void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
   entry.dimensions = AddDimensions(tensor);
   entry.bytes = *bytes;
   entry.step = step;
-  entry.writes = Account(tensor.storage_id, *bytes);
+  entry.wrote = wrote;
   entry.dropped = false;
   entry.owner.emplace(host_, tensor.owner);
+  listed_bytes_ += *bytes;
+  return true;
+}
+
+void KeptTensors::EnterListed(Dropped* dropped) {
+  if (listed_from_ == entries_.size()) return;
+  for (; listed_from_ < entries_.size(); ++listed_from_) {
+    Enter(static_cast<uint32_t>(listed_from_), dropped);
+  }
+  listed_bytes_ = 0;
+  Sweep();
+}
+
+void KeptTensors::Enter(uint32_t number, Dropped* dropped) {
+  Entry& entry = entries_[number];
+  if (entry.wrote) RecordWriteLocked(entry.tensor.storage_id);
+  uint32_t& index = index_.At(entry.key);
+  if (index < number && entries_[index].key == entry.key) {
+    Remove(&entries_[index], dropped);
+  }
+  index = number;
+  entry.writes = Account(entry.tensor.storage_id, entry.bytes);
   ++live_entries_;
-  while (bytes_ > budget && live_entries_ > 1) {
+  while (bytes_ > budget() && live_entries_ > 1) {
     Remove(&entries_[oldest_], dropped);
     ++oldest_;
   }
-  Sweep();
 }
 
 size_t KeptTensors::AddDimensions(const graphdbg_tensor& tensor) {
@@ -134,6 +170,7 @@ void KeptTensors::Compact() {
                                 [](const Entry& e) { return e.dropped; }),
                  entries_.end());
   oldest_ = 0;
+  listed_from_ = entries_.size();
   std::vector<int64_t> dimensions;
   dimensions.swap(dimensions_);
   for (size_t i = 0; i < entries_.size(); ++i) {
@@ -148,19 +185,26 @@ void KeptTensors::Compact() {
 
 const KeptTensors::Entry* KeptTensors::FindEntry(uint64_t key) const {
   const uint32_t* const index = index_.Find(key);
-  if (index == nullptr || *index >= entries_.size()) return nullptr;
+  if (index == nullptr || *index >= listed_from_) return nullptr;
   const Entry& entry = entries_[*index];
   return entry.key == key && !entry.dropped ? &entry : nullptr;
 }
 
-// A program uses a few dozen dtypes at most.
+// A program uses a few dozen dtypes at most, and mostly one.
 const char* KeptTensors::Intern(const char* framework_dtype) {
   if (framework_dtype == nullptr) return "";
-  for (const std::string& name : dtype_names_) {
-    if (std::strcmp(name.c_str(), framework_dtype) == 0) return name.c_str();
+  if (last_dtype_name_ != nullptr &&
+      IsSame(last_dtype_name_->c_str(), framework_dtype)) {
+    return last_dtype_name_->c_str();
   }
-  dtype_names_.emplace_back(framework_dtype);
-  return dtype_names_.back().c_str();
+  last_dtype_name_ = nullptr;
+  for (const std::string& name : dtype_names_) {
+    if (IsSame(name.c_str(), framework_dtype)) last_dtype_name_ = &name;
+  }
+  if (last_dtype_name_ == nullptr) {
+    last_dtype_name_ = &dtype_names_.emplace_back(framework_dtype);
+  }
+  return last_dtype_name_->c_str();
 }
 
 uint64_t KeptTensors::Account(uint64_t storage_id, int64_t bytes) {
@@ -190,13 +234,17 @@ void KeptTensors::Remove(Entry* entry, Dropped* dropped) {
   if (--storage.tensors == 0) bytes_ -= std::exchange(storage.bytes, 0);
 }
 
-bool KeptTensors::Has(uint32_t node, uint32_t slot) const {
+bool KeptTensors::Has(uint32_t node, uint32_t slot) {
+  Dropped dropped;
   MutexLock lock(&mu_);
+  EnterListed(&dropped);
   return FindEntry(KeyOf(node, slot)) != nullptr;
 }
 
 void KeptTensors::RecordWrite(uint64_t storage_id) {
+  Dropped dropped;
   MutexLock lock(&mu_);
+  EnterListed(&dropped);
   RecordWriteLocked(storage_id);
 }
 
@@ -205,22 +253,28 @@ void KeptTensors::RecordWriteLocked(uint64_t storage_id) {
 }
 
 std::shared_ptr<const KeptTensor> KeptTensors::Find(uint32_t node,
-                                                    uint32_t slot) const {
+                                                    uint32_t slot) {
+  Dropped dropped;
   MutexLock lock(&mu_);
+  EnterListed(&dropped);
   const Entry* const entry = FindEntry(KeyOf(node, slot));
   return entry == nullptr ? nullptr : Share(*entry);
 }
 
-bool KeptTensors::Overwritten(const KeptTensor& tensor) const {
+bool KeptTensors::Overwritten(const KeptTensor& tensor) {
+  Dropped dropped;
   MutexLock lock(&mu_);
+  EnterListed(&dropped);
   if (tensor.storage_id() == 0) return false;
   const Storage* const storage = storages_.Find(tensor.storage_id());
   return storage == nullptr || storage->tensors == 0 ||
          storage->writes != tensor.writes();
 }
 
-std::vector<KeptTensors::Kept> KeptTensors::All() const {
+std::vector<KeptTensors::Kept> KeptTensors::All() {
+  Dropped dropped;
   MutexLock lock(&mu_);
+  EnterListed(&dropped);
   std::vector<Kept> all;
   all.reserve(entries_.size());
   for (const Entry& entry : entries_) {
@@ -231,16 +285,20 @@ std::vector<KeptTensors::Kept> KeptTensors::All() const {
   return all;
 }
 
-bool KeptTensors::HasAnyOf(uint32_t node) const {
+bool KeptTensors::HasAnyOf(uint32_t node) {
+  Dropped dropped;
   MutexLock lock(&mu_);
+  EnterListed(&dropped);
   return std::any_of(entries_.begin(), entries_.end(),
                      [node](const Entry& entry) {
                        return !entry.dropped && NodeOf(entry.key) == node;
                      });
 }
 
-int64_t KeptTensors::bytes() const {
+int64_t KeptTensors::bytes() {
+  Dropped dropped;
   MutexLock lock(&mu_);
+  EnterListed(&dropped);
   return bytes_;
 }
 
@@ -251,7 +309,8 @@ void KeptTensors::Clear() {
     dropped.swap(spare_);
     dropped.swap(entries_);
     dimensions_.clear();
-    oldest_ = live_entries_ = 0;
+    oldest_ = live_entries_ = listed_from_ = 0;
+    listed_bytes_ = 0;
     index_.Clear();
     storages_.Clear();
     bytes_ = 0;
@@ -265,6 +324,7 @@ void KeptTensors::Clear() {
 void KeptTensors::ClearExcept(const std::set<uint32_t>& nodes) {
   Dropped dropped;
   MutexLock lock(&mu_);
+  EnterListed(&dropped);
   for (Entry& entry : entries_) {
     if (nodes.count(NodeOf(entry.key)) == 0) Remove(&entry, &dropped);
   }

@@ -75,7 +75,10 @@ class KeptTensor {
 // held.
 //
 // Keep runs on training threads: once its tables have grown, it allocates
-// nothing.
+// nothing. Most steps end without anybody having asked for a tensor, so those
+// that are kept are only listed at first, and entered into the tables when
+// somebody asks or the list has become long or large. Until then, values that
+// newer ones of the same slot replace are kept too.
 class KeptTensors {
  public:
   // `host` must outlive this, and this must outlive the tensors that it
@@ -92,16 +95,16 @@ class KeptTensors {
   // existed before, so that tensors kept of it are overwritten.
   void KeepOutputs(uint32_t node, const TensorArray& tensors, bool wrote,
                    uint64_t step);
-  bool Has(uint32_t node, uint32_t slot) const;
+  bool Has(uint32_t node, uint32_t slot);
 
   // The storage was written to in place.
   void RecordWrite(uint64_t storage_id);
 
   // Null if there is none.
-  std::shared_ptr<const KeptTensor> Find(uint32_t node, uint32_t slot) const;
+  std::shared_ptr<const KeptTensor> Find(uint32_t node, uint32_t slot);
   // Whether its storage was written to in place since it was kept, or may have
   // been because it is no longer followed.
-  bool Overwritten(const KeptTensor& tensor) const;
+  bool Overwritten(const KeptTensor& tensor);
 
   struct Kept {
     uint32_t node;
@@ -109,10 +112,10 @@ class KeptTensors {
     std::shared_ptr<const KeptTensor> tensor;
   };
   // In the order in which they were kept.
-  std::vector<Kept> All() const;
-  bool HasAnyOf(uint32_t node) const;
+  std::vector<Kept> All();
+  bool HasAnyOf(uint32_t node);
 
-  int64_t bytes() const;
+  int64_t bytes();
   void Clear();
   // Releases all tensors except those of these nodes.
   void ClearExcept(const std::set<uint32_t>& nodes);
@@ -128,7 +131,10 @@ class KeptTensors {
     size_t dimensions;
     int64_t bytes;
     uint64_t step;
+    // Once it is listed in the tables.
     uint64_t writes;
+    // The node wrote to memory that existed before.
+    bool wrote;
     bool dropped;
     // The owner until somebody asks for the tensor, then the tensor.
     mutable std::optional<OwnerRef> owner;
@@ -147,8 +153,16 @@ class KeptTensors {
   using Dropped = absl::InlinedVector<DroppedTensor, 4>;
 
   // Tensors are released when `dropped` goes out of scope, after the lock.
-  void KeepLocked(uint64_t key, const graphdbg_tensor& tensor, uint64_t step,
-                  Dropped* dropped) GRAPHDBG_REQUIRES(mu_);
+  void KeepLocked(uint64_t key, const graphdbg_tensor& tensor, bool wrote,
+                  uint64_t step, Dropped* dropped) GRAPHDBG_REQUIRES(mu_);
+  // Returns false if the tensor cannot be kept.
+  bool List(uint64_t key, const graphdbg_tensor& tensor, bool wrote,
+            uint64_t step) GRAPHDBG_REQUIRES(mu_);
+  // Enters what is only listed into the tables.
+  void EnterListed(Dropped* dropped) GRAPHDBG_REQUIRES(mu_);
+  void Enter(uint32_t number, Dropped* dropped) GRAPHDBG_REQUIRES(mu_);
+  // How much of the budget is not used by others.
+  int64_t budget() const { return budget_bytes_ - reserved_bytes_; }
   // Returns how often the storage of a tensor has been written to.
   uint64_t Account(uint64_t storage_id, int64_t bytes) GRAPHDBG_REQUIRES(mu_);
   void Sweep() GRAPHDBG_REQUIRES(mu_);
@@ -157,6 +171,7 @@ class KeptTensors {
   void Remove(Entry* entry, Dropped* dropped) GRAPHDBG_REQUIRES(mu_);
   void RecordWriteLocked(uint64_t storage_id) GRAPHDBG_REQUIRES(mu_);
   size_t AddDimensions(const graphdbg_tensor& tensor) GRAPHDBG_REQUIRES(mu_);
+  // Only among those in the tables.
   const Entry* FindEntry(uint64_t key) const GRAPHDBG_REQUIRES(mu_);
   // The tensor of an entry that is not dropped.
   std::shared_ptr<const KeptTensor> Share(const Entry& entry) const
@@ -168,11 +183,15 @@ class KeptTensors {
   std::atomic<int64_t> reserved_bytes_{0};
 
   mutable Mutex mu_;
-  // In the order in which they were kept; those before oldest_ are dropped.
+  // In the order in which they were kept; those before oldest_ are dropped, and
+  // those from listed_from_ on only listed.
   std::vector<Entry> entries_ GRAPHDBG_GUARDED_BY(mu_);
+  size_t listed_from_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  int64_t listed_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   std::vector<int64_t> dimensions_ GRAPHDBG_GUARDED_BY(mu_);
   size_t oldest_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t live_entries_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // Of those in the tables.
   // Indices of entries by key; valid only if the entry has the key.
   StepMap<uint32_t> index_ GRAPHDBG_GUARDED_BY(mu_);
   StepMap<Storage> storages_ GRAPHDBG_GUARDED_BY(mu_);
@@ -181,6 +200,7 @@ class KeptTensors {
   // Empty; its memory is reused for the next step.
   std::vector<Entry> spare_ GRAPHDBG_GUARDED_BY(mu_);
   std::deque<std::string> dtype_names_ GRAPHDBG_GUARDED_BY(mu_);
+  const std::string* last_dtype_name_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;
 };
 
 }  // namespace graphdbg::agent

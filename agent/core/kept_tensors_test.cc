@@ -86,9 +86,36 @@ TEST_F(KeptTensorsTest, ANewValueOfTheSameNodeReplaces) {
   KeptTensors kept(&host_, 100);
   kept.Keep(1, 0, Tensor(&ten_, 1, &owners_[0]), 1);
   kept.Keep(1, 0, Tensor(&ten_, 2, &owners_[1]), 1);
-  EXPECT_EQ(owners_[0], 0);
   EXPECT_EQ(kept.Find(1, 0)->storage_id(), 2u);
+  EXPECT_EQ(owners_[0], 0);
   EXPECT_EQ(kept.bytes(), 40);
+}
+
+TEST_F(KeptTensorsTest, ReplacedValuesGoEvenIfNobodyAsks) {
+  KeptTensors kept(&host_, int64_t{1} << 40);
+  for (int i = 0; i < 10'000; ++i) {
+    kept.Keep(1, 0, Tensor(&ten_, 1, &owners_[0]), 1);
+  }
+  EXPECT_LT(owners_[0], 2'000);
+  int64_t many = 10 << 20;
+  for (uint64_t storage = 2; storage < 10; ++storage) {
+    kept.Keep(2, 0, Tensor(&many, storage, &owners_[1]), 1);
+    EXPECT_EQ(owners_[1], 1);
+  }
+}
+
+TEST_F(KeptTensorsTest, WritesCountInTheOrderInWhichTheyWere) {
+  KeptTensors kept(&host_, 1000);
+  const auto write = [&](uint32_t node) {
+    const graphdbg_tensor tensor = Tensor(&ten_, 7, &owners_[0]);
+    kept.KeepOutputs(node, {&tensor, sizeof(tensor), 1}, /*wrote=*/true, 1);
+  };
+  kept.Keep(1, 0, Tensor(&ten_, 7, &owners_[0]), 1);
+  write(2);
+  write(3);
+  EXPECT_TRUE(kept.Overwritten(*kept.Find(1, 0)));
+  EXPECT_TRUE(kept.Overwritten(*kept.Find(2, 0)));
+  EXPECT_FALSE(kept.Overwritten(*kept.Find(3, 0)));
 }
 
 TEST_F(KeptTensorsTest, AWriteMarksWhatWasKeptBeforeIt) {

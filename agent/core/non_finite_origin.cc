@@ -30,14 +30,13 @@ bool HasAny(const NonFinite& wanted, const graphdbg_tensor& tensor,
 }  // namespace
 
 std::optional<v1::NonFiniteOrigin> FindOrigin(const NonFinite& wanted,
-                                              uint64_t step,
-                                              const KeptTensors& kept,
+                                              uint64_t step, KeptTensors* kept,
                                               const NodeTable& nodes,
                                               Devices* devices) {
-  for (const KeptTensors::Kept& each : kept.All()) {
+  for (const KeptTensors::Kept& each : kept->All()) {
     const KeptTensor& tensor = *each.tensor;
     const NodeFacts& facts = *nodes.Facts(each.node);
-    if (tensor.step() != step || kept.Overwritten(tensor) ||
+    if (tensor.step() != step || kept->Overwritten(tensor) ||
         facts.uninitialized_in_step.load() == step ||
         !HasAny(wanted, tensor.tensor(), step, devices)) {
       continue;

@@ -32,8 +32,7 @@ struct NonFinite {
 // there is none. Called on a training thread at the end of a step; reads the
 // kept tensors up to the one that is found.
 std::optional<v1::NonFiniteOrigin> FindOrigin(const NonFinite& wanted,
-                                              uint64_t step,
-                                              const KeptTensors& kept,
+                                              uint64_t step, KeptTensors* kept,
                                               const NodeTable& nodes,
                                               Devices* devices);
 

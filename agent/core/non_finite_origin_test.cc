@@ -65,7 +65,7 @@ class NonFiniteOriginTest : public testing::Test {
     NonFinite wanted;
     wanted.nan = nan;
     wanted.pos_inf = pos_inf;
-    return FindOrigin(wanted, kStep, kept_, nodes_, nullptr);
+    return FindOrigin(wanted, kStep, &kept_, nodes_, nullptr);
   }
 
   Host host_;

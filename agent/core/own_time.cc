@@ -6,13 +6,19 @@
 namespace graphdbg::agent {
 namespace {
 
-// A thread's state. Not kept per agent, because a process has one at a time.
+// A thread's state within a run of measured steps. Not kept per agent, because
+// a process has one at a time.
 struct Inside {
+  uint64_t run = 0;
+  // How often it has entered in this run, and not left.
   int depth = 0;
-  // When it entered; 0 if that was not measured.
+  // Until when its time is counted while it is inside.
   int64_t since = 0;
 };
 thread_local Inside inside;
+
+// Runs are numbered for all agents of the process, one after the other.
+std::atomic<uint64_t> runs{0};
 
 int64_t SteadyNow() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -24,27 +30,38 @@ int64_t SteadyNow() {
 
 OwnTime::OwnTime(Clock now) : now_(now == nullptr ? SteadyNow : now) {}
 
-void OwnTime::Enter() {
+void OwnTime::EnterMeasured() {
   Inside& here = inside;
-  if (here.depth++ > 0) return;
-  here.since = measuring_.load(std::memory_order_relaxed) ? now_() : 0;
+  const uint64_t run = run_.load(std::memory_order_relaxed);
+  if (here.run != run) here = {run};
+  if (here.depth++ == 0) here.since = now_();
 }
 
-void OwnTime::Leave() {
+void OwnTime::LeaveMeasured() {
   Inside& here = inside;
-  if (--here.depth > 0) return;
-  if (here.since == 0 || !measuring_.load(std::memory_order_relaxed)) return;
-  // It may have entered in an earlier step that was measured, too.
-  const int64_t from = std::max(here.since, began_.load());
-  spent_.fetch_add(now_() - from, std::memory_order_relaxed);
+  const uint64_t run = run_.load(std::memory_order_relaxed);
+  // It entered before the run began.
+  if (here.run != run) here = {run};
+  if (here.depth > 1) {
+    --here.depth;
+    return;
+  }
+  here.depth = 0;
+  const int64_t now = now_();
+  spent_.fetch_add(now - std::max(here.since, began_.load()),
+                   std::memory_order_relaxed);
+  // If it has still not left what it entered before the run, its time counts
+  // from here on.
+  here.since = now;
 }
 
 void OwnTime::EndStep(uint64_t stops) {
   const int64_t now = now_();
   const int64_t duration = now - began_.load();
+  Inside& here = inside;
   if (measuring_ && stops == stops_) {
     // This thread is inside.
-    const int64_t from = std::max(inside.since, began_.load());
+    const int64_t from = std::max(here.since, began_.load());
     AddSample(static_cast<double>(spent_.load() + now - from) /
               static_cast<double>(std::max<int64_t>(duration, 1)));
   }
@@ -53,7 +70,11 @@ void OwnTime::EndStep(uint64_t stops) {
   stops_ = stops;
   began_ = now;
   spent_ = 0;
-  inside.since = due ? now : 0;
+  if (due && !measuring_) {
+    run_ = ++runs;
+    here = {run_};
+  }
+  here.since = now;
   measuring_ = due;
 }
 

@@ -23,9 +23,14 @@ class OwnTime {
   // Null: the system's.
   explicit OwnTime(Clock now = nullptr);
 
-  // This thread enters or leaves graphdbg's code. Calls may be nested.
-  void Enter();
-  void Leave();
+  // This thread enters or leaves graphdbg's code. Calls may be nested. In steps
+  // that are not measured, both only look at a flag.
+  void Enter() {
+    if (measuring_.load(std::memory_order_relaxed)) EnterMeasured();
+  }
+  void Leave() {
+    if (measuring_.load(std::memory_order_relaxed)) LeaveMeasured();
+  }
 
   // A step has ended and the next one begins. `stops` counts the times that the
   // program has stopped for the user: what passed meanwhile is nobody's time,
@@ -43,10 +48,14 @@ class OwnTime {
   static constexpr int64_t kLongStep = 1'000'000'000;
   static constexpr size_t kSamples = 9;
 
+  void EnterMeasured();
+  void LeaveMeasured();
   void AddSample(double share);
 
   const Clock now_;
   std::atomic<bool> measuring_{false};
+  // The run of measured steps in progress.
+  std::atomic<uint64_t> run_{0};
   // When the step in progress began, and what was spent in it if it is
   // measured.
   std::atomic<int64_t> began_{0};

@@ -38,7 +38,7 @@ class Rechecker {
     const Host* host;
     const NodeTable* nodes;
     const Bindings* bindings;
-    const KeptTensors* kept;
+    KeptTensors* kept;
     const PreviousValues* previous_bound;
     const PreviousValues* previous_outputs;
     WatchTable* watch;

@@ -45,7 +45,7 @@ class TensorRequests {
     Devices* devices;
     const NodeTable* nodes;
     const Bindings* bindings;
-    const KeptTensors* kept;
+    KeptTensors* kept;
     const PreviousValues* previous_bound;
     const PreviousValues* previous_outputs;
     RequestedNodes* requested;
