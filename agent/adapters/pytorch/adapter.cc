@@ -352,10 +352,12 @@ graphdbg_status Adapter::ReportInput(const ModelInput& input) {
 bool Adapter::EnterRegion(const void* const* inputs, size_t count) {
   if (level_.load() != GRAPHDBG_LEVEL_OPS) return false;
   const c10::IValue arguments = ListOf(inputs, count);
-  if (tracer_.Begin(*CompiledRegion(), BoxedOpValues(arguments),
-                    ArgumentLifetime::kKernel) == nullptr)
+  ThreadState& thread = CurrentThread();
+  if (!tracer_.Begin(&thread, *CompiledRegion(), BoxedOpValues(arguments),
+                     ArgumentLifetime::kKernel)) {
     return false;
-  CurrentThread().in_region = true;
+  }
+  thread.in_region = true;
   return true;
 }
 

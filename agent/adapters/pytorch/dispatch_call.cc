@@ -40,7 +40,7 @@ Route RouteOf(const OpInfo& op, c10::DispatchKeySet keys) {
 LeafCall::LeafCall(const OpInfo& op, OpValues arguments,
                    ArgumentLifetime lifetime) {
   dispatch_tracing.tracer->Guarded([&] {
-    thread_ = dispatch_tracing.tracer->Begin(op, arguments, lifetime);
+    traced_ = dispatch_tracing.tracer->Begin(thread_, op, arguments, lifetime);
   });
 }
 

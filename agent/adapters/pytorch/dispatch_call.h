@@ -57,7 +57,7 @@ class LeafCall {
   // result of `arguments()`, and throws the same.
   template <class Kernel, class Arguments>
   decltype(auto) Run(Kernel kernel, Arguments arguments) {
-    if (thread_ == nullptr) return kernel();
+    if (!traced_) return kernel();
     try {
       return kernel();
     } catch (...) {
@@ -66,7 +66,7 @@ class LeafCall {
     }
   }
   // Whether End() has anything to do.
-  bool traced() const { return thread_ != nullptr; }
+  bool traced() const { return traced_; }
   void End(OpValues results);
 
  private:
@@ -74,8 +74,9 @@ class LeafCall {
   void Fail(OpValues arguments);
 
   const c10::impl::ExcludeDispatchKeyGuard inside_{kDebuggerKey};
-  const RecordNoOps no_ops_;
-  ThreadState* thread_ = nullptr;
+  ThreadState* const thread_ = &CurrentThread();
+  const RecordNoOps no_ops_{thread_};
+  bool traced_ = false;
 };
 
 }  // namespace graphdbg::pytorch

@@ -69,7 +69,7 @@ std::string NodeNames::NewName(const Placement& placement, const OpName& op) {
 
 void NodeNames::SetNode(const Placement& placement, const OpName& op,
                         uint32_t position, uint32_t node) {
-  std::vector<uint32_t>& nodes = SeriesOf(placement, op).nodes;
+  auto& nodes = SeriesOf(placement, op).nodes;
   if (position >= nodes.size()) nodes.resize(position + 1);
   nodes[position] = node;
 }

@@ -1,6 +1,7 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_NODE_NAMES_H_
 #define AGENT_ADAPTERS_PYTORCH_NODE_NAMES_H_
 
+#include <c10/util/SmallVector.h>
 #include <c10/util/flat_hash_map.h>
 
 #include <cstdint>
@@ -83,7 +84,8 @@ class NodeNames {
   struct Series {
     uint64_t pass = 0;
     uint32_t count = 0;
-    std::vector<uint32_t> nodes;
+    // Optimizers run most ops once for each of a few parameters.
+    c10::SmallVector<uint32_t, 6> nodes;
   };
 
   static uint64_t Key(Phase phase, uint32_t scope, const OpName& op) {

@@ -18,11 +18,8 @@ using Observer = std::unique_ptr<at::ObserverContext>;
 OpTracer* record_tracer = nullptr;
 
 struct LeafOp {
-  // Nesting depth; 0 outside of ops. Ops called by the kernel of an op are not
-  // traced.
-  int depth = 0;
-  // The thread's state if the op is traced, otherwise null.
-  ThreadState* thread = nullptr;
+  // Whether the op that runs is traced.
+  bool traced = false;
   int exceptions = 0;
   // Set while only ops that bypass this key are recorded.
   c10::DispatchKey bypassed = c10::DispatchKey::Undefined;
@@ -70,38 +67,38 @@ bool SeenByKey() {
 }
 
 Observer StartOp(const at::RecordFunction& fn) {
-  if (leaf.depth > 0) {
-    ++leaf.depth;
+  ThreadState& thread = CurrentThread();
+  if (thread.op_depth > 0) {
+    ++thread.op_depth;
     return nullptr;
   }
   if (SeenByKey()) return nullptr;
-  record_tracer->Guarded([&fn] {
+  record_tracer->Guarded([&fn, &thread] {
     const OpInfo* const op = FindOp(fn);
     const c10::ArrayRef<c10::IValue> arguments = ArgumentsOf(fn);
     if (op == nullptr || !IsRecordedLeaf(*op, arguments)) return;
-    leaf.depth = 1;
+    thread.op_depth = 1;
     leaf.exceptions = std::uncaught_exceptions();
-    leaf.thread = record_tracer->Begin(*op, BoxedOpValues(arguments),
+    leaf.traced = record_tracer->Begin(&thread, *op, BoxedOpValues(arguments),
                                        ArgumentLifetime::kKernel);
   });
   return nullptr;
 }
 
 void EndOp(const at::RecordFunction& fn, at::ObserverContext*) {
-  ThreadState* const thread =
-      leaf.depth == 1 ? std::exchange(leaf.thread, nullptr) : nullptr;
-  if (thread != nullptr) {
+  ThreadState& thread = CurrentThread();
+  if (thread.op_depth == 1 && std::exchange(leaf.traced, false)) {
     // The depth is still 1, so that ops of the agent's callbacks are not
     // traced.
-    record_tracer->Guarded([&fn, thread] {
+    record_tracer->Guarded([&fn, &thread] {
       if (std::uncaught_exceptions() == leaf.exceptions) {
-        record_tracer->End(thread, BoxedOpValues(fn.outputs()));
+        record_tracer->End(&thread, BoxedOpValues(fn.outputs()));
       } else {
-        record_tracer->Fail(thread, BoxedOpValues(ArgumentsOf(fn)), "");
+        record_tracer->Fail(&thread, BoxedOpValues(ArgumentsOf(fn)), "");
       }
     });
   }
-  if (leaf.depth > 0) --leaf.depth;
+  if (thread.op_depth > 0) --thread.op_depth;
 }
 
 }  // namespace
@@ -127,9 +124,5 @@ RecordOpsThatBypass::~RecordOpsThatBypass() {
   at::removeCallback(callback_);
   leaf.bypassed = c10::DispatchKey::Undefined;
 }
-
-RecordNoOps::RecordNoOps() { ++leaf.depth; }
-
-RecordNoOps::~RecordNoOps() { --leaf.depth; }
 
 }  // namespace graphdbg::pytorch

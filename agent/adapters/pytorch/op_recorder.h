@@ -30,10 +30,15 @@ class RecordOpsThatBypass {
 // kernel of an op.
 class RecordNoOps {
  public:
-  RecordNoOps();
-  ~RecordNoOps();
+  explicit RecordNoOps(ThreadState* thread) : thread_(thread) {
+    ++thread_->op_depth;
+  }
+  ~RecordNoOps() { --thread_->op_depth; }
   RecordNoOps(const RecordNoOps&) = delete;
   RecordNoOps& operator=(const RecordNoOps&) = delete;
+
+ private:
+  ThreadState* const thread_;
 };
 
 }  // namespace graphdbg::pytorch

@@ -1,12 +1,12 @@
 #include "agent/adapters/pytorch/op_tracer.h"
 
-#include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 namespace graphdbg::pytorch {
 namespace {
@@ -23,11 +23,24 @@ bool AnyNeedsGradient(OpValues arguments) {
   return std::any_of(arguments.begin(), arguments.end(), NeedsGradient);
 }
 
+// A pointer is read faster than an object that has a destructor.
+thread_local ThreadState* state_of_thread = nullptr;
+
+void MakeStateOfThread() {
+  struct Owner {
+    ~Owner() { delete std::exchange(state_of_thread, nullptr); }
+  };
+  // If ops run even later, their state is never destroyed.
+  thread_local Owner owner;
+  static_cast<void>(owner);
+  state_of_thread = new ThreadState;
+}
+
 }  // namespace
 
 ThreadState& CurrentThread() {
-  thread_local ThreadState state;
-  return state;
+  if (state_of_thread == nullptr) MakeStateOfThread();
+  return *state_of_thread;
 }
 
 void OpTracer::Attach(graphdbg_agent* agent, GraphState* graph,
@@ -47,22 +60,20 @@ void OpTracer::DisableAfterError(const std::exception& error) {
                error.what());
 }
 
-ThreadState* OpTracer::Begin(const OpInfo& op, OpValues arguments,
-                             ArgumentLifetime lifetime) {
-  if (!op.node) return nullptr;
-  ThreadState& thread = CurrentThread();
-  if (thread.in_region) return nullptr;
-  PlaceOp(&thread);
-  if (thread.placement.ignored ||
-      (thread.placement.outside && !thread.trains)) {
-    return nullptr;
+bool OpTracer::Begin(ThreadState* thread, const OpInfo& op, OpValues arguments,
+                     ArgumentLifetime lifetime) {
+  if (!op.node || thread->in_region) return false;
+  PlaceOp(thread);
+  const Placement& placement = thread->placement;
+  if (placement.ignored || (placement.outside && !thread->trains)) {
+    return false;
   }
-  const uint32_t node = NodeOf(op, arguments, thread.placement, LinkTo(thread));
-  if (node == GraphState::kNoNode) return nullptr;
-  thread.execution.Begin(agent_, graph_,
-                         {node, thread.placement.phase == Phase::kOptimizer},
-                         op, arguments, lifetime);
-  return &thread;
+  const uint32_t node = NodeOf(op, arguments, placement, LinkTo(*thread));
+  if (node == GraphState::kNoNode) return false;
+  thread->execution.Begin(agent_, graph_,
+                          {node, placement.phase == Phase::kOptimizer}, op,
+                          arguments, lifetime);
+  return true;
 }
 
 void OpTracer::PlaceOp(ThreadState* thread) {
@@ -88,7 +99,7 @@ void OpTracer::PlaceOp(ThreadState* thread) {
 // The autograd nodes that belong to an op that starts now.
 ForwardLink OpTracer::LinkTo(const ThreadState& thread) {
   ForwardLink link;
-  link.thread = at::RecordFunction::currentThreadId();
+  link.thread = thread.id;
   link.next = NextSequence();
   // Nodes created between two ops belong to a Python autograd function and are
   // attributed to its first op.

@@ -1,6 +1,8 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_OP_TRACER_H_
 #define AGENT_ADAPTERS_PYTORCH_OP_TRACER_H_
 
+#include <ATen/record_function.h>
+
 #include <atomic>
 
 #include "agent/adapters/pytorch/autograd_node.h"
@@ -26,12 +28,17 @@ struct ThreadState {
   Placement placement;
   // Whether a region of compiled code runs, which is a single op.
   bool in_region = false;
+  // How many ops' kernels are running, each called by the one before; 0 outside
+  // of ops. Ops that the kernel of an op calls are not traced.
+  int op_depth = 0;
   // The node that the autograd engine evaluated last, and its position.
   AutogradNode evaluated;
   Placement evaluated_placement;
   bool evaluated_placed = false;
   // Autograd nodes up to this number existed when the last op ended.
   uint64_t known_sequence = 0;
+  // The thread in PyTorch's numbering.
+  const uint64_t id = at::RecordFunction::currentThreadId();
 
   void Enter(ContextKind kind, uint32_t scope) {
     contexts.Push({kind, scope, EvaluatedNode()});
@@ -61,10 +68,10 @@ class OpTracer {
   StepState& step() { return step_; }
   TracerHost& host() { return *host_; }
 
-  // Called before an op runs on this thread. Returns null if the op is not
-  // traced, otherwise the state to pass to End() or Fail().
-  ThreadState* Begin(const OpInfo& op, OpValues arguments,
-                     ArgumentLifetime lifetime);
+  // Called before an op runs on this thread, whose state is `thread`. Returns
+  // whether the op is traced, so that End() or Fail() has to be called.
+  bool Begin(ThreadState* thread, const OpInfo& op, OpValues arguments,
+             ArgumentLifetime lifetime);
   // Called after the op has run. May wait for the user.
   void End(ThreadState* thread, OpValues results);
   // Called if the op has thrown, as Execution::Fail.

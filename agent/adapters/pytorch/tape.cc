@@ -263,26 +263,33 @@ void Tape::AddTensorsOf(const OpValue& value, uint32_t index) {
 void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
                    int32_t element) {
   if (!tensor.defined()) return;
-  c10::StorageImpl* const storage = PlainStorage(tensor);
-  if (storage == nullptr) {
-    content_.views.push_back(
-        {/*storage=*/nullptr, 0, 0, 0, c10::ScalarType::Undefined,
-         c10::Device(c10::DeviceType::CPU), /*whole=*/false, index, element});
-    return;
+  View view = {};
+  view.index = index;
+  view.element = element;
+  view.storage = PlainStorage(tensor);
+  if (view.storage != nullptr) {
+    Hold(view.storage);
+    view.offset = tensor.storage_offset();
+    view.ndim = static_cast<uint32_t>(tensor.dim());
+    view.dimensions = AddDimensions(tensor.sizes(), tensor.strides());
+    view.dtype = tensor.scalar_type();
+    view.device = tensor.device();
+    view.whole = IsWhole(tensor, *view.storage);
   }
-  Hold(storage);
-  const auto dimensions = static_cast<uint32_t>(content_.dimensions.size());
-  const c10::IntArrayRef sizes = tensor.sizes();
-  const c10::IntArrayRef strides = tensor.strides();
-  content_.dimensions.resize(dimensions + 2 * sizes.size());
+  content_.views.push_back(view);
+}
+
+uint32_t Tape::AddDimensions(c10::IntArrayRef sizes, c10::IntArrayRef strides) {
+  const size_t begin = content_.dimensions_used;
+  const size_t end = begin + 2 * sizes.size();
+  // The vector does not shrink: setting numbers to 0 first takes time.
+  if (end > content_.dimensions.size()) content_.dimensions.resize(2 * end);
+  content_.dimensions_used = end;
   // Mostly two or three, for which calling memcpy takes longer.
-  int64_t* next = content_.dimensions.data() + dimensions;
+  int64_t* next = content_.dimensions.data() + begin;
   for (const int64_t size : sizes) *next++ = size;
   for (const int64_t stride : strides) *next++ = stride;
-  content_.views.push_back({storage, tensor.storage_offset(), dimensions,
-                            static_cast<uint32_t>(sizes.size()),
-                            tensor.scalar_type(), tensor.device(),
-                            IsWhole(tensor, *storage), index, element});
+  return static_cast<uint32_t>(begin);
 }
 
 void Tape::Hold(c10::StorageImpl* storage) {
@@ -353,7 +360,7 @@ void Tape::Clear() {
     content_.views.clear();
     content_.held.clear();
     recently_held_ = {};
-    content_.dimensions.clear();
+    content_.dimensions_used = 0;
     content_.bytes = 0;
     content_.mode = next_mode_;
     keeps_inputs_ = next_mode_ != GRAPHDBG_TAPE_OFF || !armed_.empty();

@@ -45,18 +45,18 @@ class Tape {
   // A view of a storage; sizes and strides are 2 * `ndim` numbers of
   // Snapshot::dimensions. `storage` is null if the tensor has no plain memory.
   struct View {
-    c10::StorageImpl* storage;
-    int64_t offset;
-    uint32_t dimensions;
-    uint32_t ndim;
-    c10::ScalarType dtype;
-    c10::Device device;
+    c10::StorageImpl* storage = nullptr;
+    int64_t offset = 0;
+    uint32_t dimensions = 0;
+    uint32_t ndim = 0;
+    c10::ScalarType dtype = c10::ScalarType::Undefined;
+    c10::Device device = c10::Device(c10::DeviceType::CPU);
     // All of the storage.
-    bool whole;
+    bool whole = false;
     // The argument or result that it belongs to, and the position in it if that
     // is a list, otherwise -1.
-    uint32_t index;
-    int32_t element;
+    uint32_t index = 0;
+    int32_t element = -1;
 
     c10::StorageImpl* address() const { return storage; }
     // Null if the storage has been freed.
@@ -123,7 +123,9 @@ class Tape {
     std::vector<View> views;
     // Has all storages of views, so that their addresses are not reused.
     std::vector<WeakStorage> held;
+    // Its size may exceed what is used.
     std::vector<int64_t> dimensions;
+    size_t dimensions_used = 0;
     std::vector<Copy> copies;
     std::vector<RandomState> random;
 
@@ -184,6 +186,8 @@ class Tape {
   void AddTensorsOf(const OpValue& value, uint32_t index)
       GRAPHDBG_REQUIRES(mu_);
   void AddView(const at::TensorBase& tensor, uint32_t index, int32_t element)
+      GRAPHDBG_REQUIRES(mu_);
+  uint32_t AddDimensions(c10::IntArrayRef sizes, c10::IntArrayRef strides)
       GRAPHDBG_REQUIRES(mu_);
   void Hold(c10::StorageImpl* storage) GRAPHDBG_REQUIRES(mu_);
   void CopyOverwritten(const OpInfo& info, OpValues arguments, uint32_t op)
