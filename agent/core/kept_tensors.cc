@@ -96,16 +96,13 @@ bool KeptTensors::List(uint64_t key, const graphdbg_tensor& tensor, bool wrote,
   if (tensor.ndim > 0 && tensor.shape == nullptr) return false;
   const std::optional<int64_t> bytes = BytesOf(tensor);
   if (!bytes || *bytes > budget()) return false;
-  Entry& entry = entries_.emplace_back();
-  entry.key = key;
-  entry.tensor = tensor;
+  Entry& entry =
+      entries_.emplace_back(key, tensor, OwnerRef(host_, tensor.owner));
   entry.tensor.framework_dtype = Intern(tensor.framework_dtype);
   entry.dimensions = AddDimensions(tensor);
   entry.bytes = *bytes;
   entry.step = step;
   entry.wrote = wrote;
-  entry.dropped = false;
-  entry.owner.emplace(host_, tensor.owner);
   listed_bytes_ += *bytes;
   return true;
 }

@@ -124,18 +124,21 @@ class KeptTensors {
 
  private:
   struct Entry {
+    Entry(uint64_t new_key, const graphdbg_tensor& value, OwnerRef reference)
+        : key(new_key), tensor(value), owner(std::move(reference)) {}
+
     uint64_t key;
     // Its storage is 0 if unknown; then the tensor counts separately. Shape and
     // strides are in dimensions_, from `dimensions` on.
     graphdbg_tensor tensor;
-    size_t dimensions;
-    int64_t bytes;
-    uint64_t step;
-    // Once it is listed in the tables.
-    uint64_t writes;
+    size_t dimensions = 0;
+    int64_t bytes = 0;
+    uint64_t step = 0;
+    // Once it is entered into the tables.
+    uint64_t writes = 0;
     // The node wrote to memory that existed before.
-    bool wrote;
-    bool dropped;
+    bool wrote = false;
+    bool dropped = false;
     // The owner until somebody asks for the tensor, then the tensor.
     mutable std::optional<OwnerRef> owner;
     mutable std::shared_ptr<const KeptTensor> shared;

@@ -108,12 +108,12 @@ uint32_t Tape::BeginLocked(const OpInfo& info, const OpPlace& place,
     recently_held_ = {};
     ++generation_;
   }
-  Op op;
+  const auto number = static_cast<uint32_t>(content_.ops.size());
+  Op& op = content_.ops.emplace_back();
   op.info = &info;
   op.node = place.node;
   op.grad = c10::GradMode::is_enabled();
   op.complete = (complete || whole_step) && info.schema != nullptr;
-  const auto number = static_cast<uint32_t>(content_.ops.size());
   if (op.complete) {
     AddArguments(arguments, &op);
   } else if (info.returns_nothing) {
@@ -127,7 +127,6 @@ uint32_t Tape::BeginLocked(const OpInfo& info, const OpPlace& place,
               (info.random && !KeepRandomState(arguments, op, number));
     KeepInputs(op, number, place.in_optimizer);
   }
-  content_.ops.push_back(op);
   return number;
 }
 
@@ -263,7 +262,8 @@ void Tape::AddTensorsOf(const OpValue& value, uint32_t index) {
 void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
                    int32_t element) {
   if (!tensor.defined()) return;
-  View view = {};
+  // In place: copying what was just written field by field takes longer.
+  View& view = content_.views.emplace_back();
   view.index = index;
   view.element = element;
   view.storage = PlainStorage(tensor);
@@ -276,7 +276,6 @@ void Tape::AddView(const at::TensorBase& tensor, uint32_t index,
     view.device = tensor.device();
     view.whole = IsWhole(tensor, *view.storage);
   }
-  content_.views.push_back(view);
 }
 
 uint32_t Tape::AddDimensions(c10::IntArrayRef sizes, c10::IntArrayRef strides) {
