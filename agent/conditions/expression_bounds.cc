@@ -5,9 +5,9 @@
 // undecided. Values that Evaluate treats as unknown may be treated as either,
 // because they never lead to an expression that is true.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "absl/container/inlined_vector.h"
 #include "agent/conditions/bounds.h"
 #include "agent/conditions/expression.h"
 
@@ -56,15 +56,15 @@ Interval Abs(const Interval& a) {
 }  // namespace
 
 bool Expression::MayHold(const TensorMeasurements& measurements) const {
-  std::array<Interval, kMaxStack> stack;
-  size_t top = 0;
+  // Unlike an array, it does not set to 0 what is not used.
+  absl::InlinedVector<Interval, kMaxStack> stack;
   for (const Instruction& instruction : program_) {
     switch (instruction.op) {
       case Op::kNumber:
-        stack[top++] = {instruction.number, instruction.number};
+        stack.push_back({instruction.number, instruction.number});
         continue;
       case Op::kMeasure:
-        stack[top++] = BoundsOf(*instruction.measure, measurements);
+        stack.push_back(BoundsOf(*instruction.measure, measurements));
         continue;
       case Op::kSkipIfFalse:
       case Op::kSkipIfTrue:
@@ -74,15 +74,15 @@ bool Expression::MayHold(const TensorMeasurements& measurements) const {
       case Op::kAbs:
       case Op::kLog10:
       case Op::kSqrt:
-        stack[top - 1] = UnaryBounds(instruction.op, stack[top - 1]);
+        stack.back() = UnaryBounds(instruction.op, stack.back());
         continue;
       default:
-        --top;
-        stack[top - 1] =
-            BinaryBounds(instruction.op, stack[top - 1], stack[top]);
+        const Interval right = stack.back();
+        stack.pop_back();
+        stack.back() = BinaryBounds(instruction.op, stack.back(), right);
     }
   }
-  return stack[0].hi > 0;
+  return stack.front().hi > 0;
 }
 
 Interval Expression::UnaryBounds(Op op, const Interval& a) {

@@ -67,10 +67,11 @@ bool Tests(const Watchpoint& watchpoint, const graphdbg_tensor& tensor) {
 
 // Larger tensors are not looked at here: what is found out about them is kept
 // for views of them (SeenValues).
+constexpr int64_t kSmallBytes = 64 << 10;
+
 bool IsSmallAndFinite(const graphdbg_tensor& tensor) {
   return Readable(tensor) &&
-         cpu::IsSmallAndFinite(ViewOf(tensor),
-                               SeenValues::kWorthwhileBytes - 1);
+         cpu::IsSmallAndFinite(ViewOf(tensor), kSmallBytes - 1);
 }
 
 // The value of an output in the previous step, if a condition needs it.

@@ -74,6 +74,9 @@ bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b) {
 
 bool IsView(const Execution& execution, const graphdbg_tensor& output) {
   if (execution.has(GRAPHDBG_IN_PLACE)) return false;
+  if (execution.has(GRAPHDBG_VIEW)) return true;
+  // Hosts that have inputs described only when they are needed set the flag.
+  if (execution.inputs.pending()) return false;
   for (size_t i = 0; i < execution.inputs.size(); ++i) {
     if (SharesMemory(execution.inputs[i].tensor, output)) return true;
   }

@@ -47,16 +47,11 @@ graphdbg_tensor PreviousValue::tensor() const {
 
 TensorView PreviousValue::view() const { return ViewOf(tensor()); }
 
-bool PreviousValue::Describe(const graphdbg_tensor& tensor, uint64_t step) {
-  const TensorView view = ViewOf(tensor);
-  if (!HasValues(tensor) || !view.byte_count() || ItemSize(view.dtype) == 0) {
-    return false;
-  }
+void PreviousValue::Describe(const graphdbg_tensor& tensor, uint64_t step) {
   dtype_ = tensor.dtype;
   framework_dtype_ = tensor.framework_dtype ? tensor.framework_dtype : "";
   shape_.assign(tensor.shape, tensor.shape + tensor.ndim);
   step_ = step;
-  return true;
 }
 
 void PreviousValue::ShareBytes(const TensorView& view,
@@ -124,7 +119,7 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
     const std::shared_ptr<const PreviousValue>& same) {
   const TensorView view = ViewOf(tensor);
   const std::optional<int64_t> size = view.byte_count();
-  if (!HasValues(tensor) || !size) return nullptr;
+  if (!HasValues(tensor) || !size || ItemSize(view.dtype) == 0) return nullptr;
   runtime::Accelerator* device = nullptr;
   runtime::Stream stream = nullptr;
   if (!Readable(tensor)) {
@@ -140,13 +135,16 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
     value = Take(key, room, step);
   }
   if (value == nullptr) return nullptr;
-  bool readable = value->Describe(tensor, step);
-  if (readable && device != nullptr) {
-    readable = value->CopyFromDevice(device, stream, tensor);
-  }
   // Without the lock, because this is most of the work.
-  if (readable && share) value->ShareBytes(view, *same);
-  if (readable && !share && device == nullptr) value->CopyBytes(view);
+  value->Describe(tensor, step);
+  bool readable = true;
+  if (device != nullptr) {
+    readable = value->CopyFromDevice(device, stream, tensor);
+  } else if (share) {
+    value->ShareBytes(view, *same);
+  } else {
+    value->CopyBytes(view);
+  }
   MutexLock lock(&mu_);
   bytes_ -= room;
   if (!readable) return nullptr;

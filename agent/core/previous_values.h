@@ -29,9 +29,8 @@ class PreviousValue {
  private:
   friend class PreviousValues;
 
-  // Sets everything but the values. Returns false if the tensor's values cannot
-  // be read.
-  bool Describe(const graphdbg_tensor& tensor, uint64_t step);
+  // Sets everything but the values.
+  void Describe(const graphdbg_tensor& tensor, uint64_t step);
   void CopyBytes(const TensorView& view);
   // Uses the bytes of another copy, of the memory that contains the view.
   void ShareBytes(const TensorView& view, const PreviousValue& other);

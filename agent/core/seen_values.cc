@@ -25,6 +25,12 @@ std::optional<Place> PlaceOf(const graphdbg_tensor& tensor) {
       !SeenValues::IsWorthwhile(tensor)) {
     return std::nullopt;
   }
+  // Most are.
+  if (view.row_major()) {
+    const auto* const begin = static_cast<const char*>(view.data);
+    const int64_t count = *view.element_count();
+    return Place{begin, begin + count * item_size, count, /*dense=*/true};
+  }
   const std::optional<Layout> layout = Layout::Of(view);
   if (!layout) return std::nullopt;
   int64_t last = 0;

@@ -28,7 +28,7 @@ namespace graphdbg::agent {
 class SeenValues {
  public:
   // Smaller tensors are ignored: looking them up costs more than reading them.
-  static constexpr int64_t kWorthwhileBytes = 64 << 10;
+  static constexpr int64_t kWorthwhileBytes = 16 << 10;
   // Whether it is readable and not smaller.
   static bool IsWorthwhile(const graphdbg_tensor& tensor);
 

@@ -4,21 +4,6 @@
 
 namespace graphdbg {
 
-std::optional<int64_t> TensorView::element_count() const {
-  if (ndim > kMaxDimensions) return std::nullopt;
-  int64_t count = 1;
-  bool empty = false;
-  for (size_t i = 0; i < ndim; ++i) {
-    if (shape[i] < 0) return std::nullopt;
-    if (shape[i] == 0) {
-      empty = true;
-    } else if (__builtin_mul_overflow(count, shape[i], &count)) {
-      return std::nullopt;
-    }
-  }
-  return empty ? 0 : count;
-}
-
 std::optional<int64_t> TensorView::byte_count() const {
   std::optional<int64_t> count = element_count();
   if (!count) return std::nullopt;

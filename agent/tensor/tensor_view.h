@@ -25,7 +25,20 @@ struct TensorView {
 
   // Absent if the shape is invalid: negative sizes, too many dimensions, or
   // more elements than an int64 can count.
-  std::optional<int64_t> element_count() const;
+  std::optional<int64_t> element_count() const {
+    if (ndim > kMaxDimensions) return std::nullopt;
+    int64_t count = 1;
+    bool empty = false;
+    for (size_t i = 0; i < ndim; ++i) {
+      if (shape[i] < 0) return std::nullopt;
+      if (shape[i] == 0) {
+        empty = true;
+      } else if (__builtin_mul_overflow(count, shape[i], &count)) {
+        return std::nullopt;
+      }
+    }
+    return empty ? 0 : count;
+  }
   // Number of elements times their size, regardless of strides. Absent if the
   // shape is invalid or the product overflows.
   std::optional<int64_t> byte_count() const;

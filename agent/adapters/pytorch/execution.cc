@@ -157,6 +157,7 @@ uint32_t Execution::Flags() const {
   uint32_t flags = op_->flags;
   if (has_intentional_non_finite_) flags |= GRAPHDBG_EXPLICIT_NONFINITE;
   if (op_->in_place || OverwroteInput()) flags |= GRAPHDBG_IN_PLACE;
+  if (ReturnedViews()) flags |= GRAPHDBG_VIEW;
   // A conversion to a narrower type can overflow.
   if (moved_types_ != 0 && outputs_.size() > 0 &&
       IsFloating(outputs_[0].dtype) &&
@@ -176,6 +177,27 @@ bool Execution::OverwroteInput() const {
     }
   }
   return false;
+}
+
+bool Execution::ReturnedViews() const {
+  if (!op_->may_return_views || outputs_.empty()) return false;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!HasArgumentOf(outputs_.storage(i))) return false;
+  }
+  return true;
+}
+
+bool Execution::HasArgumentOf(const c10::StorageImpl* storage) const {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_.storage(i) == storage) return true;
+  }
+  bool found = false;
+  for (const OpValue& argument : arguments_) {
+    argument.ForEachTensor([&](const at::Tensor& tensor, int32_t) {
+      found |= PlainStorage(tensor) == storage;
+    });
+  }
+  return found;
 }
 
 void Execution::Clear() {

@@ -44,6 +44,9 @@ class Execution {
   graphdbg_execution Describe();
   uint32_t Flags() const;
   bool OverwroteInput() const;
+  // Whether all outputs are views of arguments.
+  bool ReturnedViews() const;
+  bool HasArgumentOf(const c10::StorageImpl* storage) const;
   void Clear();
 
   const OpInfo* op_ = nullptr;

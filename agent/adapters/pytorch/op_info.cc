@@ -64,6 +64,8 @@ bool HoldsTensors(const c10::TypePtr& type) {
 void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
   for (const auto& value : schema.returns()) {
     if (HoldsTensors(value.type())) info->node = true;
+    const c10::AliasInfo* const alias = value.alias_info();
+    info->may_return_views |= alias != nullptr && !alias->isWrite();
   }
   info->argument_count = static_cast<uint32_t>(schema.arguments().size());
   info->return_count = static_cast<uint32_t>(schema.returns().size());

@@ -35,6 +35,8 @@ struct OpInfo {
   bool returns_nothing = false;
   // Reads and overwrites an argument; false for out= variants.
   bool in_place = false;
+  // Its results may be views of arguments.
+  bool may_return_views = false;
   // Fills in a number that the caller passes.
   bool fills = false;
   // Only the first result is returned to the caller.
