@@ -5,15 +5,6 @@
 namespace graphdbg {
 namespace {
 
-// Computes the strides of a view that has none.
-void FillRowMajor(const TensorView& view, int64_t* strides) {
-  int64_t stride = 1;
-  for (size_t i = view.ndim; i-- > 0;) {
-    strides[i] = stride;
-    stride *= view.shape[i];
-  }
-}
-
 // Insertion sort: dimensions are few and usually almost sorted.
 void SortByStride(Layout* layout) {
   auto& dims = layout->dimensions;
@@ -43,18 +34,19 @@ void MergeNeighbours(Layout* layout) {
 }  // namespace
 
 std::optional<Layout> Layout::Of(const TensorView& view) {
-  std::optional<int64_t> count = view.element_count();
+  const std::optional<int64_t> count = view.element_count();
   if (!count) return std::nullopt;
-  Layout layout;
+  // Returned without a copy.
+  std::optional<Layout> result(std::in_place);
+  Layout& layout = *result;
   layout.base = static_cast<const char*>(view.data);
   layout.count = *count;
-  if (*count == 0) return layout;
-  int64_t row_major[kMaxDimensions];
-  const int64_t* strides = view.strides;
-  if (strides == nullptr) {
-    FillRowMajor(view, row_major);
-    strides = row_major;
+  if (*count <= 1) return result;
+  if (view.row_major()) {
+    layout.dimensions[layout.ndim++] = {*count, 1};
+    return result;
   }
+  const int64_t* const strides = view.strides;
   const int64_t item_size = static_cast<int64_t>(ItemSize(view.dtype));
   for (size_t i = 0; i < view.ndim; ++i) {
     const int64_t size = view.shape[i];
@@ -70,7 +62,7 @@ std::optional<Layout> Layout::Of(const TensorView& view) {
   }
   SortByStride(&layout);
   MergeNeighbours(&layout);
-  return layout;
+  return result;
 }
 
 RunWalker::RunWalker(const Layout& layout, size_t item_size)

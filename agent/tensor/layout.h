@@ -25,6 +25,9 @@ struct Layout {
     int64_t stride;
   };
 
+  // Leaves the dimensions as they are: there is room for many.
+  Layout() {}
+
   // The element with the lowest address.
   const char* base = nullptr;
   // Number of elements, not counting broadcast ones, and how often each of them

@@ -3,6 +3,8 @@
 #include <ATen/SequenceNumber.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 
+#include <typeinfo>
+
 #include "agent/adapters/pytorch/torch_compat.h"
 
 #if !GRAPHDBG_TORCH_HAS_CURRENT_NODE
@@ -60,6 +62,18 @@ std::shared_ptr<Node> CurrentNode() {
 
 #endif
 
+// The leaf whose gradient the node accumulates; null if it does not.
+const c10::TensorImpl* LeafOf(const torch::autograd::Node& node) {
+  using torch::autograd::AccumulateGrad;
+  // The class has no subclasses, so this is a dynamic_cast that takes less
+  // time.
+  if (typeid(node) != typeid(AccumulateGrad)) return nullptr;
+  const auto& accumulate = static_cast<const AccumulateGrad&>(node);
+  return accumulate.variable.defined()
+             ? accumulate.variable.unsafeGetTensorImpl()
+             : nullptr;
+}
+
 }  // namespace
 
 const void* EvaluatedNode() { return CurrentNode().get(); }
@@ -77,11 +91,7 @@ bool UpdateAutogradNode(AutogradNode* node) {
     return false;
   }
   *node = {now.get(), now->thread_id(), now->sequence_nr()};
-  const auto* accumulate =
-      dynamic_cast<const torch::autograd::AccumulateGrad*>(now.get());
-  if (accumulate != nullptr && accumulate->variable.defined()) {
-    node->leaf = accumulate->variable.unsafeGetTensorImpl();
-  }
+  node->leaf = LeafOf(*now);
   return true;
 }
 
