@@ -37,9 +37,12 @@ constexpr size_t kNodeInfoSize = offsetof(graphdbg_node_info, flags);
 constexpr size_t kOptionsSize = offsetof(graphdbg_options, flags);
 
 thread_local std::string last_error;
+// Whether any thread has had one: a look at this takes less time.
+std::atomic<bool> any_error{false};
 
 graphdbg_status Fail(graphdbg_status status, absl::string_view message) {
   last_error.assign(message.data(), message.size());
+  any_error.store(true, std::memory_order_relaxed);
   return status;
 }
 
@@ -102,7 +105,7 @@ bool Usable(const graphdbg_agent* handle) {
 template <class Body>
 graphdbg_status Guarded(graphdbg_agent* handle, const Body& body) {
   if (!Usable(handle)) return GRAPHDBG_DETACHED;
-  last_error.clear();
+  if (any_error.load(std::memory_order_relaxed)) last_error.clear();
   const char* what = "unknown exception";
   try {
     const InOwnCode inside(handle->agent->own_time());

@@ -303,7 +303,6 @@ void KeptTensors::Clear() {
   std::vector<Entry> dropped;
   {
     MutexLock lock(&mu_);
-    dropped.swap(spare_);
     dropped.swap(entries_);
     dimensions_.clear();
     oldest_ = live_entries_ = listed_from_ = 0;
@@ -314,8 +313,9 @@ void KeptTensors::Clear() {
   }
   // Without the lock, because releasing runs the host's code.
   dropped.clear();
+  // The same memory in each step is in the caches.
   MutexLock lock(&mu_);
-  spare_.swap(dropped);
+  if (entries_.capacity() == 0) entries_.swap(dropped);
 }
 
 void KeptTensors::ClearExcept(const std::set<uint32_t>& nodes) {

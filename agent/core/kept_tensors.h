@@ -200,8 +200,6 @@ class KeptTensors {
   StepMap<Storage> storages_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t times_followed_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   int64_t bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
-  // Empty; its memory is reused for the next step.
-  std::vector<Entry> spare_ GRAPHDBG_GUARDED_BY(mu_);
   std::deque<std::string> dtype_names_ GRAPHDBG_GUARDED_BY(mu_);
   const std::string* last_dtype_name_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;
 };
