@@ -317,7 +317,7 @@ def mapped():
 def pmapped():
     count = jax.device_count()
 
-    @functools.partial(jax.pmap, axis_name="devices")
+    @functools.partial(jax.pmap, axis_name="devices", donate_argnums=0)
     def train_step(params, x, y):
         made, gradients = jax.value_and_grad(forward)(params, x, y)
         return descend(params, jax.lax.pmean(gradients, "devices")), jax.lax.pmean(made, "devices")

@@ -12,6 +12,7 @@ import threading
 from typing import Any, Protocol
 
 from . import versions
+from .pmaps import Pmaps
 
 
 class Calls(Protocol):
@@ -31,6 +32,8 @@ class Seam:
         self._has_slow = False
         self._hook = versions.PostHook(self._after)
         self.original = pjit._pjit_call_impl_python
+        own = versions.own_pmap()
+        self._pmaps = Pmaps(*own, self._see) if own is not None else None
 
     def install(self) -> None:
         """Sees all calls from now on."""
@@ -39,14 +42,7 @@ class Seam:
 
         @functools.wraps(original)
         def call(*arguments: Any, **parameters: Any) -> Any:
-            result, fast = self._calls.call(original, arguments, parameters)
-            self._hook.ensure()
-            if not fast:
-                self._has_slow = True
-            elif self._has_slow:
-                # JAX does not try again on its own.
-                self._has_slow = False
-                self.clear()
+            result, fast = self._see(original, arguments, parameters)
             self._local.slow = not fast
             return result
 
@@ -57,12 +53,27 @@ class Seam:
 
         self._pjit._pjit_call_impl_python = call
         self._pjit._get_fastpath_data = data
+        if self._pmaps is not None:
+            self._pmaps.install()
         self.clear()
+
+    def _see(self, original: Any, arguments: tuple[Any, ...], parameters: dict[str, Any]) -> tuple[Any, bool]:
+        result, fast = self._calls.call(original, arguments, parameters)
+        self._hook.ensure()
+        if not fast:
+            self._has_slow = True
+        elif self._has_slow:
+            # JAX does not try again on its own.
+            self._has_slow = False
+            self.clear()
+        return result, fast
 
     def clear(self) -> None:
         """Takes all functions off the fast path until their next call. Nothing is traced or compiled again."""
         self._pjit._cpp_pjit_cache_fun_only.clear()
         self._pjit._cpp_pjit_cache_explicit_attributes.clear()
+        if self._pmaps is not None:
+            self._pmaps.clear()
 
     def _after(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
         self._calls.has_called(function, arguments, keywords, outputs)

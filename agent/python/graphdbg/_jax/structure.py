@@ -23,7 +23,10 @@ _CALLS = {
     "remat": "jaxpr",
     "remat2": "jaxpr",
     "shard_map": "jaxpr",
+    "xla_pmap": "call_jaxpr",
 }
+# Those whose equations inside run on each of several devices.
+OF_DEVICES = frozenset(("shard_map", "xla_pmap"))
 _LOOPS = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr")}
 
 # Callbacks that only show values. The copy of a function does not call them.
