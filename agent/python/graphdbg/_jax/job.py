@@ -342,7 +342,7 @@ class Job:
         self._orders += len(followed.ops)
         followed.called = called
         followed.output_types = [(aval.shape, aval.dtype) for aval in closed.out_avals]
-        followed.results = Results(closed.out_avals)
+        followed.results = Results(self._jax, closed.out_avals)
         reason = structure.why_not_twice(closed.jaxpr)
         platform = self._jax.default_backend()
         if platform != "cpu":
