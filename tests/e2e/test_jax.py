@@ -18,7 +18,7 @@ TRAININGS = HOSTS / "jax" / "trainings.py"
 LOSSES = ("forward", "backward", "scan", "loop", "branch", "batched", "recomputed", "custom", "masked")
 LOOPS = ("kept", "split", "many", "adversaries", "infer", "shapes")
 LIBRARIES = ("flax_linen", "flax_nnx", "equinox", "keras")
-DEVICES = ("sharded", "mapped", "pmapped")
+DEVICES = ("sharded", "mapped", "pmapped", "pmapped_split")
 # The op in which each way of training computes NaN, and the stage.
 FAULTS = {
     "forward": "forward/train_step/head/sqrt",
@@ -92,6 +92,12 @@ def test_results_of_all_ways_are_the_same_to_the_bit(debug_run, python: str, way
     run = assert_same_bits(debug_run, python, condition, way)
     # Whether a program trains at all is only known after some calls.
     assert run.result["steps"] == {"infer": 2}.get(way, 4)
+
+
+@pytest.mark.frameworks
+def test_functions_with_results_of_the_same_types_are_told_apart(debug_run, python: str) -> None:
+    run = watched_run(debug_run, python, "nan,inf", "pmapped_split", "--steps=20")
+    assert run.result["steps"] == 20
 
 
 def test_numbers_that_are_written_into_a_function_are_no_hits(debug_run, python: str) -> None:

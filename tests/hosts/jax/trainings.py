@@ -329,6 +329,22 @@ def pmapped():
     finish(params)
 
 
+def pmapped_split():
+    count = jax.device_count()
+
+    @functools.partial(jax.pmap, axis_name="devices")
+    def find_gradients(params, x, y):
+        return jax.lax.pmean(jax.grad(forward)(params, x, y), "devices")
+
+    apply = jax.pmap(descend)
+    params = jax.tree.map(lambda value: jnp.stack([value] * count), weights())
+    for step in range(arguments.steps):
+        gradients = find_gradients(params, X.reshape(count, -1, 16), Y.reshape(count, -1, 8))
+        params = apply(params, gradients)
+        report(step, params["layer"]["kernel"].sum())
+    finish(params)
+
+
 # ---- libraries
 
 

@@ -69,6 +69,9 @@ class Job:
         self._functions: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
         self._calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._by_callable: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
+        # What functions do that have the name, and results of the types, of followed ones.
+        self._roles: dict[Any, set[Any]] = {}
+        self._called_names: set[str] = set()
         # Whether several functions are followed.
         self._several = False
         self._names: dict[str, int] = {}
@@ -93,9 +96,25 @@ class Job:
         except Exception as error:
             self._functions[closed] = followed = None
             warn_not_debugged(f"cannot follow {parameters['name']}: {type(error).__name__}: {error}")
+        is_known = closed in self._functions and self._is_told_apart(closed, parameters["name"], followed)
         if followed is None:
-            return original(*arguments, **parameters), closed in self._functions
-        return self._call(followed, _Call(original, arguments, parameters))
+            return original(*arguments, **parameters), is_known
+        result, fast = self._call(followed, _Call(original, arguments, parameters))
+        return result, fast and is_known
+
+    def _is_told_apart(self, closed: Any, name: str, followed: Followed | None) -> bool:
+        """Whether `has_called` cannot take calls of a function for those of another one that does something else."""
+        if name not in self._called_names:
+            return True
+        role = followed.program.role if followed is not None else None
+        roles = self._roles.setdefault((name, tuple(map(str, closed.out_avals))), set())
+        own = role and (role.trains, role.gradients, *role.state.items())
+        if own not in roles:
+            roles.add(own)
+            if len(roles) > 1:
+                # Calls of the other one are not on the fast path any more.
+                self._seam.clear()
+        return len(roles) == 1
 
     def _is_out_of_view(self) -> bool:
         if self._refused or getattr(self._local, "internal", False) or os.getpid() != self._pid:
@@ -338,6 +357,10 @@ class Job:
             self._functions[closed] = None
             agent.notify(f"cannot debug {name}: {error}")
             return None
+        if called not in self._called_names:
+            # Others of this name may be on the fast path.
+            self._called_names.add(called)
+            self._seam.clear()
         self._several = self._orders > 1
         self._orders += len(followed.ops)
         followed.called = called

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from typing import Any, Protocol
 
 from . import versions
@@ -28,9 +29,9 @@ class Seam:
         self._pjit = pjit
         self._calls = calls
         self._local = threading.local()
-        # Whether a function has been kept off the fast path since the last `clear`.
-        self._has_slow = False
-        self._hook = versions.PostHook(self._after)
+        # Functions that have been kept off the fast path since the last `clear`.
+        self._slow: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._hook = versions.PostHook(calls.has_called)
         self.original = pjit._pjit_call_impl_python
         own = versions.own_pmap()
         self._pmaps = Pmaps(*own, self._see) if own is not None else None
@@ -60,20 +61,18 @@ class Seam:
     def _see(self, original: Any, arguments: tuple[Any, ...], parameters: dict[str, Any]) -> tuple[Any, bool]:
         result, fast = self._calls.call(original, arguments, parameters)
         self._hook.ensure()
+        function = parameters["jaxpr"]
         if not fast:
-            self._has_slow = True
-        elif self._has_slow:
+            self._slow.add(function)
+        elif function in self._slow:
             # JAX does not try again on its own.
-            self._has_slow = False
             self.clear()
         return result, fast
 
     def clear(self) -> None:
         """Takes all functions off the fast path until their next call. Nothing is traced or compiled again."""
+        self._slow.clear()
         self._pjit._cpp_pjit_cache_fun_only.clear()
         self._pjit._cpp_pjit_cache_explicit_attributes.clear()
         if self._pmaps is not None:
             self._pmaps.clear()
-
-    def _after(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
-        self._calls.has_called(function, arguments, keywords, outputs)

@@ -99,6 +99,13 @@ def inner_jaxprs(equation: Any) -> list[Any]:
     return found
 
 
+def body_of(jaxpr: Any) -> Any:
+    """The open jaxpr that does the work of a function, which may be no more than a call, as for several devices."""
+    while len(jaxpr.eqns) == 1 and is_call(jaxpr.eqns[0]) and list(jaxpr.eqns[0].outvars) == list(jaxpr.outvars):
+        jaxpr = inner_jaxprs(jaxpr.eqns[0])[0]
+    return jaxpr
+
+
 def opened(jaxpr: Any) -> Any:
     """The jaxpr without its constants."""
     return getattr(jaxpr, "jaxpr", jaxpr)
