@@ -24,7 +24,7 @@ from .program import program_of
 from .reported_agent import ReportedAgent
 from .results import Results
 from .seam import Seam
-from .steps import Role, role_of
+from .steps import Role, role_of, type_of
 from .tap_library import TapLibrary
 from .values import Addresses
 
@@ -107,7 +107,7 @@ class Job:
         if name not in self._called_names:
             return True
         role = followed.program.role if followed is not None else None
-        roles = self._roles.setdefault((name, tuple(map(str, closed.out_avals))), set())
+        roles = self._roles.setdefault((name, tuple(map(type_of, closed.out_avals))), set())
         own = role and (role.trains, role.gradients, *role.state.items())
         if own not in roles:
             roles.add(own)

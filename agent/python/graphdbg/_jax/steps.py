@@ -83,8 +83,8 @@ def _is_gradient(atom: Any, backward: Collection[Any], makers: Mapping[Any, Any]
 
 def _matching(jaxpr: Any) -> dict[int, int]:
     """Outputs that have the types of arguments, in the order of those; {} if only scalars have."""
-    given = [_type_of(variable.aval) for variable in jaxpr.invars]
-    made = [_type_of(atom.aval) for atom in jaxpr.outvars]
+    given = [type_of(variable.aval) for variable in jaxpr.invars]
+    made = [type_of(atom.aval) for atom in jaxpr.outvars]
     blocks = SequenceMatcher(None, given, made, autojunk=False).get_matching_blocks()
     # A single number for itself is a loss rather than the next value of an argument.
     blocks = [each for each in blocks if any(type_ != _NUMBER for type_ in given[each.a : each.a + each.size])]
@@ -94,7 +94,8 @@ def _matching(jaxpr: Any) -> dict[int, int]:
     return pairs if any(_is_tensor(jaxpr.invars[a].aval) for a in pairs) else {}
 
 
-def _type_of(aval: Any) -> tuple[Any, str]:
+def type_of(aval: Any) -> tuple[Any, str]:
+    """Shape and dtype."""
     return getattr(aval, "shape", ()), str(getattr(aval, "dtype", aval))
 
 
