@@ -317,7 +317,7 @@ def mapped():
 def pmapped():
     count = jax.device_count()
 
-    @functools.partial(jax.pmap, axis_name="devices")
+    @functools.partial(jax.pmap, axis_name="devices", donate_argnums=0)
     def train_step(params, x, y):
         made, gradients = jax.value_and_grad(forward)(params, x, y)
         return descend(params, jax.lax.pmean(gradients, "devices")), jax.lax.pmean(made, "devices")
@@ -326,6 +326,22 @@ def pmapped():
     for step in range(arguments.steps):
         params, made = train_step(params, X.reshape(count, -1, 16), Y.reshape(count, -1, 8))
         report(step, made)
+    finish(params)
+
+
+def pmapped_split():
+    count = jax.device_count()
+
+    @functools.partial(jax.pmap, axis_name="devices")
+    def find_gradients(params, x, y):
+        return jax.lax.pmean(jax.grad(forward)(params, x, y), "devices")
+
+    apply = jax.pmap(descend)
+    params = jax.tree.map(lambda value: jnp.stack([value] * count), weights())
+    for step in range(arguments.steps):
+        gradients = find_gradients(params, X.reshape(count, -1, 16), Y.reshape(count, -1, 8))
+        params = apply(params, gradients)
+        report(step, params["layer"]["kernel"].sum())
     finish(params)
 
 

@@ -24,7 +24,7 @@ from .program import program_of
 from .reported_agent import ReportedAgent
 from .results import Results
 from .seam import Seam
-from .steps import Role, role_of
+from .steps import Role, role_of, type_of
 from .tap_library import TapLibrary
 from .values import Addresses
 
@@ -69,6 +69,9 @@ class Job:
         self._functions: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
         self._calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._by_callable: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
+        # What functions do that have the name, and results of the types, of followed ones.
+        self._roles: dict[Any, set[Any]] = {}
+        self._called_names: set[str] = set()
         # Whether several functions are followed.
         self._several = False
         self._names: dict[str, int] = {}
@@ -93,9 +96,25 @@ class Job:
         except Exception as error:
             self._functions[closed] = followed = None
             warn_not_debugged(f"cannot follow {parameters['name']}: {type(error).__name__}: {error}")
+        is_known = closed in self._functions and self._is_told_apart(closed, parameters["name"], followed)
         if followed is None:
-            return original(*arguments, **parameters), closed in self._functions
-        return self._call(followed, _Call(original, arguments, parameters))
+            return original(*arguments, **parameters), is_known
+        result, fast = self._call(followed, _Call(original, arguments, parameters))
+        return result, fast and is_known
+
+    def _is_told_apart(self, closed: Any, name: str, followed: Followed | None) -> bool:
+        """Whether `has_called` cannot take calls of a function for those of another one that does something else."""
+        if name not in self._called_names:
+            return True
+        role = followed.program.role if followed is not None else None
+        roles = self._roles.setdefault((name, tuple(map(type_of, closed.out_avals))), set())
+        own = role and (role.trains, role.gradients, *role.state.items())
+        if own not in roles:
+            roles.add(own)
+            if len(roles) > 1:
+                # Calls of the other one are not on the fast path any more.
+                self._seam.clear()
+        return len(roles) == 1
 
     def _is_out_of_view(self) -> bool:
         if self._refused or getattr(self._local, "internal", False) or os.getpid() != self._pid:
@@ -338,11 +357,15 @@ class Job:
             self._functions[closed] = None
             agent.notify(f"cannot debug {name}: {error}")
             return None
+        if called not in self._called_names:
+            # Others of this name may be on the fast path.
+            self._called_names.add(called)
+            self._seam.clear()
         self._several = self._orders > 1
         self._orders += len(followed.ops)
         followed.called = called
         followed.output_types = [(aval.shape, aval.dtype) for aval in closed.out_avals]
-        followed.results = Results(closed.out_avals)
+        followed.results = Results(self._jax, closed.out_avals)
         reason = structure.why_not_twice(closed.jaxpr)
         platform = self._jax.default_backend()
         if platform != "cpu":

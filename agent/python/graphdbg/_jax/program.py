@@ -155,7 +155,7 @@ class _Builder:
             if structure.is_loop(equation) and not here.loop:
                 self._loops += 1
                 here.loop = self._loops
-            if equation.primitive.name == "shard_map":
+            if equation.primitive.name in structure.OF_DEVICES:
                 self._program.shards = True
             made_inside: list[Bound] = []
             for number, inner in enumerate(structure.inner_jaxprs(equation)):

@@ -14,7 +14,8 @@ from .values import Addresses, host_parts
 class Results:
     """Those that may be NaN are tested in one call, since a call takes longer than most tests."""
 
-    def __init__(self, avals: Sequence[Any]) -> None:
+    def __init__(self, jax: Any, avals: Sequence[Any]) -> None:
+        self._jax = jax
         self._count = len(avals)
         # Numbers, sizes in bytes and dtypes of those that may be NaN.
         self._tested = [number for number, aval in enumerate(avals) if _may_be_nan(aval)]
@@ -29,19 +30,17 @@ class Results:
         """Whether one of the outputs of a call is not finite, or they are not the expected ones. Waits for them."""
         if len(outputs) != self._count:
             return True
-        addresses = []
-        for number in self._tested:
-            array = outputs[number]
-            array.block_until_ready()
-            addresses.append(find.of(array))
+        tested = [outputs[number] for number in self._tested]
+        self._jax.block_until_ready(tested)
+        addresses = find.of(tested)
         if library.has_nonfinite(self._addresses(*addresses), self._sizes, self._dtypes):
             return True
         # Those on several devices.
         return any(
             library.has_nonfinite((ctypes.c_void_p * 1)(part), (ctypes.c_uint64 * 1)(size), (ctypes.c_int * 1)(dtype))
-            for number, address, dtype in zip(self._tested, addresses, self._dtypes, strict=True)
+            for array, address, dtype in zip(tested, addresses, self._dtypes, strict=True)
             if not address
-            for part, size in host_parts(outputs[number])
+            for part, size in host_parts(array)
         )
 
 

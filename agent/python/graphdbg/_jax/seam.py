@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from typing import Any, Protocol
 
 from . import versions
+from .pmaps import Pmaps
 
 
 class Calls(Protocol):
@@ -27,10 +29,12 @@ class Seam:
         self._pjit = pjit
         self._calls = calls
         self._local = threading.local()
-        # Whether a function has been kept off the fast path since the last `clear`.
-        self._has_slow = False
-        self._hook = versions.PostHook(self._after)
+        # Functions that have been kept off the fast path since the last `clear`.
+        self._slow: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._hook = versions.PostHook(calls.has_called)
         self.original = pjit._pjit_call_impl_python
+        own = versions.own_pmap()
+        self._pmaps = Pmaps(*own, self._see) if own is not None else None
 
     def install(self) -> None:
         """Sees all calls from now on."""
@@ -39,14 +43,7 @@ class Seam:
 
         @functools.wraps(original)
         def call(*arguments: Any, **parameters: Any) -> Any:
-            result, fast = self._calls.call(original, arguments, parameters)
-            self._hook.ensure()
-            if not fast:
-                self._has_slow = True
-            elif self._has_slow:
-                # JAX does not try again on its own.
-                self._has_slow = False
-                self.clear()
+            result, fast = self._see(original, arguments, parameters)
             self._local.slow = not fast
             return result
 
@@ -57,12 +54,25 @@ class Seam:
 
         self._pjit._pjit_call_impl_python = call
         self._pjit._get_fastpath_data = data
+        if self._pmaps is not None:
+            self._pmaps.install()
         self.clear()
+
+    def _see(self, original: Any, arguments: tuple[Any, ...], parameters: dict[str, Any]) -> tuple[Any, bool]:
+        result, fast = self._calls.call(original, arguments, parameters)
+        self._hook.ensure()
+        function = parameters["jaxpr"]
+        if not fast:
+            self._slow.add(function)
+        elif function in self._slow:
+            # JAX does not try again on its own.
+            self.clear()
+        return result, fast
 
     def clear(self) -> None:
         """Takes all functions off the fast path until their next call. Nothing is traced or compiled again."""
+        self._slow.clear()
         self._pjit._cpp_pjit_cache_fun_only.clear()
         self._pjit._cpp_pjit_cache_explicit_attributes.clear()
-
-    def _after(self, function: Any, arguments: Any, keywords: Any, outputs: Any) -> None:
-        self._calls.has_called(function, arguments, keywords, outputs)
+        if self._pmaps is not None:
+            self._pmaps.clear()

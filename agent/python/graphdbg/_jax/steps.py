@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -37,6 +38,9 @@ class Role:
         return not self.trains and bool(self.state)
 
 
+# Sums over devices, of any number of values, and what makes them averages, in arrays of all devices.
+_SUMS = frozenset(("psum", "psum2", "psum_invariant"))
+_AFTER_SUMS = frozenset(("broadcast_in_dim", "div", "mul", "reshape"))
 _NUMBER = ((), "float32")
 _NONE = Role(False, {}, False)
 
@@ -49,10 +53,11 @@ def role_of(closed: Any) -> Role:
     matching = _matching(jaxpr)
     if not matching:
         return Role(trains, {}, False)
-    last = [each for each in jaxpr.eqns if _is_backward(each) and not structure.is_loop(each)]
+    body = structure.body_of(jaxpr)
+    last = [each for each in body.eqns if _is_backward(each) and not structure.is_loop(each)]
     backward = {variable for each in last for variable in each.outvars}
-    made_backward = [output for output in matching.values() if jaxpr.outvars[output] in backward]
-    gradients = trains and len(made_backward) == len(matching)
+    makers = {variable: each for each in body.eqns for variable in each.outvars}
+    gradients = trains and all(_is_gradient(body.outvars[output], backward, makers) for output in matching.values())
     return Role(trains, {} if gradients else matching, gradients)
 
 
@@ -60,10 +65,26 @@ def _is_backward(equation: Any) -> bool:
     return names.is_transposed(versions.stack_text(equation.source_info.name_stack))
 
 
+def _is_gradient(atom: Any, backward: Collection[Any], makers: Mapping[Any, Any]) -> bool:
+    """Whether the backward pass has computed a value, perhaps with an average over devices after it."""
+    while atom not in backward:
+        equation = makers.get(atom)
+        if equation is None:
+            return False
+        if equation.primitive.name in _SUMS:
+            atom = equation.invars[equation.outvars.index(atom)]
+            continue
+        inputs = [each for each in equation.invars if not hasattr(each, "val")]
+        if equation.primitive.name not in _AFTER_SUMS or len(inputs) != 1:
+            return False
+        atom = inputs[0]
+    return True
+
+
 def _matching(jaxpr: Any) -> dict[int, int]:
     """Outputs that have the types of arguments, in the order of those; {} if only scalars have."""
-    given = [_type_of(variable.aval) for variable in jaxpr.invars]
-    made = [_type_of(atom.aval) for atom in jaxpr.outvars]
+    given = [type_of(variable.aval) for variable in jaxpr.invars]
+    made = [type_of(atom.aval) for atom in jaxpr.outvars]
     blocks = SequenceMatcher(None, given, made, autojunk=False).get_matching_blocks()
     # A single number for itself is a loss rather than the next value of an argument.
     blocks = [each for each in blocks if any(type_ != _NUMBER for type_ in given[each.a : each.a + each.size])]
@@ -73,7 +94,8 @@ def _matching(jaxpr: Any) -> dict[int, int]:
     return pairs if any(_is_tensor(jaxpr.invars[a].aval) for a in pairs) else {}
 
 
-def _type_of(aval: Any) -> tuple[Any, str]:
+def type_of(aval: Any) -> tuple[Any, str]:
+    """Shape and dtype."""
     return getattr(aval, "shape", ()), str(getattr(aval, "dtype", aval))
 
 

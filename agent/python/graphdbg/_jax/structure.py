@@ -23,7 +23,10 @@ _CALLS = {
     "remat": "jaxpr",
     "remat2": "jaxpr",
     "shard_map": "jaxpr",
+    "xla_pmap": "call_jaxpr",
 }
+# Those whose equations inside run on each of several devices.
+OF_DEVICES = frozenset(("shard_map", "xla_pmap"))
 _LOOPS = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr")}
 
 # Callbacks that only show values. The copy of a function does not call them.
@@ -94,6 +97,13 @@ def inner_jaxprs(equation: Any) -> list[Any]:
         value = equation.params[name]
         found += [opened(each) for each in (value if isinstance(value, tuple | list) else (value,))]
     return found
+
+
+def body_of(jaxpr: Any) -> Any:
+    """The open jaxpr that does the work of a function, which may be no more than a call, as for several devices."""
+    while len(jaxpr.eqns) == 1 and is_call(jaxpr.eqns[0]) and list(jaxpr.eqns[0].outvars) == list(jaxpr.outvars):
+        jaxpr = inner_jaxprs(jaxpr.eqns[0])[0]
+    return jaxpr
 
 
 def opened(jaxpr: Any) -> Any:

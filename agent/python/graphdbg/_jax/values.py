@@ -60,24 +60,30 @@ def host_parts(array: Any) -> list[tuple[int, int]]:
 
 
 class Addresses:
-    """Finds the memory of arrays that are ready, quickly where they are all on the same CPU device."""
+    """Finds the memory of the results of calls, quickly where they are on one CPU device."""
 
     def __init__(self) -> None:
         # Shardings on one CPU device, by their ids. JAX makes one for each result of a function.
         self._known: dict[int, Any] = {}
 
-    def of(self, array: Any) -> int:
-        """The address of an array on one CPU device; 0 for others."""
-        sharding = getattr(array, "sharding", None)
-        if sharding is None:
-            return 0
+    def of(self, results: Sequence[Any]) -> list[int]:
+        """The addresses of results of one call, which are on the same devices, when they are ready; 0 for others."""
+        try:
+            if results and self._is_one_cpu(results[0].sharding):
+                return [array.unsafe_buffer_pointer() for array in results]
+        except Exception:
+            # The first one does not tell where the others are.
+            pass
+        return [0] * len(results)
+
+    def _is_one_cpu(self, sharding: Any) -> bool:
         if id(sharding) not in self._known:
             if not _is_one_cpu(sharding):
-                return 0
+                return False
             if len(self._known) == _MOST_SHARDINGS:
                 self._known.clear()
             self._known[id(sharding)] = sharding
-        return int(array.unsafe_buffer_pointer())
+        return True
 
 
 def _is_one_cpu(sharding: Any) -> bool:

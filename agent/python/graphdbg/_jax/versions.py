@@ -33,6 +33,20 @@ def check(version: str, pjit: Any) -> None:
             raise Unsupported(f"JAX {version} has no {name}")
 
 
+def own_pmap() -> tuple[Any, Any] | None:
+    """The modules of JAX that define `pmap` and compile its functions; None where it is made of jit and shard_map."""
+    from jax._src import api
+    from jax._src.interpreters import pxla
+
+    parts = (
+        (api, "_pmap_cache_clears"),
+        (pxla, "xla_pmap_impl_lazy"),
+        (pxla, "lower_parallel_callable"),
+        (pxla, "ExecuteReplicated"),
+    )
+    return (api, pxla) if all(hasattr(module, name) for module, name in parts) else None
+
+
 class PostHook:
     """A function that JAX calls after each call on the fast path, as (function, arguments, keywords, outputs)."""
 
@@ -70,12 +84,15 @@ def _older_hook(jax_jit: Any) -> Any:
 def stack_text(name_stack: Any) -> str:
     """A name stack such as "transpose(jvp(Net))/Dense"; transformations without a scope are "jvp()"."""
     text = str(name_stack)
-    # Before 0.6 the text left these out.
+    # Before 0.7 the text left these out.
     if "(" in text or not any(_is_transformation(each) for each in name_stack.stack):
         return text
-    scopes: tuple[str, ...] = ()
+    scopes: list[str] = []
     for each in reversed(name_stack.stack):
-        scopes = (f"{each.name}()",) if _is_transformation(each) and not scopes else each.wrap(scopes)
+        if _is_transformation(each):
+            scopes[:1] = [f"{each.name}({scopes[0] if scopes else ''})"]
+        else:
+            scopes.insert(0, each.name)
     return "/".join(scopes)
 
 
@@ -91,6 +108,15 @@ def new_variable(aval: Any) -> Any:
     except TypeError:
         # Before 0.6 the first argument was a suffix of the name.
         return core.Var("", aval)
+
+
+def with_argument_names(jaxpr: Any, function: Any) -> Any:
+    """The jaxpr of a function of `jax.pmap` with the names of its arguments, which 0.7 has with the function only."""
+    names = getattr(getattr(function, "debug_info", None), "arg_names", None)
+    debug_info = jaxpr.debug_info
+    if debug_info is None or any(debug_info.arg_names or ()) or not names or len(names) != len(jaxpr.invars):
+        return jaxpr
+    return jaxpr.replace(debug_info=debug_info._replace(arg_names=names))
 
 
 def frames(traceback: Any) -> list[tuple[str, int, str]]:
