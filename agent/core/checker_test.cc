@@ -162,6 +162,33 @@ TEST_F(CheckerTest, AQuickLookSufficesForFiniteNumbersAndSuchConditions) {
   EXPECT_FALSE(passed_quickly_);
 }
 
+TEST_F(CheckerTest, AViewOfWhatWasSeenIsNotReadAgain) {
+  const uint32_t node = Declare("a");
+  Watch(1, "nan");
+  SeenValues seen;
+  std::vector<float> memory(SeenValues::kWorthwhileBytes / sizeof(float), 1);
+  int64_t size = 0;
+  const graphdbg_tensor output = Tensor(memory, &size, /*storage=*/7);
+  const auto hits = [&](uint32_t flags) {
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node;
+    execution.flags = flags;
+    execution.outputs = &output;
+    execution.output_count = 1;
+    Findings findings;
+    checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
+                            /*previous=*/nullptr, &seen, {1, 1}, &findings);
+    return findings.hits.size();
+  };
+  EXPECT_EQ(hits(0), 0u);
+  // Nobody has been told of this write.
+  memory[3] = kNan;
+  EXPECT_EQ(hits(GRAPHDBG_VIEW), 0u);
+  seen.RecordWrite(7);
+  EXPECT_EQ(hits(GRAPHDBG_VIEW), 1u);
+}
+
 TEST_F(CheckerTest, WhatIsNotWatchedIsNotLookedAt) {
   const uint32_t a = Declare("a");
   EXPECT_THAT(Execute(a, {}, {kNan}).hits, IsEmpty());

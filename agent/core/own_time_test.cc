@@ -87,6 +87,40 @@ TEST_F(OwnTimeTest, CountsAThreadThatEnteredBeforeFromTheBeginningOfTheStep) {
   EXPECT_DOUBLE_EQ(*time_.share(), 0.15);
 }
 
+TEST_F(OwnTimeTest, CountsUntilTheLastOfSeveralThatWereEnteredBeforeIsLeft) {
+  time_.Enter();
+  time_.Enter();
+  Steps(17, 0);
+  now += 50;
+  time_.Leave();
+  now += 30;
+  time_.Leave();
+  now += 820;
+  const InOwnCode end(&time_);
+  now += 100;
+  time_.EndStep(stops_);
+  EXPECT_DOUBLE_EQ(*time_.share(), 0.18);
+}
+
+TEST_F(OwnTimeTest, ThreadsThatWereInsideWhenAMeasuredStepEndedAreCountedAnew) {
+  Steps(17, 100);
+  std::thread([this] {
+    now += kStep - 100;
+    time_.Enter();
+    now += 100;
+    // Of these steps, only the first one is measured.
+    for (int i = 0; i < 17; ++i) {
+      time_.EndStep(stops_);
+      now += i < 16 ? kStep : 0;
+    }
+    time_.Leave();
+    Spend(200);
+  }).join();
+  now -= 200;
+  Step(100);
+  EXPECT_DOUBLE_EQ(*time_.share(), 0.3);
+}
+
 TEST_F(OwnTimeTest, MeasuresEachOfLongSteps) {
   Step(0);
   for (int i = 0; i < 2; ++i) {

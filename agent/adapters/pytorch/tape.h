@@ -43,7 +43,7 @@ class Tape {
   using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
 
   // A view of a storage; sizes and strides are 2 * `ndim` numbers of
-  // Snapshot::dimensions. `storage` is null if the tensor has no plain memory.
+  // Content::dimensions. `storage` is null if the tensor has no plain memory.
   struct View {
     c10::StorageImpl* storage = nullptr;
     int64_t offset = 0;
