@@ -194,8 +194,8 @@ class KeptTensors {
   std::vector<int64_t> dimensions_ GRAPHDBG_GUARDED_BY(mu_);
   size_t oldest_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t live_entries_ GRAPHDBG_GUARDED_BY(mu_) = 0;
-  // Of those in the tables.
-  // Indices of entries by key; valid only if the entry has the key.
+  // Tables of the entries before listed_from_. The index of an entry is valid
+  // only if the entry has the key.
   StepMap<uint32_t> index_ GRAPHDBG_GUARDED_BY(mu_);
   StepMap<Storage> storages_ GRAPHDBG_GUARDED_BY(mu_);
   uint64_t times_followed_ GRAPHDBG_GUARDED_BY(mu_) = 0;

@@ -108,7 +108,7 @@ TEST_F(OwnTimeTest, ThreadsThatWereInsideWhenAMeasuredStepEndedAreCountedAnew) {
     now += kStep - 100;
     time_.Enter();
     now += 100;
-    // Of these steps, only the first one is measured.
+    // Only the first of these steps is measured.
     for (int i = 0; i < 17; ++i) {
       time_.EndStep(stops_);
       now += i < 16 ? kStep : 0;

@@ -488,11 +488,11 @@ enum {
   /* The op overwrote an input that shares memory with an output, so inputs no
    * longer have the values that the op read. */
   GRAPHDBG_IN_PLACE = 8,
+  /* The node is an input, and its output is a tensor passed to a model. */
+  GRAPHDBG_GIVEN = 16,
   /* Each output is memory of an input, which the op did not write to. What is
    * known about values there need not be found out again. */
-  GRAPHDBG_VIEW = 16,
-  /* The node is an input, and its output is a tensor passed to a model. */
-  GRAPHDBG_GIVEN = 16
+  GRAPHDBG_VIEW = 32
 };
 
 typedef struct graphdbg_execution {

@@ -137,7 +137,7 @@ def test_inputs_know_the_nodes_that_made_them(cnn: Run) -> None:
 
 
 def test_flags_tell_what_an_op_may_have_done(cnn: Run) -> None:
-    uninitialized, moves, in_place, view = 1, 2, 8, 16
+    uninitialized, moves, in_place, view = 1, 2, 8, 32
     assert cnn.execution("forward/bn/empty", step=2)["flags"] == uninitialized
     assert cnn.execution("forward/view", step=2)["flags"] == moves | view
     assert cnn.execution("optimizer/SGD/add_", step=2)["flags"] == in_place

@@ -69,7 +69,7 @@ class Job:
         self._functions: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
         self._calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._by_callable: weakref.WeakKeyDictionary[Any, Followed | None] = weakref.WeakKeyDictionary()
-        # What functions do that have the name, and results of the types, of followed ones.
+        # The roles of functions, by name and types of results. Only for names of followed functions.
         self._roles: dict[Any, set[Any]] = {}
         self._called_names: set[str] = set()
         # Whether several functions are followed.
