@@ -6,6 +6,11 @@
 
 namespace graphdbg::agent {
 
+// No two flags share a bit.
+static_assert((GRAPHDBG_UNINITIALIZED ^ GRAPHDBG_MOVES_VALUES ^
+               GRAPHDBG_EXPLICIT_NONFINITE ^ GRAPHDBG_IN_PLACE ^
+               GRAPHDBG_GIVEN ^ GRAPHDBG_VIEW) == 63);
+
 TensorArray Tensors(const graphdbg_tensor* first, size_t count) {
   if (first == nullptr || count == 0) return {};
   return {first, first->struct_size, count};
