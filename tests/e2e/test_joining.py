@@ -68,8 +68,12 @@ class Debugger:
 
     def join(self, process: subprocess.Popen[str], **variables: str) -> None:
         """Joins the process, as soon as it is not busy."""
-        answer = wait_until("the process joined", lambda: self._unless_busy(process, **variables))
+        answer = self.try_to_join(process, **variables)
         assert answer["state"] == "started", answer
+
+    def try_to_join(self, process: subprocess.Popen[str], **variables: str) -> Json:
+        """What the process answers, as soon as it is not busy."""
+        return wait_until("an answer of the process", lambda: self._unless_busy(process, **variables))
 
     def _unless_busy(self, process: subprocess.Popen[str], **variables: str) -> Json | None:
         answer = self.tell(process, self.text("join", **variables))
@@ -291,7 +295,7 @@ def test_nothing_is_changed_without_a_server(start_job: Start, tmp_path: Path) -
     process = start_job(command(f"--signal={debugger.signalled}", f"--stop={tmp_path / 'stop'}"), environment())
     assert read_line(process) == "ready\n"
     nobody = {"GRAPHDBG_PORT": "1", "GRAPHDBG_CONNECT_TIMEOUT": "0.5"}
-    answer = debugger.tell(process, debugger.text("join", **nobody))
+    answer = debugger.try_to_join(process, **nobody)
     assert (answer["state"], "Traceback" in answer["traceback"]) == ("failed", True)
     assert debugger.tell(process, debugger.text("detach"))["message"] == "graphdbg has not joined this process"
     (tmp_path / "stop").touch()
