@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "agent/core/agent.h"
 #include "agent/core/config.h"
 #include "agent/core/no_transport.h"
@@ -129,6 +130,13 @@ void ReadPlaceOfProcess(const std::optional<Place>& known, Config* config) {
   ReadPlace([](const char* name) { return getenv(name); }, known, config);
 }
 
+// Abseil, as Debian builds it, remembers in which order locks are taken, and
+// aborts the process if two orders might deadlock some day. That costs time at
+// each lock of gRPC, and the process is not ours to abort.
+void ForgetOrderOfLocks() {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+}
+
 graphdbg_status OpenAgent(const graphdbg_options& options,
                           graphdbg_agent** out) {
   const std::vector<std::string> command_line = OwnCommandLine();
@@ -144,6 +152,7 @@ graphdbg_status OpenAgent(const graphdbg_options& options,
   if (IsPython(config.program) && options.job_name != nullptr) {
     config.program = options.job_name;
   }
+  ForgetOrderOfLocks();
   Identity identity;
   identity.framework = TextOf(options.framework);
   identity.framework_version = TextOf(options.framework_version);

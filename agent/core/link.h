@@ -22,6 +22,9 @@ class Link {
   // Waits for the next message to send. Returns false if there is nothing more
   // to send on this stream; `graceful` is set to whether everything was sent.
   virtual bool Next(v1::AgentMessage* message, bool* graceful) = 0;
+  // Whether Next has another message at hand, so that the last one may be sent
+  // along with it. Called on the thread that calls Next.
+  virtual bool HasNext() const = 0;
   // A message that Next returned could not be sent.
   virtual void PutBack(v1::AgentMessage message) = 0;
 

@@ -1,5 +1,6 @@
 #include "agent/core/outbox.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +25,8 @@ void Outbox::Put(v1::AgentMessage message) {
 
 bool Outbox::Gathers() const {
   return state_ == StreamState::kLive && !woken_ && statistics_ > 0 &&
-         queue_.size() == statistics_ && statistics_ < kMaxStatistics &&
+         queue_.size() == statistics_ && statistics_ < kMaxStatistics / 2 &&
+         statistic_tensors_ < kMaxStatisticTensors / 2 &&
          Clock::now() < next_statistics_;
 }
 
@@ -44,10 +46,12 @@ void Outbox::PutHit(v1::Hit hit) {
 void Outbox::PutStatistics(v1::StatisticsReport report) {
   MutexLock lock(&mu_);
   if (state_ != StreamState::kLive || !peer_.takes_statistics ||
-      statistics_ >= kMaxStatistics) {
+      statistics_ >= kMaxStatistics ||
+      statistic_tensors_ >= kMaxStatisticTensors) {
     return;
   }
   ++statistics_;
+  statistic_tensors_ += static_cast<size_t>(report.tensors_size());
   v1::AgentMessage message;
   *message.mutable_statistics() = std::move(report);
   Put(std::move(message));
@@ -214,6 +218,7 @@ void Outbox::EndStream() {
   progress_ = nullptr;
   tensor_bytes_ = 0;
   statistics_ = 0;
+  statistic_tensors_ = 0;
   replicas_ = 0;
   overviews_ = 0;
   filled_.NotifyAll();
@@ -249,6 +254,8 @@ Outbox::Next Outbox::Take(v1::AgentMessage* message) {
     filled_.WaitUntil(&mu_, next_statistics_);
     gathering_ = false;
   }
+  // Those that waited leave together.
+  next_statistics_ = std::min(next_statistics_, Clock::now());
   if (state_ == StreamState::kNone) return Next::kEnd;
   // First, because hits refer to the nodes that Wake was called for.
   if (std::exchange(woken_, false)) return Next::kWoken;
@@ -264,14 +271,22 @@ Outbox::Next Outbox::Take(v1::AgentMessage* message) {
   return Next::kMessage;
 }
 
+bool Outbox::HasMessage() const {
+  MutexLock lock(&mu_);
+  return state_ == StreamState::kLive && !woken_ && !queue_.empty() &&
+         !Gathers();
+}
+
 void Outbox::CountTaken(const v1::AgentMessage& message) {
   if (message.has_hit() && peer_.confirms_hits) {
     unconfirmed_.push_back(message);
   }
   if (message.has_hit() && !peer_.confirms_hits) --hits_;
   if (message.has_log()) --logs_;
-  if (message.has_statistics() && --statistics_ == 0) {
-    next_statistics_ = Clock::now() + gathers_;
+  if (message.has_statistics()) {
+    statistic_tensors_ -=
+        static_cast<size_t>(message.statistics().tensors_size());
+    if (--statistics_ == 0) next_statistics_ = Clock::now() + gathers_;
   }
   if (message.has_replicas()) --replicas_;
   if (message.has_overview()) --overviews_;

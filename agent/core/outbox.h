@@ -26,13 +26,15 @@ class Outbox {
  public:
   static constexpr size_t kMaxHits = 10'000;
   static constexpr size_t kMaxLogs = 100;
-  static constexpr size_t kMaxStatistics = 4;
+  // Reports, and tensors in them.
+  static constexpr size_t kMaxStatistics = 64;
+  static constexpr size_t kMaxStatisticTensors = 20'000;
   static constexpr size_t kMaxReplicas = 16;
   static constexpr size_t kMaxOverviews = 4;
   static constexpr int64_t kMaxTensorBytes = 8 << 20;
 
   explicit Outbox(
-      std::chrono::milliseconds gathers = std::chrono::milliseconds(20))
+      std::chrono::milliseconds gathers = std::chrono::milliseconds(100))
       : gathers_(gathers) {}
 
   void PutHit(v1::Hit hit);
@@ -98,6 +100,8 @@ class Outbox {
   // Waits for the next message. Statistics of short steps also wait for each
   // other, for a moment: whenever one is sent, two processes wake up.
   Next Take(v1::AgentMessage* message);
+  // Whether Take would return a message at once. The sending thread.
+  bool HasMessage() const;
   // A message that Take returned could not be sent.
   void PutBack(v1::AgentMessage message);
 
@@ -138,6 +142,7 @@ class Outbox {
   size_t hits_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t logs_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   size_t statistics_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  size_t statistic_tensors_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // When the next statistics need not wait for others, and whether Take waits
   // for that.
   Clock::time_point next_statistics_ GRAPHDBG_GUARDED_BY(mu_);

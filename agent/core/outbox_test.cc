@@ -233,7 +233,7 @@ TEST(OutboxTest, StatisticsAreLeftOutRatherThanPiledUp) {
   outbox.PutStatistics(report);
   outbox.OpenStream();
   outbox.BeginStream({/*confirms_hits=*/true, /*takes_statistics=*/true});
-  for (uint64_t step = 1; step <= 10; ++step) {
+  for (uint64_t step = 1; step <= Outbox::kMaxStatistics + 6; ++step) {
     report.set_step(step);
     outbox.PutStatistics(report);
   }
@@ -242,9 +242,11 @@ TEST(OutboxTest, StatisticsAreLeftOutRatherThanPiledUp) {
     EXPECT_EQ(MustTake(&outbox).statistics().step(), step);
   }
   EXPECT_TRUE(MustTake(&outbox).has_hit());
-  report.set_step(11);
+  report.set_step(100);
   outbox.PutStatistics(report);
-  EXPECT_EQ(MustTake(&outbox).statistics().step(), 11u);
+  outbox.PutHit(HitOf(2));
+  EXPECT_EQ(MustTake(&outbox).statistics().step(), 100u);
+  EXPECT_TRUE(MustTake(&outbox).has_hit());
   // Neither for a stream that has ended, nor for a server that does not accept
   // them.
   outbox.PutStatistics(report);
@@ -252,9 +254,30 @@ TEST(OutboxTest, StatisticsAreLeftOutRatherThanPiledUp) {
   outbox.OpenStream();
   outbox.BeginStream({/*confirms_hits=*/false, /*takes_statistics=*/false});
   outbox.PutStatistics(report);
-  outbox.PutHit(HitOf(2));
+  outbox.PutHit(HitOf(3));
   EXPECT_EQ(MustTake(&outbox).hit().order(), 1u);
   EXPECT_EQ(MustTake(&outbox).hit().order(), 2u);
+  EXPECT_EQ(MustTake(&outbox).hit().order(), 3u);
+}
+
+TEST(OutboxTest, StatisticsOfManyTensorsAreLeftOutSooner) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream({/*confirms_hits=*/true, /*takes_statistics=*/true});
+  v1::StatisticsReport report;
+  for (size_t i = 0; i < Outbox::kMaxStatisticTensors; ++i) {
+    report.add_tensors();
+  }
+  for (uint64_t step = 1; step <= 2; ++step) {
+    report.set_step(step);
+    outbox.PutStatistics(report);
+  }
+  outbox.PutHit(HitOf(1));
+  EXPECT_EQ(MustTake(&outbox).statistics().step(), 1u);
+  EXPECT_TRUE(MustTake(&outbox).has_hit());
+  report.set_step(3);
+  outbox.PutStatistics(report);
+  EXPECT_EQ(MustTake(&outbox).statistics().step(), 3u);
 }
 
 TEST(OutboxTest, StatisticsOfShortStepsWaitForEachOther) {
@@ -283,6 +306,17 @@ TEST(OutboxTest, StatisticsOfShortStepsWaitForEachOther) {
   taken = std::async([&] { return MustTake(&outbox); });
   for (uint64_t step = 1; step <= Outbox::kMaxStatistics; ++step) put(step);
   EXPECT_EQ(taken.get().statistics().step(), 1u);
+  // Then all leave.
+  for (uint64_t step = 2; step <= Outbox::kMaxStatistics; ++step) {
+    EXPECT_TRUE(outbox.HasMessage());
+    EXPECT_EQ(MustTake(&outbox).statistics().step(), step);
+  }
+  EXPECT_FALSE(outbox.HasMessage());
+  // Others wait for each other again.
+  put(100);
+  EXPECT_FALSE(outbox.HasMessage());
+  outbox.PutHit(HitOf(2));
+  EXPECT_TRUE(outbox.HasMessage());
 }
 
 }  // namespace

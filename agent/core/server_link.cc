@@ -32,6 +32,7 @@ v1::AgentMessage ServerLink::OpenStream() {
 bool ServerLink::Next(v1::AgentMessage* message, bool* graceful) {
   for (;;) {
     message->Clear();
+    last_was_queued_ = false;
     // Nodes are sent before hits and states, which refer to them.
     if (parts_.outbox->stream() != 0 && graph_.Next(message)) return true;
     switch (parts_.outbox->Take(message)) {
@@ -44,6 +45,7 @@ bool ServerLink::Next(v1::AgentMessage* message, bool* graceful) {
         if (message->has_hit()) {
           graph_.Fill(message->mutable_hit()->mutable_source());
         }
+        last_was_queued_ = true;
         return true;
     }
   }

@@ -64,6 +64,10 @@ class ServerLink final : public Link {
 
   v1::AgentMessage OpenStream() override;
   bool Next(v1::AgentMessage* message, bool* graceful) override;
+  // Not after a part of the graph, for which Next may wait for an answer.
+  bool HasNext() const override {
+    return last_was_queued_ && parts_.outbox->HasMessage();
+  }
   void PutBack(v1::AgentMessage message) override;
   void OnMessage(const v1::ServerMessage& message) override;
   void OnReceivingEnded() override;
@@ -86,6 +90,8 @@ class ServerLink final : public Link {
   const Parts parts_;
   const Callbacks callbacks_;
   GraphSender graph_;
+  // The last message came from the outbox. Used by the sending thread only.
+  bool last_was_queued_ = false;
 };
 
 }  // namespace graphdbg::agent

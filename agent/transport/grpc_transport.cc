@@ -248,7 +248,10 @@ class GrpcTransport final : public Transport {
     bool graceful = false;
     v1::AgentMessage message;
     while (open && link_->Next(&message, &graceful)) {
-      open = stream->Write(wire::EncodeFrame(&message));
+      grpc::WriteOptions options;
+      // Then gRPC sends both at once.
+      if (link_->HasNext()) options.set_buffer_hint();
+      open = stream->Write(wire::EncodeFrame(&message), options);
       if (!open) link_->PutBack(std::move(message));
     }
     if (open) stream->WritesDone();

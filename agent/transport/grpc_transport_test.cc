@@ -73,6 +73,7 @@ class CountingLink final : public Link {
  public:
   v1::AgentMessage OpenStream() override { return {}; }
   bool Next(v1::AgentMessage*, bool*) override { return false; }
+  bool HasNext() const override { return false; }
   void PutBack(v1::AgentMessage) override {}
   void OnMessage(const v1::ServerMessage&) override {}
   void OnReceivingEnded() override {}
