@@ -159,23 +159,48 @@ def _by_gdb(process: Process, text: str) -> Queued:
     """All threads of the process stand still, for about a second."""
     if shutil.which("gdb") is None:
         raise Refused("no_gdb", "gdb is not installed")
+    _try_gdb()
     with _file(text.encode(errors="surrogateescape") + b"\0") as file, _file(b"") as script:
         script.write_text(_GDB.format(size=file.stat().st_size, file=file))
-        try:
-            done = subprocess.run(
-                ["gdb", "--nx", "--batch", "--pid", str(process.pid), "-x", str(script)],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_GDB_SECONDS,
-                start_new_session=True,
-            )
-        except subprocess.TimeoutExpired:
-            raise Refused("gdb_failed", f"gdb has not finished within {_GDB_SECONDS:g} s") from None
-    if "queued: 0\n" not in done.stdout:
-        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        raise Refused("gdb_failed", f"gdb: {lines[-1] if lines else 'no output'}")
+        output = _run_gdb(process.pid, "-x", str(script))
+    if "queued: 0\n" not in output:
+        raise Refused("gdb_failed", f"gdb: {_last_line(output)}")
     return Queued()
+
+
+def _try_gdb() -> None:
+    """Raises an error if gdb cannot call functions, in a process that nobody needs.
+
+    gdb 13 cannot restore the registers of processors with AMX, and then a system call of the process fails.
+    """
+    with subprocess.Popen(["sleep", str(_GDB_SECONDS)], stderr=subprocess.DEVNULL) as other:
+        try:
+            output = _run_gdb(other.pid, "-ex", 'printf "called: %d\\n", ((int (*)(void))getpid)()')
+        finally:
+            other.kill()
+    if f"called: {other.pid}\n" not in output:
+        raise Refused("gdb_failed", f"gdb cannot call functions on this machine: {_last_line(output)}")
+
+
+def _run_gdb(pid: int, *commands: str) -> str:
+    try:
+        done = subprocess.run(
+            ["gdb", "--nx", "--batch", "--pid", str(pid), *commands],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_GDB_SECONDS,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise Refused("gdb_failed", f"gdb has not finished within {_GDB_SECONDS:g} s") from None
+    return done.stdout + done.stderr
+
+
+def _last_line(output: str) -> str:
+    """But for those in brackets, in which gdb tells of threads and of the end."""
+    lines = [line for line in output.splitlines() if line.strip() and not line.startswith("[")]
+    return lines[-1] if lines else "no output"
 
 
 @contextlib.contextmanager
