@@ -255,7 +255,9 @@ Outbox::Next Outbox::Take(v1::AgentMessage* message) {
     gathering_ = false;
   }
   // Those that waited leave together.
-  next_statistics_ = std::min(next_statistics_, Clock::now());
+  if (statistics_ > 0) {
+    next_statistics_ = std::min(next_statistics_, Clock::now());
+  }
   if (state_ == StreamState::kNone) return Next::kEnd;
   // First, because hits refer to the nodes that Wake was called for.
   if (std::exchange(woken_, false)) return Next::kWoken;
