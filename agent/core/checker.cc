@@ -8,11 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "agent/conditions/channels.h"
 #include "agent/core/checker_inputs.h"
+#include "agent/core/message_parts.h"
 #include "agent/core/statistics_recorder.h"
 #include "agent/kernels/cpu/sketch.h"
 #include "proto/wire/error.h"
-#include "proto/wire/limits.h"
-#include "proto/wire/utf8.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -23,11 +22,6 @@ using conditions::Outcome;
 constexpr size_t kMaxCapturedFrames = 64;
 // Ops of optimizers may have hundreds.
 constexpr size_t kMaxHitInputs = 8;
-
-std::string Text(const char* text) {
-  return text == nullptr ? std::string()
-                         : wire::ToValidUtf8(text, wire::kMaxNameBytes);
-}
 
 void AddStepContext(const Execution& execution, v1::Hit* hit) {
   if (execution.grad_scale != 1) {
@@ -556,48 +550,14 @@ v1::SourceFrame Checker::SourceOf(uint32_t node,
         host_->CaptureStack(frames, kMaxCapturedFrames), kMaxCapturedFrames);
     for (size_t i = 0; i < count; ++i) {
       if (!frames[i].user) continue;
-      frame.set_file(Text(frames[i].file));
-      frame.set_function(Text(frames[i].function));
+      frame.set_file(ValidText(frames[i].file));
+      frame.set_function(ValidText(frames[i].function));
       frame.set_line(frames[i].line);
       frame.set_user(true);
       return frame;
     }
   }
   return nodes_->UserFrameOf(node);
-}
-
-v1::Statistics ToProto(const Statistics& s) {
-  v1::Statistics proto;
-  proto.set_count(s.count);
-  proto.set_nan_count(s.nan_count);
-  proto.set_pos_inf_count(s.pos_inf_count);
-  proto.set_neg_inf_count(s.neg_inf_count);
-  proto.set_zero_count(s.zero_count);
-  proto.set_negative_count(s.negative_count);
-  proto.set_positive_count(s.positive_count);
-  if (!s.has_finite()) return proto;
-  proto.set_min(s.min);
-  proto.set_max(s.max);
-  proto.set_mean(s.mean);
-  proto.set_abs_mean(s.abs_mean);
-  proto.set_abs_max(s.abs_max);
-  proto.set_variance(s.variance);
-  proto.set_l1(s.l1);
-  proto.set_l2(s.l2);
-  return proto;
-}
-
-v1::TensorType TypeOf(const graphdbg_tensor& tensor) {
-  v1::TensorType type;
-  type.set_dtype(static_cast<v1::DType>(DTypeFromNumber(tensor.dtype)));
-  type.set_framework_dtype(Text(tensor.framework_dtype));
-  const size_t ndim = tensor.shape == nullptr
-                          ? 0
-                          : std::min<size_t>(tensor.ndim, wire::kMaxDimensions);
-  for (size_t d = 0; d < ndim; ++d) {
-    type.add_shape(std::max<int64_t>(tensor.shape[d], 0));
-  }
-  return type;
 }
 
 }  // namespace graphdbg::agent

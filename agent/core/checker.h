@@ -221,9 +221,6 @@ class Checker {
   mutable std::atomic<bool> reported_overflow_{false};
 };
 
-v1::Statistics ToProto(const Statistics& statistics);
-v1::TensorType TypeOf(const graphdbg_tensor& tensor);
-
 }  // namespace graphdbg::agent
 
 #endif  // AGENT_CORE_CHECKER_H_

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "agent/core/message_parts.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/status_macros.h"
 #include "proto/wire/utf8.h"
@@ -12,11 +13,6 @@ namespace graphdbg::agent {
 namespace {
 
 static_assert(wire::kMaxNodes < SegmentedArray<NodeFacts>::kCapacity);
-
-std::string Text(const char* text) {
-  return text == nullptr ? std::string()
-                         : wire::ToValidUtf8(text, wire::kMaxNameBytes);
-}
 
 size_t Bounded(size_t count) {
   return std::min(count, static_cast<size_t>(wire::kMaxNodeEdges));
@@ -123,7 +119,7 @@ absl::StatusOr<uint32_t> NodeTable::Declare(const graphdbg_node_info& info) {
           absl::StrCat("cannot declare node ", given, ": a job has at most ",
                        wire::kMaxNodes, " nodes"));
     }
-    RETURN_IF_ERROR(AddGraph(Text(info.graph)));
+    RETURN_IF_ERROR(AddGraph(ValidText(info.graph)));
     id = Add(info, std::move(name));
   }
   if (on_change_) on_change_();
@@ -144,9 +140,9 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   const uint32_t id = static_cast<uint32_t>(records_.size()) + 1;
   const auto entry = names_.emplace(std::move(name), id).first;
   Record& record = records_.emplace_back();
-  record.graph = pool_.Intern(Text(info.graph));
+  record.graph = pool_.Intern(ValidText(info.graph));
   record.name = &entry->first;
-  record.op_type = pool_.Intern(Text(info.op_type));
+  record.op_type = pool_.Intern(ValidText(info.op_type));
   record.kind = info.kind;
   record.category = CategoryOf(info.category);
   record.order = info.order;
@@ -184,8 +180,8 @@ void NodeTable::AddAttributes(const graphdbg_node_info& info, Record* record) {
   if (info.attributes == nullptr) return;
   for (size_t i = 0; i < Bounded(info.attribute_count); ++i) {
     const graphdbg_attribute& attribute = info.attributes[i];
-    record->attributes.emplace_back(pool_.Intern(Text(attribute.name)),
-                                    pool_.Intern(Text(attribute.value)));
+    record->attributes.emplace_back(pool_.Intern(ValidText(attribute.name)),
+                                    pool_.Intern(ValidText(attribute.value)));
   }
 }
 
@@ -194,9 +190,9 @@ void NodeTable::AddStack(const graphdbg_node_info& info, Record* record) {
   const size_t depth = std::min(info.stack_depth, wire::kMaxStackFrames);
   for (size_t i = 0; i < depth; ++i) {
     const graphdbg_source_frame& frame = info.stack[i];
-    record->stack.push_back({pool_.Intern(Text(frame.file)),
-                             pool_.Intern(Text(frame.function)), frame.line,
-                             frame.user != 0});
+    record->stack.push_back({pool_.Intern(ValidText(frame.file)),
+                             pool_.Intern(ValidText(frame.function)),
+                             frame.line, frame.user != 0});
   }
 }
 
@@ -215,7 +211,7 @@ void NodeTable::SetOutputs(const TensorArray& tensors, Record* record) {
     const graphdbg_tensor& tensor = tensors[i];
     OutputType type;
     type.dtype = static_cast<graphdbg_dtype>(DTypeFromNumber(tensor.dtype));
-    type.framework_dtype = pool_.Intern(Text(tensor.framework_dtype));
+    type.framework_dtype = pool_.Intern(ValidText(tensor.framework_dtype));
     const size_t ndim = Dimensions(tensor);
     if (ndim > 0) type.shape.assign(tensor.shape, tensor.shape + ndim);
     record->outputs.push_back(std::move(type));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/core/checker.h"
+#include "agent/core/message_parts.h"
 
 namespace graphdbg::agent {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/core/changes.h"
-#include "agent/core/checker.h"
 #include "agent/core/execution.h"
+#include "agent/core/message_parts.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/kernels/cpu/quantiles.h"
 #include "agent/tensor/slice.h"
