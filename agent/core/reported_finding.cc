@@ -4,8 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
-#include "proto/wire/limits.h"
-#include "proto/wire/utf8.h"
+#include "agent/core/message_parts.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -16,11 +15,8 @@ v1::SourceFrame SourceOf(const graphdbg_finding& finding,
     return nodes.UserFrameOf(finding.node);
   }
   v1::SourceFrame frame;
-  frame.set_file(wire::ToValidUtf8(finding.source->file, wire::kMaxNameBytes));
-  if (finding.source->function != nullptr) {
-    frame.set_function(
-        wire::ToValidUtf8(finding.source->function, wire::kMaxNameBytes));
-  }
+  frame.set_file(ValidText(finding.source->file));
+  frame.set_function(ValidText(finding.source->function));
   frame.set_line(finding.source->line);
   frame.set_user(finding.source->user != 0);
   return frame;
@@ -34,7 +30,7 @@ v1::Hit MakeHit(const Watchpoint& watchpoint, const graphdbg_finding& finding,
   hit.set_step(point.step);
   hit.set_node_id(finding.node);
   hit.set_order(point.order);
-  hit.set_message(wire::ToValidUtf8(finding.message, wire::kMaxNameBytes));
+  hit.set_message(ValidText(finding.message));
   hit.set_origin(v1::HIT_ORIGIN_ORIGIN);
   *hit.mutable_source() = SourceOf(finding, nodes);
   hit.set_time_unix_nano(
