@@ -46,12 +46,12 @@ FOR_SMALL_RUNS = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--frameworks", action="store_true", help="also run the long tests of each framework")
+    parser.addoption("--frameworks", action="store_true", help="also run the long tests, most of them of frameworks")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "oldest_torch: runs the system's Python with its PyTorch")
-    config.addinivalue_line("markers", "frameworks: a long test of a framework, which runs with --frameworks only")
+    config.addinivalue_line("markers", "frameworks: a long test, which runs with --frameworks only")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -49,7 +49,8 @@ def _create(folder: Path, requirements: Path, failure: Path) -> None:
     venv.create(folder, with_pip=True)
     # PyTorch and the rest of the project's environment, which pip takes as installed.
     Path(_packages(folder), "project.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "-r", str(requirements)]
+    # Most of these packages' modules are never imported, and need no bytecode.
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile", "-r", str(requirements)]
     installed = subprocess.run(pip, capture_output=True, text=True, timeout=_SECONDS)
     if installed.returncode != 0:
         reason = installed.stderr.strip().splitlines()[-1:] or ["pip failed"]

@@ -192,7 +192,7 @@ def test_program_that_waits_forever_is_ended(tmp_path: Path) -> None:
         "model.register_forward_pre_hook(lambda *_: threading.Event().wait())\n"
         "model(torch.ones(1, 2))\n"
     )
-    _, result = check("--timeout", "60", command=[PYTHON, str(script)])
+    _, result = check("--timeout", "20", command=[PYTHON, str(script)])
     assert states(result)["data"] == "passed" and states(result)["forward"] == "failed"
     assert "still in this stage" in stage(result, "forward")["message"]
 

@@ -215,30 +215,6 @@ def test_errors_name_the_thing_and_end_a_batch(dbg) -> None:
     assert "lines.dbg:2" in done.stderr
     assert "not reached" not in done.stdout
     assert "Traceback" not in done.stderr
-    for line, problem in (
-        ("reverse-stepi", "a live job cannot go back"),
-        ("watch nann", "there is no condition nann; did you mean nan?"),
-        ("br", "the job stands at no node"),
-        ("wat", ""),
-        ("s 0", "less than 1"),
-        ("foo", 'there is no command "foo"'),
-        ("print $", "it stands at none"),
-        ("replay", "this needs a hit"),
-        ("delete 7", "there is no breakpoint 7; there are: none"),
-    ):
-        refused = dbg(line, "--", sys.executable, "-c", _TWO_STEPS)
-        assert refused.returncode == 1, line
-        assert problem in refused.stderr, refused.stderr
-
-
-_TWO_STEPS = """
-import torch
-model = torch.nn.Linear(2, 2)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for _ in range(2):
-    model(torch.ones(1, 2)).sum().backward()
-    optimizer.step()
-"""
 
 
 def test_without_server_or_job_the_exit_code_is_3(dbg, tmp_path: Path) -> None:
@@ -289,17 +265,39 @@ def job_of_a_server(server: Server, start_job) -> Iterator[subprocess.Popen[str]
     yield process
 
 
-def test_leaving_removes_own_watchpoints_only_and_changes_no_loss(dbg, server: Server, job_of_a_server) -> None:
+@pytest.fixture
+def address(server: Server) -> tuple[str, ...]:
+    """The options that name the server."""
+    return "--server", server.addresses["http_address"], "--token-file", str(server.data_dir / "token")
+
+
+def test_errors_name_what_is_wrong(dbg, address: tuple[str, ...], job_of_a_server) -> None:
+    for line, problem in (
+        ("reverse-stepi", "a live job cannot go back"),
+        ("watch nann", "there is no condition nann; did you mean nan?"),
+        ("br", "the job stands at no node"),
+        ("wat", ""),
+        ("s 0", "less than 1"),
+        ("foo", 'there is no command "foo"'),
+        ("print $", "it stands at none"),
+        ("replay", "this needs a hit"),
+        ("delete 7", "there is no breakpoint 7; there are: none"),
+    ):
+        refused = dbg(line, *address, "digits")
+        assert refused.returncode == 1, line
+        assert problem in refused.stderr, refused.stderr
+
+
+def test_leaving_removes_own_watchpoints_only_and_changes_no_loss(
+    dbg, server: Server, address: tuple[str, ...], job_of_a_server
+) -> None:
     others = {"condition": {"id": "nan", "params": {}}, "pause": "none"}
     server.client.post("/jobs/digits/watchpoints", others)
-    address = server.addresses["http_address"]
-    token = server.data_dir / "token"
-    options = ("--server", address, "--token-file", str(token))
-    looked = dbg("info job\nbreak forward/log\ninfo breakpoints", *options, "digits")
+    looked = dbg("info job\nbreak forward/log\ninfo breakpoints", *address, "digits")
     assert looked.returncode == 0, looked.stderr
     assert [each["id"] for each in server.client.get("/jobs/digits/watchpoints")["watchpoints"]] == [1]
     assert server.job("digits")["state"] == "paused", "a session that only looks leaves the job as it is"
-    moved = dbg("break forward/log\ncontinue\nprint $.count\ndetach", *options, "digits")
+    moved = dbg("break forward/log\ncontinue\nprint $.count\ndetach", *address, "digits")
     assert moved.returncode == 0, moved.stderr
     shows(moved.stdout, "Breakpoint 1, forward/log, step 1", "$.count = 640", "detached")
     server.wait_for_state("digits", "finished")

@@ -212,6 +212,7 @@ def debug_launcher(debug_run, python: str) -> Callable[..., Finished]:
     return run
 
 
+@pytest.mark.frameworks
 def test_accelerate_launch(debug_launcher, python: str) -> None:
     # Without MPI, accelerate starts several processes for GPUs only; the script itself uses none.
     launch = [str(Path(python).parent / "accelerate"), "launch", "--multi_gpu", "--num_processes=2", "--num_machines=1"]
@@ -221,7 +222,7 @@ def test_accelerate_launch(debug_launcher, python: str) -> None:
     assert_found_on_rank_1(run, 4, file)
 
 
-@pytest.mark.parametrize("strategy", ["ddp", "ddp_spawn"])
+@pytest.mark.parametrize("strategy", ["ddp", pytest.param("ddp_spawn", marks=pytest.mark.frameworks)])
 def test_lightning(debug_launcher, python: str, strategy: str) -> None:
     file = SCRIPTS / "lightning_train.py"
     run = debug_launcher(*WATCH, command=[python, str(file), strategy, "2", "4"])
@@ -248,6 +249,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+@pytest.mark.frameworks
 def test_deepspeed_launcher(debug_launcher, python: str) -> None:
     launch = [str(Path(python).parent / "deepspeed"), "--num_accelerators=2", f"--master_port={free_port()}"]
     file = SCRIPTS / "deepspeed_train.py"
@@ -255,6 +257,7 @@ def test_deepspeed_launcher(debug_launcher, python: str) -> None:
     assert_found_on_rank_1(run, 4, file)
 
 
+@pytest.mark.frameworks
 def test_ray_train(debug_launcher, python: str) -> None:
     file = SCRIPTS / "ray_train.py"
     run = debug_launcher(*WATCH, command=[python, str(file), "--corrupt-step=4"], RAY_USAGE_STATS_ENABLED="0")
@@ -272,7 +275,7 @@ def test_hydra_multirun(debug_launcher, python: str, tmp_path: Path) -> None:
     assert run.result["hits"][0]["step"] == 4 + 3
 
 
-@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+@pytest.mark.parametrize("optimizer", ["SGD", pytest.param("Adam", marks=pytest.mark.frameworks)])
 def test_keras_has_steps(debug_launcher, python: str, optimizer: str) -> None:
     command = [python, script("keras_train.py"), optimizer]
     plain = subprocess.run(command, env=clean_environment(**ENVIRONMENT), capture_output=True, text=True, check=True)

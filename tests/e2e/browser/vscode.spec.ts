@@ -61,8 +61,9 @@ async function stopInFirstStep(page: Page): Promise<void> {
 
 test("F5 trains the current file until its first infinity", async ({ editor }) => {
   await debugFile(editor);
-  await expect(status(editor)).toContainText("step 81");
-  await expect(line(editor, "torch.log(")).toContainText(/log:\smin.*1\sInf/);
+  // Which step it is depends on the processor, whose kernels round in their own ways.
+  await expect(status(editor)).toContainText(/step \d+/);
+  await expect(line(editor, "torch.log(")).toContainText(/log:\smin.*\d\sInf/);
   await expect(line(editor, "torch.softmax(")).toContainText(/_softmax:\smin\s0,\smax\s1/);
 
   await editor.keyboard.press("Control+Shift+D");
