@@ -29,6 +29,7 @@ PRELOAD = str(PACKAGE / "lib" / "libgraphdbg_preload.so")
 # On Debian it has the oldest supported PyTorch.
 SYSTEM_PYTHON = "/usr/bin/python3"
 Json = dict[str, Any]
+QUICK_START = str(HOSTS.parent / "quick_start")
 # Holds what a program prints until a test reads it at its end: a program whose pipe is full blocks.
 PIPE_BYTES = 1 << 20
 # A run of some hundred rows takes no time, but plans, compilers and idle tasks do.
@@ -88,9 +89,10 @@ def injected() -> dict[str, str]:
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
-    """The environment without graphdbg's variables, plus the given ones."""
+    """The environment without graphdbg's variables, plus the given ones, in which PyTorch starts quickly."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG_", "MS_DEBUGGER"))}
-    return kept | extra
+    path = os.pathsep.join(filter(None, [extra.get("PYTHONPATH", kept.get("PYTHONPATH")), QUICK_START]))
+    return kept | extra | {"PYTHONPATH": path}
 
 
 def losses(output: str) -> list[str]:

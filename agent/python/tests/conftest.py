@@ -32,6 +32,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 SYSTEM_PYTHON = "/usr/bin/python3"
 TRACE_AGENT = "bazel-bin/agent/adapters/pytorch/testing/libgraphdbg.so"
+QUICK_START = ROOT / "tests" / "quick_start"
 
 Json = dict[str, Any]
 
@@ -111,12 +112,21 @@ class Script:
     directory: Path
     python: str = sys.executable
     variables: dict[str, str] = field(default_factory=dict)
+    # See tests/quick_start.
+    starts_quickly: bool = True
     runs: int = 0
 
     def environment(self, trace: Path, variables: dict[str, str]) -> dict[str, str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG_", "MS_DEBUGGER", "PYTHON"))}
-        path = f"{self.stage}{os.pathsep}{self.stage / 'graphdbg' / '_inject'}"
-        ours = {"PYTHONPATH": path, "GRAPHDBG_ENABLE": "1", "GRAPHDBG_TRACE_FILE": str(trace), "OMP_NUM_THREADS": "1"}
+        path = [self.stage, self.stage / "graphdbg" / "_inject"]
+        if self.starts_quickly:
+            path.append(QUICK_START)
+        ours = {
+            "PYTHONPATH": os.pathsep.join(map(str, path)),
+            "GRAPHDBG_ENABLE": "1",
+            "GRAPHDBG_TRACE_FILE": str(trace),
+            "OMP_NUM_THREADS": "1",
+        }
         return clean | ours | self.variables | variables
 
     def write(self, text: str) -> Path:

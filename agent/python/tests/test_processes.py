@@ -150,6 +150,7 @@ def test_the_hidden_sitecustomize_runs(script: Script, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     (own / "sitecustomize.py").write_text("import builtins; builtins.customized = __file__\n")
+    script.starts_quickly = False
     environment = script.environment(tmp_path / "trace", {})
     environment["PYTHONPATH"] += f"{os.pathsep}{own}"
     code = "import sys, torch; print(customized, sys.modules['sitecustomize'].__file__)"
@@ -159,6 +160,7 @@ def test_the_hidden_sitecustomize_runs(script: Script, tmp_path: Path) -> None:
 
 
 def test_torch_is_imported_as_if_nobody_watched(script: Script) -> None:
+    script.starts_quickly = False
     run = script("""
 import sys
 
