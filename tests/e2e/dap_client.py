@@ -119,6 +119,13 @@ class DapClient:
                 return dict(message.get("body") or {})
         raise AssertionError(f"no event {name}")
 
+    def happened(self, name: str) -> Json:
+        """The body of an event that may have come before what was waited for last."""
+        for message in self.seen:
+            if message.get("event") == name:
+                return dict(message.get("body") or {})
+        return self.event(name)
+
     def initialize(self, **abilities: Any) -> Json:
         return self.request("initialize", adapterID="graphdbg", clientID="test", **abilities)
 

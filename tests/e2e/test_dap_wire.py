@@ -262,8 +262,9 @@ def test_a_program_that_trains_nothing_is_run_to_its_end(dap, tmp_path):
     dap.request("configurationDone")
     if not any(each.get("request_seq") == number for each in dap.seen):
         dap.response(number)
-    assert dap.event("exited") == {"exitCode": 3}
-    dap.event("terminated")
+    # It may end before the adapter has answered.
+    assert dap.happened("exited") == {"exitCode": 3}
+    dap.happened("terminated")
     output = {}
     for each in dap.seen:
         if each.get("event") == "output":

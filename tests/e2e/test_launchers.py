@@ -28,6 +28,7 @@ SECONDS = 600
 WATCH = ("--no-wait", "--break-on", "nan", "--on-hit", "continue")
 
 TORCHRUN = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(SCRIPTS / "env_ranks.py")]
+LONG = pytest.mark.frameworks
 OWN = {
     "mp.spawn": [PYTHON, str(SCRIPTS / "mp_spawn.py")],
     "multiprocessing spawn": [PYTHON, str(SCRIPTS / "mp_process.py"), "--method=spawn"],
@@ -73,7 +74,9 @@ def test_losses_are_the_same_to_the_bit(debug_run, launcher: str) -> None:
     assert sorted(losses(run.stdout)) == sorted(losses(plain.stdout))
 
 
-@pytest.mark.parametrize("launcher", ["mp.spawn", "multiprocessing fork", "LOCAL_RANK"])
+@pytest.mark.parametrize(
+    "launcher", ["multiprocessing fork", *(pytest.param(each, marks=LONG) for each in ("mp.spawn", "LOCAL_RANK"))]
+)
 def test_a_pause_outlasts_the_time_limit_of_collectives(server: Server, start_job, launcher: str) -> None:
     limit = 8
     environment = server.job_environment(GRAPHDBG_JOB="ranks", **ENVIRONMENT)
@@ -212,7 +215,7 @@ def debug_launcher(debug_run, python: str) -> Callable[..., Finished]:
     return run
 
 
-@pytest.mark.frameworks
+@LONG
 def test_accelerate_launch(debug_launcher, python: str) -> None:
     # Without MPI, accelerate starts several processes for GPUs only; the script itself uses none.
     launch = [str(Path(python).parent / "accelerate"), "launch", "--multi_gpu", "--num_processes=2", "--num_machines=1"]
@@ -222,7 +225,7 @@ def test_accelerate_launch(debug_launcher, python: str) -> None:
     assert_found_on_rank_1(run, 4, file)
 
 
-@pytest.mark.parametrize("strategy", ["ddp", pytest.param("ddp_spawn", marks=pytest.mark.frameworks)])
+@pytest.mark.parametrize("strategy", ["ddp", pytest.param("ddp_spawn", marks=LONG)])
 def test_lightning(debug_launcher, python: str, strategy: str) -> None:
     file = SCRIPTS / "lightning_train.py"
     run = debug_launcher(*WATCH, command=[python, str(file), strategy, "2", "4"])
@@ -249,7 +252,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-@pytest.mark.frameworks
+@LONG
 def test_deepspeed_launcher(debug_launcher, python: str) -> None:
     launch = [str(Path(python).parent / "deepspeed"), "--num_accelerators=2", f"--master_port={free_port()}"]
     file = SCRIPTS / "deepspeed_train.py"
@@ -257,7 +260,7 @@ def test_deepspeed_launcher(debug_launcher, python: str) -> None:
     assert_found_on_rank_1(run, 4, file)
 
 
-@pytest.mark.frameworks
+@LONG
 def test_ray_train(debug_launcher, python: str) -> None:
     file = SCRIPTS / "ray_train.py"
     run = debug_launcher(*WATCH, command=[python, str(file), "--corrupt-step=4"], RAY_USAGE_STATS_ENABLED="0")
@@ -275,7 +278,7 @@ def test_hydra_multirun(debug_launcher, python: str, tmp_path: Path) -> None:
     assert run.result["hits"][0]["step"] == 4 + 3
 
 
-@pytest.mark.parametrize("optimizer", ["SGD", pytest.param("Adam", marks=pytest.mark.frameworks)])
+@pytest.mark.parametrize("optimizer", ["SGD", pytest.param("Adam", marks=LONG)])
 def test_keras_has_steps(debug_launcher, python: str, optimizer: str) -> None:
     command = [python, script("keras_train.py"), optimizer]
     plain = subprocess.run(command, env=clean_environment(**ENVIRONMENT), capture_output=True, text=True, check=True)

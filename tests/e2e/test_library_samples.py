@@ -9,25 +9,18 @@ from conftest import HOSTS
 from environments import python_with
 
 SCRIPT = HOSTS / "library_samples.py"
-SAMPLES = [
-    "t5",
+SAMPLES = ["t5", "vit", "diffusers_autoencoder", "lightning", "peft", "torch_geometric", "gpytorch", "hf_trainer"]
+MORE_SAMPLES = [
     "bert",
     "gpt2",
     "llama",
-    "vit",
     "wav2vec2",
     "diffusers_unet",
-    "diffusers_autoencoder",
-    "lightning",
-    "peft",
-    "torch_geometric",
-    "gpytorch",
     "x_transformers",
-    "hf_trainer",
     "accelerate",
     "sentence_transformers",
 ]
-VISION_SAMPLES = ["torchvision", "timm"]
+VISION_SAMPLES = ["torchvision", pytest.param("timm", marks=pytest.mark.frameworks)]
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +48,9 @@ def test_nothing_stops_a_sound_model_of_images(debug_run, vision_python: str, na
     train(debug_run, vision_python, name)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(
+    "name", [*SAMPLES, *(pytest.param(each, marks=pytest.mark.frameworks) for each in MORE_SAMPLES)]
+)
 def test_nothing_stops_a_sound_model(debug_run, samples_python: str, name: str) -> None:
     run = train(debug_run, samples_python, name)
     if name == "t5":

@@ -25,7 +25,7 @@ pytest.importorskip("pyarrow")
 
 SEED = 20261124
 # Planning and starting a query takes Spark much longer than evaluating it over a small run, so the default is small.
-EXPRESSIONS = int(os.environ.get("GRAPHDBG_SPARK_EXPRESSIONS") or 64)
+EXPRESSIONS = int(os.environ.get("GRAPHDBG_SPARK_EXPRESSIONS") or 32)
 REDUCED_EXPRESSIONS = EXPRESSIONS // 4
 QUERIES = [
     "select rank, step, tensor, abs_mean from statistics order by rank, step, mode, pass, exec_order, tensor",

@@ -74,8 +74,10 @@ Adapter& Adapter::Get() {
 }
 
 graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
-                              const graphdbg_interpreter* interpreter) {
+                              const graphdbg_interpreter* interpreter,
+                              bool joins) {
   Reset();
+  held_.store(joins);
   interpreter_.store(interpreter, std::memory_order_release);
   end_wait_ = interpreter->end_wait;
   const graphdbg_host host = HostCalls();
@@ -95,7 +97,7 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
   InstallEngine();
   SetRanges(&tracer_, engine_);
   ListenToRanges();
-  WaitForBackward();
+  if (!joins) WaitForBackward();
   return GRAPHDBG_OK;
 }
 
@@ -209,6 +211,10 @@ graphdbg_status Adapter::AtBoundary(graphdbg_status status) {
 }
 
 graphdbg_status Adapter::Start(bool trains) {
+  return held_.load() ? GRAPHDBG_OK : Begin(trains);
+}
+
+graphdbg_status Adapter::Begin(bool trains) {
   if (started_.load()) return GRAPHDBG_OK;
   uint32_t rank = 0, world_size = 0;
   const graphdbg_interpreter* const python = interpreter();
@@ -235,10 +241,7 @@ void Adapter::BeginTape() {
   }
 }
 
-graphdbg_status Adapter::Connect() {
-  held_.store(true);
-  return Start(/*trains=*/true);
-}
+graphdbg_status Adapter::Connect() { return Begin(/*trains=*/true); }
 
 void Adapter::Follow() {
   held_.store(false);

@@ -20,9 +20,10 @@ class Adapter : public TracerHost {
  public:
   static Adapter& Get();
 
-  // May be called again after Close(): the program is then a new job.
+  // May be called again after Close(): the program is then a new job. With
+  // `joins`, the program trains already, and only Connect() starts the job.
   graphdbg_status Open(const char* torch_version, const char* job_name,
-                       const graphdbg_interpreter* interpreter);
+                       const graphdbg_interpreter* interpreter, bool joins);
   void DetachInterpreter();
   void Close(const graphdbg_ending* ending);
   // After Close(), in a program that goes on: releases all tensors, and takes
@@ -134,6 +135,8 @@ class Adapter : public TracerHost {
   graphdbg_status ReportInput(const ModelInput& input);
   // Begins the tape of a step.
   void BeginTape();
+  // Start(), also of a program that trains already.
+  graphdbg_status Begin(bool trains);
   // Called once at the end of each step.
   bool IsNextStepIdle();
   graphdbg_status EndIdleStep();
@@ -150,7 +153,7 @@ class Adapter : public TracerHost {
   CaptureEngine* engine_ = nullptr;
   std::atomic<int> level_{GRAPHDBG_LEVEL_OFF};
   std::atomic<bool> started_{false};
-  // Between Connect() and Follow().
+  // Between Open() with `joins` and Follow().
   std::atomic<bool> held_{false};
   // From torch.distributed; no ranks if it is not used.
   uint32_t rank_ = 0;

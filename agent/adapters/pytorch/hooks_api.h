@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 14
+#define GRAPHDBG_HOOKS_API_VERSION 15
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -61,9 +61,11 @@ typedef struct graphdbg_torch_adapter {
 
   /* Opens the agent and installs the hooks in PyTorch: at the end of `import
    * torch`, and again for each further job after `close`. Called while no op
-   * runs. `interpreter` must live as long as the process. */
+   * runs. `interpreter` must live as long as the process. With `joins`, the
+   * program trains already, ops may run, and nothing but `connect` starts the
+   * job. */
   graphdbg_status (*open)(const char* torch_version, const char* job_name,
-                          const graphdbg_interpreter* interpreter);
+                          const graphdbg_interpreter* interpreter, int joins);
 
   /* Called before the interpreter is finalized: stops tracing and calls into
    * the interpreter. */

@@ -31,9 +31,10 @@ const graphdbg_torch_adapter kTable = {
     GRAPHDBG_HOOKS_API_VERSION,
     /*open=*/
     [](const char* torch_version, const char* job_name,
-       const graphdbg_interpreter* interpreter) {
+       const graphdbg_interpreter* interpreter, int joins) {
       return CallOr(GRAPHDBG_INTERNAL, [&] {
-        return Adapter::Get().Open(torch_version, job_name, interpreter);
+        return Adapter::Get().Open(torch_version, job_name, interpreter,
+                                   joins != 0);
       });
     },
     /*detach_interpreter=*/[] { Adapter::Get().DetachInterpreter(); },

@@ -1,13 +1,4 @@
 import { defineConfig } from "@playwright/test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-
-// Each worker evaluates this file. Servers list themselves in this directory, so that those of
-// one worker are not found by the tests of another.
-const runtime = mkdtempSync(join(tmpdir(), "graphdbg-browser-"));
-process.env.XDG_RUNTIME_DIR = runtime;
-process.on("exit", () => rmSync(runtime, { recursive: true, force: true }));
 
 // Runs Debian's Chromium with a real server and a real training job. The flags disable the
 // browser's own network requests.
@@ -15,7 +6,7 @@ export default defineConfig({
   testDir: ".",
   outputDir: "../../../.build/browser-results",
   timeout: 120_000,
-  workers: 2,
+  workers: 1,
   // The same as ATTEMPTS in tools/dev.
   retries: process.env.CI ? 1 : 0,
   reporter: [["list"], ["junit"], ["json"]],

@@ -281,8 +281,8 @@ void CloseAtTerminate() {
 }
 
 const graphdbg_cpp_program* Open(const char* torch_version) {
-  if (adapter->open(torch_version, program_invocation_short_name,
-                    &kInterpreter) != GRAPHDBG_OK) {
+  if (adapter->open(torch_version, program_invocation_short_name, &kInterpreter,
+                    /*joins=*/0) != GRAPHDBG_OK) {
     return nullptr;
   }
   on_exit(CloseAtExit, nullptr);

@@ -48,9 +48,12 @@ PyObject* Load(PyObject*, PyObject* args) {
 PyObject* Open(PyObject*, PyObject* args) {
   const char* torch_version;
   const char* job_name;
-  if (!PyArg_ParseTuple(args, "ss", &torch_version, &job_name)) return nullptr;
+  int joins = 0;
+  if (!PyArg_ParseTuple(args, "ss|p", &torch_version, &job_name, &joins)) {
+    return nullptr;
+  }
   const graphdbg_status status =
-      Global().adapter->open(torch_version, job_name, Interpreter());
+      Global().adapter->open(torch_version, job_name, Interpreter(), joins);
   return PyBool_FromLong(status == GRAPHDBG_OK);
 }
 

@@ -114,7 +114,7 @@ class Session:
         from .._torch import follow, hooks
 
         adapter = hooks.load(torch, may_build=False)
-        if not adapter.open(str(torch.__version__), default_job_name()):
+        if not adapter.open(str(torch.__version__), default_job_name(), True):
             raise RuntimeError("the agent cannot be opened: see what the program has printed")
         self._adapter = adapter
         if not adapter.connect():

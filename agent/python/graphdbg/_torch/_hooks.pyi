@@ -9,8 +9,11 @@ BUFFER: int
 def load(agent: str, adapter: str, /) -> None:
     """Loads libgraphdbg.so and libgraphdbg_torch.so. Must be called first; raises ImportError."""
 
-def open(torch_version: str, job_name: str, /) -> bool:
-    """Opens the agent; False if there is nothing to debug. May be called again after `close`."""
+def open(torch_version: str, job_name: str, joins: bool = False, /) -> bool:
+    """Opens the agent; False if there is nothing to debug. May be called again after `close`.
+
+    With `joins`, the program trains already, and only `connect` starts the job.
+    """
 
 def install(
     module_class: type,
@@ -38,7 +41,7 @@ def uninstall(module_class: type, /) -> bool:
 def connect() -> bool:
     """Waits for the server instead of the thread that trains, which `follow` is called on later. False: none.
 
-    Called after `open`, in a program that trains already. Nothing is followed yet.
+    Called after `open` with `joins`. Nothing is followed yet.
     """
 
 def follow() -> None:

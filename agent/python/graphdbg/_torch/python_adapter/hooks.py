@@ -38,7 +38,7 @@ class Hooks(Signs):
 
     # ---- the agent and its host
 
-    def open(self, torch_version: str, job_name: str) -> bool:
+    def open(self, torch_version: str, job_name: str, joins: bool = False) -> bool:
         # As long as the agent, which calls it.
         self._host = _c_api.make_host(
             retain=lambda _, owner: self._graph.retain(owner),
