@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Script
+from conftest import Run, Script
 
 LOADER = """
 import multiprocessing
@@ -144,6 +144,26 @@ def test_a_program_without_torch_is_as_it_was(script: Script) -> None:
     run = script("import json\nprint(json.dumps(1))\n")
     assert (run.returncode, run.stdout, run.stderr) == (0, "1\n", "")
     assert run.calls == []
+
+
+def test_only_connecting_starts_a_job_that_joins_a_training(script: Script) -> None:
+    def joined(*calls: str) -> Run:
+        text = """
+import sys
+
+import torch
+from graphdbg._torch import hooks
+
+adapter = hooks.load(torch)
+assert adapter.open(str(torch.__version__), "joined", True)
+torch.nn.Linear(2, 1)(torch.ones(1, 2)).sum().backward()
+for call in sys.argv[1:]:
+    getattr(adapter, call)()
+"""
+        return script(text, *calls, GRAPHDBG_ENABLE="0")
+
+    assert joined().called("open") and not joined().called("start")
+    assert len(joined("connect").called("start")) == 1
 
 
 def test_the_hidden_sitecustomize_runs(script: Script, tmp_path: Path) -> None:
