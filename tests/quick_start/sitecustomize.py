@@ -1,12 +1,12 @@
-"""Halves the processor time in which programs of tests start to train.
+"""Halves the processor time that training programs in tests take to start.
 
 An optimizer imports `torch._dynamo` in order to exempt its step from compilation. That takes
-2 s of processor time in each of two thousand programs. Where nothing else has imported the
+2 s of processor time in each of some two thousand programs. Where nothing else has imported the
 compiler, nothing is compiled, and nothing has to be exempted. And while PyTorch is imported,
 garbage is collected dozens of times without finding any.
 
-The tests of the page, of the debug adapter, of faults and of the wheel do without this, as
-users do.
+The Python tests put this directory on PYTHONPATH. Those in tests/e2e/browser, tests/e2e/dap,
+tests/faults and tests/wheel start programs as users do.
 """
 
 from __future__ import annotations
