@@ -18,12 +18,6 @@ uint64_t KeyOf(uint32_t node, uint32_t slot) {
   return uint64_t{node} << 32 | slot;
 }
 
-// For texts as short as names of dtypes, calling strcmp takes longer.
-bool IsSame(const char* a, const char* b) {
-  for (; *a != 0 && *a == *b; ++b) ++a;
-  return *a == *b;
-}
-
 uint32_t NodeOf(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 
 // The memory that the view keeps alive. Elements at the same address, as in an
@@ -98,7 +92,7 @@ bool KeptTensors::List(uint64_t key, const graphdbg_tensor& tensor, bool wrote,
   if (!bytes || *bytes > budget()) return false;
   Entry& entry =
       entries_.emplace_back(key, tensor, OwnerRef(host_, tensor.owner));
-  entry.tensor.framework_dtype = Intern(tensor.framework_dtype);
+  entry.tensor.framework_dtype = NameOfDtype(tensor);
   entry.dimensions = AddDimensions(tensor);
   entry.bytes = *bytes;
   entry.step = step;
@@ -187,21 +181,25 @@ const KeptTensors::Entry* KeptTensors::FindEntry(uint64_t key) const {
   return entry.key == key && !entry.dropped ? &entry : nullptr;
 }
 
-// A program uses a few dozen dtypes at most, and mostly one.
+// Mostly, a dtype is named by the same constant as before. Its text is compared
+// only if not, which takes longer than all the rest of keeping a tensor.
+const char* KeptTensors::NameOfDtype(const graphdbg_tensor& tensor) {
+  if (tensor.framework_dtype != last_framework_dtype_ ||
+      tensor.dtype != last_dtype_ || tensor.dtype == GRAPHDBG_DTYPE_OTHER) {
+    last_framework_dtype_ = tensor.framework_dtype;
+    last_dtype_ = tensor.dtype;
+    name_of_last_dtype_ = Intern(tensor.framework_dtype);
+  }
+  return name_of_last_dtype_;
+}
+
+// A program uses a few dozen dtypes at most.
 const char* KeptTensors::Intern(const char* framework_dtype) {
   if (framework_dtype == nullptr) return "";
-  if (last_dtype_name_ != nullptr &&
-      IsSame(last_dtype_name_->c_str(), framework_dtype)) {
-    return last_dtype_name_->c_str();
-  }
-  last_dtype_name_ = nullptr;
   for (const std::string& name : dtype_names_) {
-    if (IsSame(name.c_str(), framework_dtype)) last_dtype_name_ = &name;
+    if (name == framework_dtype) return name.c_str();
   }
-  if (last_dtype_name_ == nullptr) {
-    last_dtype_name_ = &dtype_names_.emplace_back(framework_dtype);
-  }
-  return last_dtype_name_->c_str();
+  return dtype_names_.emplace_back(framework_dtype).c_str();
 }
 
 uint64_t KeptTensors::Account(uint64_t storage_id, int64_t bytes) {

@@ -179,6 +179,8 @@ class KeptTensors {
   // The tensor of an entry that is not dropped.
   std::shared_ptr<const KeptTensor> Share(const Entry& entry) const
       GRAPHDBG_REQUIRES(mu_);
+  // A copy of the dtype's name that lives as long as this object.
+  const char* NameOfDtype(const graphdbg_tensor& tensor) GRAPHDBG_REQUIRES(mu_);
   const char* Intern(const char* framework_dtype) GRAPHDBG_REQUIRES(mu_);
 
   const Host* const host_;
@@ -201,7 +203,10 @@ class KeptTensors {
   uint64_t times_followed_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   int64_t bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   std::deque<std::string> dtype_names_ GRAPHDBG_GUARDED_BY(mu_);
-  const std::string* last_dtype_name_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;
+  // The dtype of the tensor that was kept last, and the copy of its name.
+  const char* last_framework_dtype_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;
+  int32_t last_dtype_ GRAPHDBG_GUARDED_BY(mu_) = GRAPHDBG_DTYPE_OTHER;
+  const char* name_of_last_dtype_ GRAPHDBG_GUARDED_BY(mu_) = "";
 };
 
 }  // namespace graphdbg::agent

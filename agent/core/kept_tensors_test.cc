@@ -1,5 +1,7 @@
 #include "agent/core/kept_tensors.h"
 
+#include <string>
+
 #include "gtest/gtest.h"
 
 namespace graphdbg::agent {
@@ -52,6 +54,33 @@ TEST_F(KeptTensorsTest, HoldsAReferenceUntilCleared) {
   tensor.reset();
   EXPECT_EQ(owners_[0], 0);
   EXPECT_EQ(kept.bytes(), 0);
+}
+
+TEST_F(KeptTensorsTest, NamesOfDtypesAreCopied) {
+  KeptTensors kept(&host_, 1000);
+  // The framework may write other names to the same memory.
+  char name[] = "int4";
+  graphdbg_tensor tensor = Tensor(&ten_, 5, &owners_[0]);
+  tensor.dtype = GRAPHDBG_DTYPE_OTHER;
+  tensor.framework_dtype = name;
+  kept.Keep(1, 0, tensor, 1);
+  name[3] = '2';
+  kept.Keep(2, 0, tensor, 1);
+  tensor.dtype = GRAPHDBG_FLOAT32;
+  name[3] = '8';
+  kept.Keep(3, 0, tensor, 1);
+  tensor.framework_dtype = nullptr;
+  kept.Keep(4, 0, tensor, 1);
+  name[3] = 'x';
+  const auto name_of = [&kept](uint32_t node) {
+    const auto found = kept.Find(node, 0);
+    return found == nullptr ? std::string("none")
+                            : std::string(found->tensor().framework_dtype);
+  };
+  EXPECT_EQ(name_of(1), "int4");
+  EXPECT_EQ(name_of(2), "int2");
+  EXPECT_EQ(name_of(3), "int8");
+  EXPECT_EQ(name_of(4), "");
 }
 
 TEST_F(KeptTensorsTest, TheOldestGoesWhenTheBudgetIsFull) {

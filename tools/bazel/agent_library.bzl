@@ -12,6 +12,7 @@ variants. In the demo, which runs where it is built, core_pic is core: Abseil,
 gRPC's dependencies and Protocol Buffers need not be rebuilt.
 """
 
+load(":lto.bzl", "LTO_COPTS")
 load(":pic_library.bzl", "HIDDEN", "pic_library")
 
 _SYSTEM = {
@@ -53,7 +54,7 @@ def agent_library(name, srcs = [], hdrs = [], deps = [], system_deps = [], copts
         name = name,
         srcs = srcs,
         hdrs = hdrs,
-        copts = CXX17 + HIDDEN + copts,
+        copts = CXX17 + HIDDEN + LTO_COPTS + copts,
         deps = [_pic(d) for d in deps] + [_REBUILT[d] for d in system_deps],
         **kwargs
     )
