@@ -73,7 +73,9 @@ def test_a_job_is_recorded_on_demand_twice(job: Job, tmp_path: Path) -> None:
         assert "forward/0/weight:0" in run.tensors(step=steps[0])
         selected = run.collections()
         assert selected["losses"].tensors and selected["layers"].tensors and selected["gradients"].tensors
-        assert set(run.tensors(step=steps[0])) == set(run.tensors(step=steps[-2]))
+        # Later steps have the same, or nothing if the job had spent its share of time on recording.
+        everything = set(run.tensors(step=steps[0]))
+        assert all(set(run.tensors(step=step)) in (everything, set()) for step in steps[:-1])
         assert run.graph().node("forward/0/weight").kind == "parameter"
     job.refresh()
     assert job.state == "running"
