@@ -181,8 +181,8 @@ const KeptTensors::Entry* KeptTensors::FindEntry(uint64_t key) const {
   return entry.key == key && !entry.dropped ? &entry : nullptr;
 }
 
-// Mostly, a dtype is named by the same constant as before. Its text is compared
-// only if not, which takes longer than all the rest of keeping a tensor.
+// A dtype with a number has one name in a program, mostly a constant: its text
+// is compared only if it is elsewhere than before.
 const char* KeptTensors::NameOfDtype(const graphdbg_tensor& tensor) {
   if (tensor.framework_dtype != last_framework_dtype_ ||
       tensor.dtype != last_dtype_ || tensor.dtype == GRAPHDBG_DTYPE_OTHER) {

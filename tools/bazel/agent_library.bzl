@@ -6,7 +6,8 @@
 builds the same sources twice:
   core      with the system's shared libraries, for tests and the server
   core_pic  with hidden symbols and position-independent rebuilds of those
-            libraries, for the agent's self-contained shared object
+            libraries, for the agent's self-contained shared object, which is
+            optimized when it is linked
 `deps` are agent_library or cc_proto targets; core_pic depends on their _pic
 variants. In the demo, which runs where it is built, core_pic is core: Abseil,
 gRPC's dependencies and Protocol Buffers need not be rebuilt.
