@@ -34,11 +34,16 @@ def describe(array: Array) -> Any:
 def describe_in(tensor: Any, array: Array, owner: int) -> None:
     """Describes a packed array in a graphdbg_tensor. The agent retains it by the handle `owner`, unless it is 0."""
     tensor.dtype, tensor.framework_dtype = _known(array.dtype)
-    # Much faster than array.ctypes.data.
-    tensor.data = None if tensor.dtype == _c_api.DTYPE_OTHER else array.__array_interface__["data"][0]
     shape = array.shape
     tensor.ndim = len(shape)
     tensor.shape = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+    place_in(tensor, array, owner)
+
+
+def place_in(tensor: Any, array: Array, owner: int) -> None:
+    """The same for an array of the type and shape that the structure describes already."""
+    # Much faster than array.ctypes.data.
+    tensor.data = None if tensor.dtype == _c_api.DTYPE_OTHER else array.__array_interface__["data"][0]
     tensor.storage_id = tensor.owner = owner
 
 

@@ -54,9 +54,20 @@ class Followed:
         self._previous: Array | None = None
         self._computes_gradients = False
         self._is_reported = False
+        # What it was trained on last.
+        self._data: weakref.ref[Any] | None = None
         # The margins after the last round in which they were reported, its number and its data.
         self._margins: tuple[int, weakref.ref[Any], Array] | None = None
         self._told: set[str] = set()
+
+    def trained_on(self, data: Any) -> None:
+        """Remembers the data of a round, unless it is something that the library is going to refuse."""
+        if not self.is_trained_on(data):
+            with contextlib.suppress(TypeError):
+                self._data = weakref.ref(data)
+
+    def is_trained_on(self, data: Any) -> bool:
+        return self._data is not None and self._data() is data
 
     # ---- a round
 

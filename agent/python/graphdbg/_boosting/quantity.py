@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _c_api
-from .arrays import Array, describe, describe_in, packed
+from .arrays import Array, describe, describe_in, packed, place_in
 
 
 class Quantity:
@@ -16,6 +16,8 @@ class Quantity:
         self.number = number
         self._producers = producers
         self._outputs: list[Any] = []
+        # Their types and shapes, which are the same in nearly every round.
+        self._forms: list[tuple[Any, tuple[int, ...]] | None] = []
         # The first value of the round.
         self.described = _NOTHING
 
@@ -32,8 +34,13 @@ class Quantity:
         """Describes the quantity's values in this round."""
         if len(values) != len(self._outputs):
             self._make_room(len(values))
-        for tensor, value, handle in zip(self._outputs, values, handles, strict=True):
-            describe_in(tensor, value, handle)
+        for place, (tensor, value, handle) in enumerate(zip(self._outputs, values, handles, strict=True)):
+            form = (value.dtype, value.shape)
+            if form == self._forms[place]:
+                place_in(tensor, value, handle)
+            else:
+                self._forms[place] = form
+                describe_in(tensor, value, handle)
         self.described = self._outputs[0]
 
     def execution(self, flags: int = 0) -> Any:
@@ -49,6 +56,7 @@ class Quantity:
     def _make_room(self, count: int) -> None:
         array = (_c_api.Tensor * count)(*(_c_api.sized(_c_api.Tensor) for _ in range(count)))
         self._outputs = list(array)
+        self._forms = [None] * count
         self._execution.outputs = array
         self._execution.output_count = count
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
-import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,8 +36,6 @@ class _Follower:
     def __init__(self, xgboost: Any) -> None:
         self._xgboost = xgboost
         self._rounds = Rounds(XGBoost(xgboost))
-        # The data of the round in progress, by booster.
-        self._data: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         # The ids of boosters whose `update` is running: their `boost` is a part of it.
         self._updating: set[int] = set()
 
@@ -62,7 +58,7 @@ class _Follower:
             if followed is None:
                 return update(booster, *args, **kwargs)
             data, objective = arguments.of("dtrain", args, kwargs), arguments.of("fobj", args, kwargs)
-            self._trained_on(booster, data)
+            followed.trained_on(data)
             is_reported = followed.before(booster, data, objective)
             if not is_reported and objective is None:
                 return update(booster, *args, **kwargs)
@@ -90,7 +86,7 @@ class _Follower:
             data, objective = arguments.of("dtrain", args, kwargs), arguments.of("fobj", args, kwargs)
             is_reported = False
             if not is_inner:
-                self._trained_on(booster, data)
+                followed.trained_on(data)
                 is_reported = followed.before(booster, data, GIVEN if objective is None else objective)
             if objective is None:
                 followed.given(None, arguments.of("grad", args, kwargs), arguments.of("hess", args, kwargs))
@@ -102,13 +98,6 @@ class _Follower:
             return result
 
         return wrapper
-
-    def _trained_on(self, booster: Any, data: Any) -> None:
-        """Remembers the data of a round, unless it is something that XGBoost is going to refuse."""
-        known = self._data.get(booster)
-        if known is None or known() is not data:
-            with contextlib.suppress(TypeError):
-                self._data[booster] = weakref.ref(data)
 
     def _observed(self, objective: Any, followed: Followed) -> Any:
         """An objective that reports what another one returns, and is of the same class to XGBoost."""
@@ -131,8 +120,7 @@ class _Follower:
             result = eval_set(booster, evals, *args, **kwargs)
             followed = self._rounds.followed(booster)
             if followed is not None and isinstance(result, str):
-                data = self._data.get(booster)
-                training = {name for each, name in evals if data is not None and each is data()}
+                training = {name for each, name in evals if followed.is_trained_on(each)}
                 for name, value in _metrics_in(result):
                     data_name, _, metric = name.partition("-")
                     is_loss = not metric.partition("@")[0].startswith(_MAXIMIZED)

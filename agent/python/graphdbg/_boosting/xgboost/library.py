@@ -86,7 +86,7 @@ class XGBoost:
     def labels(self, booster: Any, data: Any) -> tuple[Array, Array | None]:
         label = self._label = self._native.numbers(data, b"label", self._label)
         weight = self._weight = self._native.numbers(data, b"weight", self._weight)
-        return label, weight if weight.size == data.num_row() else None
+        return label, weight if weight.size and weight.size == data.num_row() else None
 
     def newest_trees(self, booster: Any) -> list[Tree]:
         try:
