@@ -108,9 +108,9 @@ Interval InactivePercentage(const Sketch& s) {
   return Rounded(100 * (N(s) - active.hi) / N(s), most);
 }
 
-Interval InRange(const Sketch& s, double start, double end) {
-  if (s.min >= start && s.max <= end) return Exactly(100);
-  if (s.max < start || s.min > end) return Exactly(0);
+Interval InRange(double min, double max, double start, double end) {
+  if (min >= start && max <= end) return Exactly(100);
+  if (max < start || min > end) return Exactly(0);
   return {0, 100};
 }
 

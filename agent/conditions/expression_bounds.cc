@@ -58,7 +58,8 @@ Interval Abs(const Interval& a) {
 bool Expression::MayHold(const TensorMeasurements& measurements) const {
   // Unlike an array, it does not set to 0 what is not used.
   absl::InlinedVector<Interval, kMaxStack> stack;
-  for (const Instruction& instruction : program_) {
+  for (size_t i = 0; i < program_.size(); ++i) {
+    const Instruction& instruction = program_[i];
     switch (instruction.op) {
       case Op::kNumber:
         stack.push_back({instruction.number, instruction.number});
@@ -67,7 +68,10 @@ bool Expression::MayHold(const TensorMeasurements& measurements) const {
         stack.push_back(BoundsOf(*instruction.measure, measurements));
         continue;
       case Op::kSkipIfFalse:
+        if (stack.back().hi == 0) i = instruction.target - 1;
+        continue;
       case Op::kSkipIfTrue:
+        if (stack.back().lo == 1) i = instruction.target - 1;
         continue;
       case Op::kNegate:
       case Op::kNot:

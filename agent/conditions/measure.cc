@@ -89,10 +89,24 @@ double Step(TensorMeasurements* measurements) {
 struct Value {
   TensorMeasurements* measurements;
 
+  // If minimum and maximum suffice.
+  std::optional<double> KnownPercentage(const RangePercentage& range) const {
+    const std::optional<Interval> finite = measurements->range();
+    // Empty tensors have none.
+    if (!finite || finite->lo > finite->hi || !measurements->all_finite()) {
+      return std::nullopt;
+    }
+    const Interval x =
+        bounds::InRange(finite->lo, finite->hi, range.start, range.end);
+    return x.lo == x.hi ? std::optional<double>(x.lo) : std::nullopt;
+  }
+
   double operator()(const Measure* measure) const {
     return measure->value(measurements);
   }
   double operator()(const RangePercentage& range) const {
+    const std::optional<double> known = KnownPercentage(range);
+    if (known) return *known;
     const auto found = measurements->CountInRange(range.start, range.end);
     return found ? Share(*found, measurements->statistics()) : kNone;
   }
@@ -208,7 +222,8 @@ Interval BoundsOf(const Quantity& quantity,
   if (range == nullptr || measurements.sketch() == nullptr) {
     return bounds::kAnything;
   }
-  return bounds::InRange(*measurements.sketch(), range->start, range->end);
+  const Sketch& sketch = *measurements.sketch();
+  return bounds::InRange(sketch.min, sketch.max, range->start, range->end);
 }
 
 bool IsBoundedBySketch(const Quantity& quantity) {

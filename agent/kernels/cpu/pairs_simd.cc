@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "agent/kernels/cpu/pairs_simd.cc"
@@ -103,18 +104,48 @@ uint64_t CountCloseAs(const void* now, const void* previous, size_t n,
   return close;
 }
 
+// The least number of the type that is not below x.
+template <class Lane>
+Lane RoundedUp(double x) {
+  using Limits = std::numeric_limits<Lane>;
+  if (x > static_cast<double>(Limits::max())) return Limits::infinity();
+  if (x < static_cast<double>(Limits::lowest())) {
+    return std::isinf(x) ? -Limits::infinity() : Limits::lowest();
+  }
+  const auto nearest = static_cast<Lane>(x);
+  return static_cast<double>(nearest) >= x
+             ? nearest
+             : std::nextafter(nearest, Limits::infinity());
+}
+
+// The greatest that is not above x.
+template <class Lane>
+Lane RoundedDown(double x) {
+  return -RoundedUp<Lane>(-x);
+}
+
 template <class Load>
 uint64_t CountWithinAs(const void* elements, size_t n, double start,
                        double end) {
-  const F64 d;
-  const V64 lowest = hn::Set(d, start), highest = hn::Set(d, end);
+  using Element = typename Load::Element;
+  const typename Load::D d;
+  using Lane = hn::TFromD<typename Load::D>;
+  const auto lowest = hn::Set(d, RoundedUp<Lane>(start));
+  const auto highest = hn::Set(d, RoundedDown<Lane>(end));
+  const auto is_within = [&](const Element* at) HWY_ATTR {
+    const auto x = Load::Load(at);
+    return hn::And(hn::Ge(x, lowest), hn::Le(x, highest));
+  };
+  const size_t lanes = hn::Lanes(d);
+  const auto* p = static_cast<const Element*>(elements);
   uint64_t within = 0;
-  ForEachPair<Load>(
-      elements, elements, n, [&](V64 x, V64, size_t valid) HWY_ATTR {
-        const auto in = hn::And(hn::Ge(x, lowest), hn::Le(x, highest));
-        within += hn::CountTrue(d, hn::And(in, hn::FirstN(d, valid)));
-      });
-  return within;
+  for (; n >= lanes; n -= lanes, p += lanes) {
+    within += hn::CountTrue(d, is_within(p));
+  }
+  if (n == 0) return within;
+  HWY_ALIGN Element last[hn::MaxLanes(typename Load::D())] = {};
+  std::memcpy(last, p, n * sizeof(Element));
+  return within + hn::CountTrue(d, hn::And(is_within(last), hn::FirstN(d, n)));
 }
 
 PairSums Sum(DType dtype, const void* now, const void* previous, size_t n) {

@@ -38,9 +38,13 @@ class PairTest : public OnEachTarget {
       EXPECT_EQ(CountChanged(now, previous, tolerance),
                 reference::CountChanged(now, previous, tolerance));
     }
-    for (double end : {-1.0, 0.0, 2.5, 1e300}) {
-      EXPECT_EQ(CountInRange(now, -1, end),
-                reference::CountInRange(now, -1, end));
+    // Some are no numbers of the type, or larger than all of them.
+    for (double start : {-kInf, -1e300, -1.0, 0.1}) {
+      for (double end : {-1.0, 0.0, 0.7, 2.5, 1e300, kInf}) {
+        EXPECT_EQ(CountInRange(now, start, end),
+                  reference::CountInRange(now, start, end))
+            << start << " to " << end;
+      }
     }
   }
 
