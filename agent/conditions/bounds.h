@@ -28,8 +28,8 @@ Interval NegativeCount(const Sketch& s);
 Interval PositiveCount(const Sketch& s);
 Interval ZeroPercentage(const Sketch& s);
 Interval InactivePercentage(const Sketch& s);
-// Bounds of the percentage of elements within [start, end], if `min` and `max` are
-// those of all elements.
+// Bounds of the percentage of elements within [start, end], if `min` and `max`
+// are those of all elements.
 Interval InRange(double min, double max, double start, double end);
 
 }  // namespace graphdbg::conditions::bounds

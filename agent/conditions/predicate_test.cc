@@ -247,6 +247,27 @@ TEST(TensorMeasurementsTest, WhatCannotBeReadIsSaid) {
   EXPECT_FALSE(TensorMeasurements(&view, nullptr, 1).Measure({true, false}));
 }
 
+TEST(PredicateTest, MinimumAndMaximumMayDecideAPercentage) {
+  const auto percentage_above_50 = [](double start, double end,
+                                      uint64_t nan_count) {
+    Statistics statistics;
+    statistics.count = 4;
+    statistics.nan_count = nan_count;
+    statistics.min = 1;
+    statistics.max = 2;
+    // There are no values that could be counted.
+    TensorMeasurements measurements(statistics, nullptr, 3);
+    const Params params = {{"range_start_inclusive", start},
+                           {"range_end_inclusive", end},
+                           {"range_percentage_gt", 50}};
+    return Compile("tensor_range", {params, {}})->Test(&measurements);
+  };
+  EXPECT_EQ(percentage_above_50(1, 2, 0), Outcome::kMatched);
+  EXPECT_EQ(percentage_above_50(3, 4, 0), Outcome::kNotMatched);
+  EXPECT_EQ(percentage_above_50(1, 1.9, 0), Outcome::kNotMatched);
+  EXPECT_EQ(percentage_above_50(1, 2, 1), Outcome::kNotMatched);
+}
+
 // Recordings have statistics and changes by the default tolerance.
 TEST(PredicateTest, NamesWhatCannotBeTestedWithoutValues) {
   const auto needs_values = [](const char* id, const Params& params) {
