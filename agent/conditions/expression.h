@@ -26,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -53,6 +54,11 @@ class Expression {
 
   // Returns false if the sketch rules out that it is true. Allocates nothing.
   bool MayHold(const TensorMeasurements& measurements) const;
+
+  // A comparison of a measure with a number that has to hold for the expression
+  // to be true, if it is the first of comparisons that are connected by &&
+  // only.
+  std::optional<Term> NecessaryTerm() const;
 
   // The measures that occur, once each.
   const std::vector<const Measure*>& measures() const { return measures_; }

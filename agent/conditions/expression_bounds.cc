@@ -89,6 +89,31 @@ bool Expression::MayHold(const TensorMeasurements& measurements) const {
   return stack.front().hi > 0;
 }
 
+std::optional<Term> Expression::NecessaryTerm() const {
+  const bool connects_by_and_only = std::none_of(
+      program_.begin(), program_.end(),
+      [](const Instruction& i) { return i.op == Op::kOr || i.op == Op::kNot; });
+  if (!connects_by_and_only || program_.size() < 3 ||
+      program_[0].op != Op::kMeasure || program_[1].op != Op::kNumber) {
+    return std::nullopt;
+  }
+  const auto term = [this](Relation relation) {
+    return Term{"", program_[0].measure, relation, program_[1].number};
+  };
+  switch (program_[2].op) {
+    case Op::kLess:
+      return term(Relation::kLess);
+    case Op::kLessEqual:
+      return term(Relation::kLessEqual);
+    case Op::kGreater:
+      return term(Relation::kGreater);
+    case Op::kGreaterEqual:
+      return term(Relation::kGreaterEqual);
+    default:
+      return std::nullopt;
+  }
+}
+
 Interval Expression::UnaryBounds(Op op, const Interval& a) {
   switch (op) {
     case Op::kNegate:

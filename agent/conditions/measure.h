@@ -66,6 +66,17 @@ struct ChangedCount {
 using Quantity =
     std::variant<const Measure*, RangePercentage, UpdateRatio, ChangedCount>;
 
+enum class Relation { kGreater, kGreaterEqual, kLess, kLessEqual };
+
+// One comparison. Comparisons with a number that does not exist are false.
+struct Term {
+  // Its key in what a condition was tested on.
+  std::string name;
+  Quantity quantity;
+  Relation relation;
+  double bound;
+};
+
 // NaN if it does not exist.
 double ValueOf(const Quantity& quantity, TensorMeasurements* measurements);
 // Its bounds according to the sketch, if it exists. They may be infinite.

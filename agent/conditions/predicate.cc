@@ -50,6 +50,7 @@ Predicate Predicate::FromExpression(Expression expression) {
   predicate.needs_values_ = expression.needs_values();
   predicate.uses_statistics_only_ =
       !expression.needs_previous() && !predicate.needs_values_;
+  predicate.necessary_ = expression.NecessaryTerm();
   predicate.expression_ =
       std::make_shared<const Expression>(std::move(expression));
   return predicate;
@@ -75,13 +76,18 @@ Predicate Predicate::OnExecution() {
   return predicate;
 }
 
-const std::vector<Term>* Predicate::TermsBoundedBySketch() const {
-  const bool bounded = std::all_of(
-      terms_.begin(), terms_.end(),
-      [](const Term& term) { return IsBoundedBySketch(term.quantity); });
-  const bool tests_sketch =
-      !on_execution_ && !overflow_flag_ && !axis_ && expression_ == nullptr;
-  return bounded && tests_sketch ? &terms_ : nullptr;
+absl::Span<const Term> Predicate::TermsToHold() const {
+  if (expression_ == nullptr) return terms_;
+  return {necessary_ ? &*necessary_ : nullptr, necessary_ ? 1u : 0u};
+}
+
+bool Predicate::IsBoundedBySketch() const {
+  if (on_execution_ || overflow_flag_ || axis_) return false;
+  if (expression_ != nullptr && !necessary_) return false;
+  const absl::Span<const Term> terms = TermsToHold();
+  return std::all_of(terms.begin(), terms.end(), [](const Term& term) {
+    return conditions::IsBoundedBySketch(term.quantity);
+  });
 }
 
 bool Predicate::HasNonFinite(TensorMeasurements* measurements) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "agent/conditions/expression.h"
 #include "agent/conditions/measure.h"
 #include "agent/conditions/tensor_measurements.h"
@@ -26,17 +27,6 @@ enum class Outcome {
   kNoFlag,
   // It tests each channel, and there are more than kMaxChannels.
   kTooManyChannels,
-};
-
-enum class Relation { kGreater, kGreaterEqual, kLess, kLessEqual };
-
-// One comparison. Comparisons with a number that does not exist are false.
-struct Term {
-  // Its key in Actual.
-  std::string name;
-  Quantity quantity;
-  Relation relation;
-  double bound;
 };
 
 // Cheap to copy. Testing allocates nothing unless `actual` is requested. Any
@@ -69,9 +59,11 @@ class Predicate {
   // Restricts the predicate to step 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
 
-  // If a sketch of a tensor may rule out a match: the terms of which none may
-  // then hold; without any, every sketch rules it out. Otherwise null.
-  const std::vector<Term>* TermsBoundedBySketch() const;
+  // Whether the sketch of a tensor may rule a match out: if none of
+  // TermsToHold() may hold. Every sketch does if there are none.
+  bool IsBoundedBySketch() const;
+  // Terms of which one has to hold.
+  absl::Span<const Term> TermsToHold() const;
 
   // The measurements that are needed before a test.
   const Needs& needs() const { return needs_; }
@@ -125,6 +117,8 @@ class Predicate {
   bool on_execution_ = false;
   std::vector<Term> terms_;
   std::shared_ptr<const Expression> expression_;
+  // Of the expression.
+  std::optional<Term> necessary_;
 };
 
 }  // namespace graphdbg::conditions

@@ -10,9 +10,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 bool Screen::Add(const Predicate& predicate) {
-  const std::vector<Term>* const terms = predicate.TermsBoundedBySketch();
-  if (terms == nullptr) return false;
-  for (const Term& term : *terms) Add(term);
+  if (!predicate.IsBoundedBySketch()) return false;
+  for (const Term& term : predicate.TermsToHold()) Add(term);
   return true;
 }
 
@@ -34,14 +33,20 @@ Screen::Limits* Screen::LimitsOf(const Quantity& quantity) {
   for (Limits& limits : limits_) {
     if (limits.quantity == quantity) return &limits;
   }
-  limits_.push_back({quantity, {-kInfinity, false}, {kInfinity, false}});
+  const auto* const measure = std::get_if<const Measure*>(&quantity);
+  limits_.push_back({quantity,
+                     measure == nullptr ? nullptr : (*measure)->bounds,
+                     {-kInfinity, false},
+                     {kInfinity, false}});
   return &limits_.back();
 }
 
 bool Screen::RulesOut(const TensorMeasurements& measurements) const {
-  if (measurements.sketch() == nullptr) return false;
-  for (const auto& [quantity, low, high] : limits_) {
-    const Interval x = BoundsOf(quantity, measurements);
+  const Sketch* const sketch = measurements.sketch();
+  if (sketch == nullptr) return false;
+  for (const auto& [quantity, bounds, low, high] : limits_) {
+    const Interval x =
+        bounds != nullptr ? bounds(*sketch) : BoundsOf(quantity, measurements);
     const bool may_be_low =
         low.inclusive ? !(x.lo > low.bound) : !(x.lo >= low.bound);
     const bool may_be_high =

@@ -28,6 +28,8 @@ class Screen {
   // A condition may hold for values up to `low` and from `high` on.
   struct Limits {
     Quantity quantity;
+    // Its bounds, if a sketch suffices to compute them.
+    Interval (*bounds)(const Sketch&);
     Limit low;
     Limit high;
   };

@@ -66,6 +66,27 @@ TEST(ScreenTest, BoundsThatAreIncludedHold) {
   EXPECT_TRUE(RulesOut(zeros, {0, 1}));
 }
 
+Predicate PredicateOfExpression(const char* expression) {
+  return Predicate::FromExpression(*Expression::Parse(expression));
+}
+
+TEST(ScreenTest, TheFirstComparisonOfAConjunctionHasToHold) {
+  for (const char* expression :
+       {"abs_max > 3", "abs_max > 3 && step > 100",
+        "abs_max >= 3 && (mean > 0 && zero_count == 0) && max < 9"}) {
+    SCOPED_TRACE(expression);
+    const Screen screen = ScreenOf({PredicateOfExpression(expression)});
+    EXPECT_TRUE(RulesOut(screen, {1, -2}));
+    EXPECT_FALSE(RulesOut(screen, {1, -4}));
+  }
+  Screen screen;
+  for (const char* expression :
+       {"abs_max > 3 || step > 100", "!(abs_max > 3)", "abs_max + 1 > 3",
+        "3 < abs_max", "p50 > 3 && step > 1", "change_abs_max > 3"}) {
+    EXPECT_FALSE(screen.Add(PredicateOfExpression(expression))) << expression;
+  }
+}
+
 TEST(ScreenTest, WithoutASketchNothingIsRuledOut) {
   const Screen nan = ScreenOf({PredicateOf("nan", {})});
   EXPECT_TRUE(RulesOut(nan, {1, 2}));
