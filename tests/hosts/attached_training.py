@@ -1,7 +1,6 @@
-"""A training that is attached to while it runs. Once the file FILE exists, its inputs are bad.
+"""A training that is attached to while it runs. Once the file BAD exists, its inputs are bad.
 
-usage: attached_training.py FILE [STEPS]    prints "ready" before its first step; without STEPS it trains until it is
-killed
+usage: attached_training.py BAD [END]    prints "ready" before its first step, and trains until the file END exists
 """
 
 import sys
@@ -12,13 +11,15 @@ from pathlib import Path
 import torch
 
 bad = Path(sys.argv[1])
-steps = range(int(sys.argv[2])) if len(sys.argv) > 2 else count()
+end = Path(sys.argv[2]) if len(sys.argv) > 2 else None
 torch.manual_seed(0)
 torch.set_num_threads(1)
 model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
 optimizer = torch.optim.Adam(model.parameters())
 print("ready", flush=True)
-for step in steps:
+for step in count():
+    if end is not None and end.exists():
+        break
     x = torch.randn(32, 16)
     if bad.exists():
         x = torch.log(x)  # first bad value
