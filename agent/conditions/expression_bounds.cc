@@ -91,8 +91,9 @@ bool Expression::MayHold(const TensorMeasurements& measurements) const {
 
 std::optional<Term> Expression::NecessaryTerm() const {
   const bool connects_by_and_only = std::none_of(
-      program_.begin(), program_.end(),
-      [](const Instruction& i) { return i.op == Op::kOr || i.op == Op::kNot; });
+      program_.begin(), program_.end(), [](const Instruction& each) {
+        return each.op == Op::kOr || each.op == Op::kNot;
+      });
   if (!connects_by_and_only || program_.size() < 3 ||
       program_[0].op != Op::kMeasure || program_[1].op != Op::kNumber) {
     return std::nullopt;
