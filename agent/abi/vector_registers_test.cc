@@ -7,7 +7,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <immintrin.h>
 
 namespace graphdbg::agent {
 namespace {
@@ -17,7 +16,8 @@ namespace {
 bool CanTell() {
   unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr unsigned int kExtendedState = 0xD, kXgetbv1 = 1u << 2;
-  return __get_cpuid_count(kExtendedState, 1, &eax, &ebx, &ecx, &edx) != 0 &&
+  return __builtin_cpu_supports("avx") &&
+         __get_cpuid_count(kExtendedState, 1, &eax, &ebx, &ecx, &edx) != 0 &&
          (eax & kXgetbv1) != 0;
 }
 
@@ -37,7 +37,8 @@ class VectorRegistersTest : public AbiFixture,
                             public testing::WithParamInterface<std::string> {
  protected:
   void SetUp() override {
-    if (!CanTell()) GTEST_SKIP() << "this processor lacks XGETBV with ECX = 1";
+    if (!CanTell())
+      GTEST_SKIP() << "this processor lacks AVX, or XGETBV with ECX = 1";
   }
 
   void WatchAll(ScriptedSession* session) {

@@ -86,27 +86,26 @@ double Step(TensorMeasurements* measurements) {
   return static_cast<double>(measurements->step());
 }
 
+// According to minimum and maximum.
+Interval BoundsOfPercentage(const RangePercentage& range,
+                            const TensorMeasurements& measurements) {
+  const std::optional<Interval> finite = measurements.range();
+  // Empty tensors have neither.
+  if (!finite || finite->lo > finite->hi || !measurements.all_finite()) {
+    return bounds::kAnything;
+  }
+  return bounds::InRange(finite->lo, finite->hi, range.start, range.end);
+}
+
 struct Value {
   TensorMeasurements* measurements;
-
-  // If minimum and maximum suffice.
-  std::optional<double> KnownPercentage(const RangePercentage& range) const {
-    const std::optional<Interval> finite = measurements->range();
-    // Empty tensors have none.
-    if (!finite || finite->lo > finite->hi || !measurements->all_finite()) {
-      return std::nullopt;
-    }
-    const Interval x =
-        bounds::InRange(finite->lo, finite->hi, range.start, range.end);
-    return x.lo == x.hi ? std::optional<double>(x.lo) : std::nullopt;
-  }
 
   double operator()(const Measure* measure) const {
     return measure->value(measurements);
   }
   double operator()(const RangePercentage& range) const {
-    const std::optional<double> known = KnownPercentage(range);
-    if (known) return *known;
+    const Interval bounds = BoundsOfPercentage(range, *measurements);
+    if (bounds.lo == bounds.hi) return bounds.lo;
     const auto found = measurements->CountInRange(range.start, range.end);
     return found ? Share(*found, measurements->statistics()) : kNone;
   }
@@ -219,11 +218,8 @@ Interval BoundsOf(const Quantity& quantity,
     return BoundsOf(**measure, measurements);
   }
   const auto* range = std::get_if<RangePercentage>(&quantity);
-  if (range == nullptr || measurements.sketch() == nullptr) {
-    return bounds::kAnything;
-  }
-  const Sketch& sketch = *measurements.sketch();
-  return bounds::InRange(sketch.min, sketch.max, range->start, range->end);
+  return range == nullptr ? bounds::kAnything
+                          : BoundsOfPercentage(*range, measurements);
 }
 
 bool IsBoundedBySketch(const Quantity& quantity) {

@@ -117,7 +117,7 @@ class Predicate {
   bool on_execution_ = false;
   std::vector<Term> terms_;
   std::shared_ptr<const Expression> expression_;
-  // Of the expression.
+  // NecessaryTerm() of the expression.
   std::optional<Term> necessary_;
 };
 

@@ -38,7 +38,7 @@ class PairTest : public OnEachTarget {
       EXPECT_EQ(CountChanged(now, previous, tolerance),
                 reference::CountChanged(now, previous, tolerance));
     }
-    // Some are no numbers of the type, or larger than all of them.
+    // Some cannot be represented in the type, or exceed its range.
     for (double start : {-kInf, -1e300, -1.0, 0.1}) {
       for (double end : {-1.0, 0.0, 0.7, 2.5, 1e300, kInf}) {
         EXPECT_EQ(CountInRange(now, start, end),

@@ -54,7 +54,7 @@ class Followed:
         self._previous: Array | None = None
         self._computes_gradients = False
         self._is_reported = False
-        # What it was trained on last.
+        # The data of the latest round; None before the first round.
         self._data: weakref.ref[Any] | None = None
         # The margins after the last round in which they were reported, its number and its data.
         self._margins: tuple[int, weakref.ref[Any], Array] | None = None
