@@ -226,16 +226,21 @@ graphdbg_status Agent::StepEnd() {
   if (!live()) return GRAPHDBG_DETACHED;
   const uint64_t step = counter_.current_step();
   // Short steps feel all that is not left out.
-  const bool was_idle = interest_.idle();
+  const bool was_calm = interest_.calm();
   std::vector<uint32_t> stops;
-  if (!was_idle) stops = CheckStepEnd(step);
+  if (was_calm) {
+    EndOverviewStep(step);
+  } else {
+    stops = CheckStepEnd(step);
+  }
   counter_.EndStep();
   interest_.EndStep();
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
   const Gate::Needs needs = gate_.needs();
   own_time_.EndStep(needs.pauses);
-  if (was_idle && interest_.idle() && !recordings_.changes()) {
+  if (was_calm && interest_.calm() && !recordings_.changes()) {
     counter_.RestartOrder();
+    BeginOverviewStep(step + 1);
     return status;
   }
   values_.EndStep(watch_.snapshot(), step, needs.tensors && live());
@@ -247,6 +252,18 @@ graphdbg_status Agent::StepEnd() {
   if (recorder != nullptr || !interest_.settled()) UpdateInterest();
   interest_.FinishStep();
   return status;
+}
+
+void Agent::EndOverviewStep(uint64_t step) {
+  Recorder* const recorder = recordings_.recorders().OnThisThread();
+  if (recorder != nullptr) recorder->EndStep(step);
+}
+
+void Agent::BeginOverviewStep(uint64_t step) {
+  Recorder* const recorder = recordings_.recorders().OnThisThread();
+  if (recorder == nullptr) return;
+  recorder->BeginStep(step);
+  if (!interest_.Knows(*recorder)) UpdateInterest();
 }
 
 std::vector<uint32_t> Agent::CheckStepEnd(uint64_t step) {

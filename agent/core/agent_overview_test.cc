@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "agent/core/overview.h"
@@ -74,6 +75,23 @@ TEST_F(AgentOverviewTest, ReportsHowLongOpsTook) {
   EXPECT_THAT(step.ops().threads(), ElementsAre(0));
   EXPECT_LE(step.ops().start_ns(0) + step.ops().duration_ns(0),
             step.duration_ns());
+}
+
+TEST_F(AgentOverviewTest, ReportsAResultAfterStepsThatHadNone) {
+  Start();
+  constexpr uint64_t kStepsWithout = 20;
+  for (uint64_t step = 0; step < kStepsWithout; ++step) {
+    ASSERT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  }
+  // By then, it looks for results only now and then.
+  uint64_t reported = 0;
+  for (uint64_t step = kStepsWithout + 1; reported == 0; ++step) {
+    const bool is_followed = Execute(result_, {1});
+    ASSERT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+    if (is_followed) reported = step;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(NextOverview().step(), reported);
 }
 
 TEST_F(AgentOverviewTest, WhatIsRepeatedForItCountsAsItsCost) {

@@ -40,7 +40,8 @@ int NodeInterest::Update() {
   const std::shared_ptr<Recorder> recorder = parts_.recorders->current();
   const bool records = recorder != nullptr && recorder->due();
   if (records) flags |= kRecorded;
-  if (records && recorder->everything()) flags |= kAnyNode;
+  const bool everything = records && recorder->everything();
+  if (everything) flags |= kAnyNode;
 
   uint8_t required = kWatched | kAwaited | kRequested;
   // The overview measures what runs anyway: it splits no loop into its ops.
@@ -56,10 +57,15 @@ int NodeInterest::Update() {
   required_flags_ = required;
   parts_.values->SetDemand(demand);
   every_node_stops_ = needs.every_node;
-  settled_ = steps_ended_ >= kStepsWithFindings && recorder == nullptr &&
-             !follows_all_ && !demand.catching;
+  const bool begun = steps_ended_ >= kStepsWithFindings && !follows_all_;
+  settled_ = begun && recorder == nullptr && !demand.catching;
   // Conditions that the program reports leave nothing to do by themselves.
-  unasked_ = settled_ && !asked && !watch->tests_values() && !off_;
+  unasked_by_users_ = begun && !asked && !watch->tests_values() && !off_ &&
+                      (recorder == nullptr || !recorder->has_files());
+  unasked_ = unasked_by_users_ && recorder == nullptr;
+  records_ = records;
+  records_everything_ = everything;
+  if (!unasked_by_users_) calm_ = false;
   if (!unasked_) idle_ = false;
   flags_ = off_ ? 0 : flags;
   // The graph is learned in the first step. Findings of the program itself name
@@ -73,11 +79,18 @@ int NodeInterest::Update() {
 void NodeInterest::FinishStep() {
   MutexLock lock(&mu_);
   idle_ = unasked_;
+  calm_ = unasked_by_users_;
 }
 
 void NodeInterest::UnfinishStep() {
   MutexLock lock(&mu_);
   idle_ = false;
+  calm_ = false;
+}
+
+bool NodeInterest::Knows(const Recorder& recorder) const {
+  return records_ == recorder.due() &&
+         records_everything_ == recorder.everything();
 }
 
 void NodeInterest::UpdateAwaitedNode(uint32_t node) {

@@ -14,6 +14,8 @@
 
 namespace graphdbg::agent {
 
+class Recorder;
+
 class RecorderSwitch;
 
 // Derives from the user's commands, watchpoints and requests which nodes'
@@ -80,12 +82,18 @@ class NodeInterest {
   // of FinishStep, except conditions that the program reports, so that the end
   // of a step has nothing to do.
   bool idle() const { return idle_.load(std::memory_order_relaxed); }
+  // The same if something may be measured for the overview, whose recorder then
+  // has to be told of the end of a step.
+  bool calm() const { return calm_.load(std::memory_order_relaxed); }
+  // Whether the last Update saw what the recorder has to record.
+  bool Knows(const Recorder& recorder) const;
   // Nothing is of interest from now on. Takes no lock, so a forked child may
   // call it.
   void TurnOff() {
     off_ = true;
     flags_ = 0;
     idle_ = false;
+    calm_ = false;
   }
 
  private:
@@ -107,11 +115,16 @@ class NodeInterest {
   std::atomic<uint64_t> steps_ended_{0};
   std::atomic<bool> settled_{false};
   std::atomic<bool> idle_{false};
+  std::atomic<bool> calm_{false};
+  std::atomic<bool> records_{false};
+  std::atomic<bool> records_everything_{false};
   std::atomic<bool> off_{false};
 
   Mutex mu_;
-  // Whether nothing is watched, recorded or asked for, with that exception.
+  // Whether nothing is watched, recorded or asked for, with that exception; and
+  // whether this is so apart from the overview.
   bool unasked_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool unasked_by_users_ GRAPHDBG_GUARDED_BY(mu_) = false;
   uint32_t awaited_node_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // The number of the last pause after which requests expired.
   uint64_t resumed_pause_ GRAPHDBG_GUARDED_BY(mu_) = 0;

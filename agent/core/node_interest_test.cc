@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "agent/core/recorder.h"
 #include "agent/core/recorder_switch.h"
@@ -115,6 +118,35 @@ TEST_F(NodeInterestTest, IsIdleOnceNothingIsAskedForAStepLong) {
   interest_.Update();
   interest_.FinishStep();
   EXPECT_FALSE(interest_.idle());
+}
+
+TEST_F(NodeInterestTest, IsCalmAlsoWhileTheOverviewIsMeasured) {
+  for (int step = 0; step < 10; ++step) interest_.EndStep();
+  std::vector<std::string> problems;
+  ExecutionCounter counter;
+  Recorder::Parts parts = {};
+  parts.nodes = &nodes_;
+  parts.counter = &counter;
+  RecordSettings settings = OverviewSettings(std::nullopt);
+  const auto recorder =
+      std::make_shared<Recorder>(parts, std::move(settings), &problems);
+  recorder->OpenWithoutFiles();
+  recorders_.Set(recorder);
+  interest_.Update();
+  interest_.FinishStep();
+  EXPECT_TRUE(interest_.calm());
+  EXPECT_FALSE(interest_.idle());
+  // In the first step that it records, it learns about all ops.
+  EXPECT_TRUE(interest_.Knows(*recorder));
+  recorder->LearnGraph();
+  recorder->Begin(11);
+  EXPECT_FALSE(interest_.Knows(*recorder));
+  interest_.Update();
+  EXPECT_TRUE(interest_.Knows(*recorder));
+  Watch("a", v1::PAUSE_MODE_NONE);
+  interest_.Update();
+  interest_.FinishStep();
+  EXPECT_FALSE(interest_.calm());
 }
 
 // If a hit pauses the program, users look at the values of other nodes.

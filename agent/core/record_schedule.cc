@@ -10,6 +10,10 @@ namespace {
 // them what it saved while it did nothing.
 constexpr std::chrono::milliseconds kTimeSaved(100);
 
+// How long the overview waits after a step that had nothing to record, such as
+// the rounds of a booster that nobody looks at.
+constexpr std::chrono::milliseconds kLookAgain(100);
+
 // The time to note an op in the file of last ops, which every step does, as
 // measured with small PyTorch ops.
 constexpr double kNanosecondsOfNote = 100;
@@ -61,11 +65,11 @@ RecordSchedule::Plan RecordSchedule::For(runs::Mode mode, uint64_t mode_step,
     if (step <= through) plan.boosted |= collections;
   }
   plan.everything = step <= everything_through_;
-  const bool left_out = !plan.everything && over_limit_;
+  const bool left_out = !plan.everything && (over_limit_ || looks_later_);
   const bool any = plan.everything || plan.boosted != 0;
   if (!any && (plan.due == 0 || left_out)) {
-    plan.reason =
-        plan.due == 0 ? runs::EndReason::kNotDue : runs::EndReason::kOverhead;
+    plan.reason = plan.due == 0 || !over_limit_ ? runs::EndReason::kNotDue
+                                                : runs::EndReason::kOverhead;
   }
   if (left_out) plan.due = 0;
   plan.due |= plan.boosted;
@@ -83,6 +87,10 @@ std::chrono::nanoseconds RecordSchedule::EndStep(const EndedStep& step,
                      std::chrono::duration_cast<Clock::duration>(
                          cost / ShareOfRecorded(*settings_, step, cost));
   over_limit_ = now < next_to_measure_;
+  if (recorded && step.in_vain && settings_->directory.empty()) {
+    next_look_ = now + kLookAgain;
+  }
+  looks_later_ = now < next_look_;
   return cost;
 }
 

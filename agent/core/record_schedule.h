@@ -51,6 +51,8 @@ class RecordSchedule {
     uint64_t ops = 0;
     // Without the stop at the end of the step before.
     std::chrono::nanoseconds duration{0};
+    // Whether there was nothing to record.
+    bool in_vain = false;
   };
   // Returns what recording the step has cost; see StepCost.
   std::chrono::nanoseconds EndStep(const EndedStep& step,
@@ -91,6 +93,9 @@ class RecordSchedule {
   // When the limit allows the next measurement.
   Clock::time_point next_to_measure_;
   bool over_limit_ = false;
+  // The same for the overview after a step that had nothing to record.
+  Clock::time_point next_look_;
+  bool looks_later_ = false;
   uint64_t everything_through_ = 0;
   // By collections, the last step of each boost.
   std::map<CollectionMask, uint64_t> boosts_;

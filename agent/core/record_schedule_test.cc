@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,29 @@ TEST(RecordSchedule, CountsWhatRecordingCostsBesidesMeasuring) {
   const double share = ShareOf(milliseconds(20), milliseconds(8));
   EXPECT_LT(share, 0.055);
   EXPECT_GT(share, 0.03);
+}
+
+TEST(RecordSchedule, LooksAgainLaterIfTheOverviewFindsNothing) {
+  for (const bool overview : {true, false}) {
+    RecordSettings settings =
+        overview ? OverviewSettings(std::nullopt)
+                 : SettingsOf(R"({"record": {"overhead": 0.01}})");
+    if (!overview) settings.directory = "runs";
+    RecordSchedule schedule(&settings);
+    const RecordSchedule::Clock::time_point begin{std::chrono::hours(1)};
+    schedule.EndStep({1, EndReason::kNone, milliseconds(0), 1, milliseconds(5),
+                      /*in_vain=*/true},
+                     begin + milliseconds(5));
+    EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).due == 0, overview);
+    // A step that was left out has not looked.
+    EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).reason,
+              overview ? EndReason::kNotDue : EndReason::kNone);
+    // A step that was not due has not looked.
+    schedule.EndStep(
+        {2, EndReason::kNotDue, milliseconds(0), 1, milliseconds(5)},
+        begin + milliseconds(106));
+    EXPECT_NE(schedule.For(Mode::kTrain, 3, 3).due, 0u);
+  }
 }
 
 TEST(RecordSchedule, LeavesTimeForNotingTheOpsOfAllSteps) {

@@ -62,7 +62,8 @@ class Followed:
 
     def trained_on(self, data: Any) -> None:
         """Remembers the data of a round, unless it is something that the library is going to refuse."""
-        if not self.is_trained_on(data):
+        known = self._data
+        if known is None or known() is not data:
             with contextlib.suppress(TypeError):
                 self._data = weakref.ref(data)
 
@@ -78,8 +79,10 @@ class Followed:
         """
         self._is_reported = False
         self._trees = None
-        if not self._agent.follows_ops() or (self._graph is not None and not self._graph.look()):
+        agent = self._agent
+        if not agent.follows_ops() or (self._graph is not None and not self._graph.look()):
             return False
+        agent.begin_pass(_c_api.TRAIN)
         with self._guarded("the quantities"):
             graph = self._graph
             if graph is None:
@@ -134,7 +137,9 @@ class Followed:
         number = np.array(value, np.float64)
         name = f"{self._name}/train/metric/{name}" if self._name else f"train/metric/{name}"
         with self._lock:
-            if not is_training:
+            if is_training:
+                self._agent.begin_pass(_c_api.TRAIN)
+            else:
                 self._agent.begin_pass(_c_api.EVAL, within_step=True)
             try:
                 self._agent.save(name, "losses" if is_loss else "metrics", describe(number))

@@ -96,10 +96,12 @@ class Graph:
         greatest = self._agent.interests(self._reported, interests)
         if greatest == _c_api.INTEREST_REQUIRED:
             self._learns = True
-        is_wanted = bool(greatest) and self._learns
-        pairs = zip(_REPORTED, interests, strict=True)
-        self._wanted = {name for name, interest in pairs if interest} if is_wanted else _NONE
-        return is_wanted
+        # Most rounds end here.
+        if not (greatest and self._learns):
+            self._wanted = _NONE
+            return False
+        self._wanted = {name for name, interest in zip(_REPORTED, interests, strict=True) if interest}
+        return True
 
     def wants(self, name: str) -> bool:
         """Whether a quantity that was looked for is to be reported. A user who has waited since may ask for more."""

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from .. import Terminated, _c_api, _exit_report
+from .. import Terminated, _exit_report
 from .._agent import Agent
 from .._log import log
 from .._process import default_job_name
@@ -43,7 +43,9 @@ class Rounds:
         self._library = library
         # Also held while a thread waits for the user, so that others wait, too.
         self._lock = threading.RLock()
-        self._pid = os.getpid()
+        # A process that is forked from this one is not debugged.
+        self._is_forked = False
+        os.register_at_fork(after_in_child=self._leave)
         self._agent: Agent | None = None
         self._is_opened = False
         self._boosters: weakref.WeakKeyDictionary[Any, Followed] = weakref.WeakKeyDictionary()
@@ -63,24 +65,30 @@ class Rounds:
 
     def begin(self, booster: Any) -> Followed | None:
         """Begins a round of a booster. None if it is not debugged. May wait for the user."""
-        agent = self._opened()
-        if agent is None or agent.is_off() or os.getpid() != self._pid:
+        agent = self._agent if self._is_opened else self._opened()
+        if agent is None or agent.is_off() or self._is_forked:
             return None
         with self._lock:
+            last = self._last
+            # Nearly always: the same booster as before, alone.
+            if last is not None and last.group is None and self._is_within and last.booster() is booster:
+                agent.step_end()
+                return last
             followed = self._followed(booster) or self._follow(agent, booster)
             if self._is_within and (
                 followed.group is None or followed.group is not self._group or followed in self._trained
             ):
                 self.end()
-            if self._last is None:
+            if last is None:
                 agent.start()
             self._trained.add(followed)
             self._group, self._is_within, self._last = followed.group, True, followed
-            agent.begin_pass(_c_api.TRAIN)
             return followed
 
+    def _leave(self) -> None:
+        self._is_forked = True
+
     def _followed(self, booster: Any) -> Followed | None:
-        # Nearly always the same one as before.
         last = self._last
         return last if last is not None and last.booster() is booster else self._boosters.get(booster)
 
@@ -93,14 +101,14 @@ class Rounds:
     def followed(self, booster: Any) -> Followed | None:
         """The booster, if it has been trained and is debugged."""
         agent = self._agent
-        if agent is None or agent.is_off() or os.getpid() != self._pid:
+        if agent is None or agent.is_off() or self._is_forked:
             return None
         return self._followed(booster)
 
     def end(self) -> None:
         """Ends the round in progress, if there is one. May wait for the user."""
         agent = self._agent
-        if agent is None or os.getpid() != self._pid:
+        if agent is None or self._is_forked:
             return
         with self._lock:
             if self._is_within:
