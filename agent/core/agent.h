@@ -178,7 +178,7 @@ class Agent final {
   // Tests what is tested at the end of a step. Returns the watchpoints that
   // stop the program there.
   std::vector<uint32_t> CheckStepEnd(uint64_t step);
-  // The same while nobody but the overview has anything to do.
+  // Between two steps while only the overview may have something to do.
   void EndOverviewStep(uint64_t step);
   void BeginOverviewStep(uint64_t step);
   // Reports where the non-finite values of this step came from, if a watchpoint

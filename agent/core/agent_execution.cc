@@ -257,6 +257,7 @@ graphdbg_status Agent::StepEnd() {
 void Agent::EndOverviewStep(uint64_t step) {
   Recorder* const recorder = recordings_.recorders().OnThisThread();
   if (recorder != nullptr) recorder->EndStep(step);
+  captures_.WriteDue(step);
 }
 
 void Agent::BeginOverviewStep(uint64_t step) {

@@ -15,7 +15,6 @@
 namespace graphdbg::agent {
 
 class Recorder;
-
 class RecorderSwitch;
 
 // Derives from the user's commands, watchpoints and requests which nodes'
@@ -85,7 +84,7 @@ class NodeInterest {
   // The same if something may be measured for the overview, whose recorder then
   // has to be told of the end of a step.
   bool calm() const { return calm_.load(std::memory_order_relaxed); }
-  // Whether the last Update saw what the recorder has to record.
+  // Whether the last Update found the recorder with the same things to record.
   bool Knows(const Recorder& recorder) const;
   // Nothing is of interest from now on. Takes no lock, so a forked child may
   // call it.
