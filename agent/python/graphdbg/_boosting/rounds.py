@@ -72,7 +72,10 @@ class Rounds:
             last = self._last
             # Nearly always: the same booster as before, alone.
             if last is not None and last.group is None and self._is_within and last.booster() is booster:
+                # Not ended again if this raises.
+                self._is_within = False
                 agent.step_end()
+                self._is_within = True
                 return last
             followed = self._followed(booster) or self._follow(agent, booster)
             if self._is_within and (
