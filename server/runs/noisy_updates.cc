@@ -14,7 +14,7 @@ namespace {
 using runs::Record;
 
 // What an element may move in the first step, as a part of the largest one.
-constexpr double kFirstMove = 0x1p-6;
+constexpr double kFirstMove = 0x1p-4;
 constexpr double kSlack = 16;
 // How many ops behind a bias are looked at.
 constexpr int kDepth = 16;

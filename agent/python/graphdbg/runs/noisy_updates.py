@@ -21,7 +21,7 @@ from .record import Array, tensor_keys
 from .updates import Updates
 
 # What an element may move in the first step, as a part of the largest one.
-_FIRST_MOVE = 2.0**-6
+_FIRST_MOVE = 2.0**-4
 _SLACK = 16.0
 # How many ops behind a bias are looked at.
 _DEPTH = 16
