@@ -83,14 +83,19 @@ TEST_F(AgentOverviewTest, ReportsAResultAfterStepsThatHadNone) {
   for (uint64_t step = 0; step < kStepsWithout; ++step) {
     ASSERT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
   }
-  // By then, it looks for results only now and then.
+  // By then, it looks for results every 0.1 s only, so steps have to take time.
+  constexpr uint64_t kLastStep = kStepsWithout + 500;
   uint64_t reported = 0;
-  for (uint64_t step = kStepsWithout + 1; reported == 0; ++step) {
+  for (uint64_t step = kStepsWithout + 1; step <= kLastStep; ++step) {
     const bool is_followed = Execute(result_, {1});
     ASSERT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
-    if (is_followed) reported = step;
+    if (is_followed) {
+      reported = step;
+      break;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  ASSERT_NE(reported, 0u) << "the overview never looked again";
   EXPECT_EQ(NextOverview().step(), reported);
 }
 

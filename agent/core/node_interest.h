@@ -81,8 +81,8 @@ class NodeInterest {
   // of FinishStep, except conditions that the program reports, so that the end
   // of a step has nothing to do.
   bool idle() const { return idle_.load(std::memory_order_relaxed); }
-  // The same if something may be measured for the overview, whose recorder then
-  // has to be told of the end of a step.
+  // Like idle, except that the overview may be measured. Its recorder still
+  // needs to know when a step ends and when the next one begins.
   bool calm() const { return calm_.load(std::memory_order_relaxed); }
   // Whether the last Update found the recorder with the same things to record.
   bool Knows(const Recorder& recorder) const;

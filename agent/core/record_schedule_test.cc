@@ -141,7 +141,6 @@ TEST(RecordSchedule, LooksAgainLaterIfTheOverviewFindsNothing) {
                       /*in_vain=*/true},
                      begin + milliseconds(5));
     EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).due == 0, overview);
-    // A step that was left out has not looked.
     EXPECT_EQ(schedule.For(Mode::kTrain, 2, 2).reason,
               overview ? EndReason::kNotDue : EndReason::kNone);
     // A step that was not due has not looked.

@@ -411,23 +411,8 @@ void Recorder::EndOverview(const Overview::Step& step, Clock::time_point now) {
   parts_.overview->EndStep(step, std::move(ops));
 }
 
-bool Recorder::PassOver(uint64_t step) {
-  if (has_files_ || due() || parts_.overview == nullptr) return false;
-  MutexLock lock(&mu_);
-  const OpTimer& op_timer = parts_.overview->op_timer();
-  if (step_begun_ || op_timer.on() || op_timer.wanted()) return false;
-  const runs::Mode mode = step_phase_.mode;
-  const uint64_t mode_step = ++mode_steps_[static_cast<size_t>(mode)];
-  const runs::EndReason reason = schedule_.For(mode, mode_step, step).reason;
-  if (reason == runs::EndReason::kOverhead) ++steps_left_out_;
-  const Clock::time_point now = Clock::now();
-  schedule_.EndStep({step, reason, nanoseconds(0), 0, now - step_since_}, now);
-  ++steps_;
-  return true;
-}
-
 void Recorder::EndStep(uint64_t step) {
-  if (!on() || PassOver(step)) return;
+  if (!on()) return;
   Phase phase;
   {
     MutexLock lock(&mu_);

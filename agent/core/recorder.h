@@ -146,10 +146,6 @@ class Recorder {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Ends a step for the overview in which it had nothing to do: there may be
-  // many, and short ones. False if there is more to do.
-  bool PassOver(uint64_t step) GRAPHDBG_EXCLUDES(mu_);
-
   // Whether ops are timed for the overview now.
   bool times_ops() const {
     return parts_.overview != nullptr && parts_.overview->op_timer().on() &&

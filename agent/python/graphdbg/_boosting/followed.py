@@ -62,8 +62,7 @@ class Followed:
 
     def trained_on(self, data: Any) -> None:
         """Remembers the data of a round, unless it is something that the library is going to refuse."""
-        known = self._data
-        if known is None or known() is not data:
+        if not self.is_trained_on(data):
             with contextlib.suppress(TypeError):
                 self._data = weakref.ref(data)
 

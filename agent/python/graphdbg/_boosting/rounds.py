@@ -65,7 +65,7 @@ class Rounds:
 
     def begin(self, booster: Any) -> Followed | None:
         """Begins a round of a booster. None if it is not debugged. May wait for the user."""
-        agent = self._agent if self._is_opened else self._opened()
+        agent = self._opened()
         if agent is None or agent.is_off() or self._is_forked:
             return None
         with self._lock:
