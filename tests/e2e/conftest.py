@@ -52,16 +52,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "oldest_torch: runs the system's Python with its PyTorch")
-    config.addinivalue_line("markers", "frameworks: a long test, which runs with --frameworks only")
+    config.addinivalue_line(
+        "markers",
+        "long(but=[]): runs with --frameworks only, but for the cases whose names contain one of these texts",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--frameworks"):
         return
-    long = [item for item in items if item.get_closest_marker("frameworks")]
+    long = [item for item in items if any(is_left_out(item, mark) for mark in item.iter_markers("long"))]
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+
+
+def is_left_out(item: pytest.Item, long: pytest.Mark) -> bool:
+    _, _, case = item.name.partition("[")
+    return not any(text in case for text in long.kwargs.get("but", ()))
 
 
 @pytest.fixture(autouse=True)

@@ -94,6 +94,7 @@ def test_an_expression_stops_there(trained) -> None:
     assert nodes(run.result["hits"]) == [(1, "forward/log")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("watch", ["overflow", "tensor_overflow"])
 def test_other_conditions_of_infinities_are_alike(trained, watch: str) -> None:
     run = trained(DISCARDED, watch=watch)

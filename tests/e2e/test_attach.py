@@ -313,6 +313,7 @@ def test_only_administrators_attach_from_pages_and_not_where_that_is_off(
             closed.stop()
 
 
+@pytest.mark.long
 def test_one_that_was_started_under_graphdbg_is_left_and_attached_to_again(
     server: Server, start: Start, graphdbg, tmp_path: Path
 ) -> None:
@@ -336,6 +337,7 @@ def wait_for_steps(server: Server, job: str) -> None:
     wait_until("steps", lambda: server.job(job)["step"] >= 3)
 
 
+@pytest.mark.long
 def test_gdb_injects_where_ptrace_is_not_wanted(server: Server, training: Program, graphdbg) -> None:
     if shutil.which("gdb") is None:
         pytest.skip("gdb is not installed")

@@ -116,6 +116,7 @@ def assert_died_in_the_op(run: graphdbg.runs.Run, script: Path, step: int, rank:
     assert "twice(self.first(x))" in script.read_text().splitlines()[op.source.line - 1]
 
 
+@pytest.mark.long(but=["kill", "segv"])
 @pytest.mark.parametrize(
     ("fate", "number"), [("kill", signal.SIGKILL), ("segv", signal.SIGSEGV), ("memory", signal.SIGABRT)]
 )

@@ -25,7 +25,7 @@ LONG = [
     *("lightgbm:" + way for way in ("dart", "goss", "rf", "own", "multiclass", "cv")),
     *("lightgbm:" + way for way in ("Classifier", "Regressor", "Ranker")),
 ]
-EACH = [*SHORT, *(pytest.param(way, marks=pytest.mark.frameworks) for way in LONG)]
+EACH = [*SHORT, *(pytest.param(way, marks=pytest.mark.long) for way in LONG)]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_models_are_the_same_to_the_bit_and_rounds_are_steps(way: str, python: s
     assert debugged.result["hits"] == []
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_early_stopping_ends_as_without_the_debugger(python: str, debug_run: DebugRun) -> None:
     command = command_of(python, "xgboost:stopping")
     debugged = debug_run("--no-wait", "--break-on", "nan,inf", command=command)
@@ -143,7 +143,7 @@ def test_another_version_trains_undebugged(
     assert run.stderr.count(f"{message}; the program continues without debugging") == 1
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_without_a_server_training_goes_on(python: str, injected: dict[str, str]) -> None:
     command = command_of(python, "xgboost:hist")
     environment = clean_environment(GRAPHDBG_ENABLE="1", GRAPHDBG_PORT="1", GRAPHDBG_CONNECT_TIMEOUT="1", **injected)
@@ -152,7 +152,7 @@ def test_without_a_server_training_goes_on(python: str, injected: dict[str, str]
     assert run.stdout == trained_alone(command)
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_a_server_that_dies_does_not_stop_the_training(
     python: str, server: Server, start_job: Any, injected: dict[str, str]
 ) -> None:

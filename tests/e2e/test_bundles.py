@@ -71,6 +71,7 @@ def bundle_of(directory: Path, node: str, step: int = 1) -> Path:
     return found
 
 
+@pytest.mark.long(but=["sqrt", "layer_norm"])
 @pytest.mark.parametrize("bug", ORIGINS)
 def test_a_hit_fails_again_with_the_same_counts(captured: Path, bug: str, tmp_path: Path) -> None:
     file = bundle_of(captured, ORIGINS[bug])
@@ -104,6 +105,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
+@pytest.mark.long
 def test_a_larger_type_shows_whether_the_type_is_the_cause(captured: Path) -> None:
     file = str(bundle_of(captured, ORIGINS["narrow"]))
     for dtype, code, verdict in [("float64", 1, "does not fail"), ("float16", 0, "same condition")]:
@@ -274,6 +276,7 @@ def _deep() -> Any:
     return value
 
 
+@pytest.mark.long(but=["code", "file", "far_offset"])
 @pytest.mark.parametrize("case", HOSTILE_TAPES)
 def test_hostile_tapes_are_refused(captured: Path, tmp_path: Path, case: str) -> None:
     change, code, message = HOSTILE_TAPES[case]

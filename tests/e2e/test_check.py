@@ -48,6 +48,7 @@ def failed_at(script: Path, result: Json, name: str, message: str, advice: str) 
     assert failed["source"] == {"file": str(script), "line": marked_line(script, "# fails here")}
 
 
+@pytest.mark.long(but=["wrong_argument", "no_super_init", "bad_sample", "diverges"])
 @pytest.mark.parametrize(
     ("name", "failing", "message", "advice"),
     [
@@ -129,6 +130,7 @@ def test_forked_ranks_are_told_apart(tmp_path: Path) -> None:
     assert result["ranks"][0]["pid"] != result["ranks"][1]["pid"]
 
 
+@pytest.mark.long
 @pytest.mark.oldest_torch
 def test_oldest_supported_version() -> None:
     code, result = check("--repeat", command=[SYSTEM_PYTHON, str(SCRIPTS / "trains.py")])
@@ -184,6 +186,7 @@ def test_killed_program_is_located() -> None:
     assert "memory" in stage(result, "forward")["advice"]
 
 
+@pytest.mark.long
 def test_program_that_waits_forever_is_ended(tmp_path: Path) -> None:
     script = tmp_path / "waits.py"
     script.write_text(
@@ -197,6 +200,7 @@ def test_program_that_waits_forever_is_ended(tmp_path: Path) -> None:
     assert "still in this stage" in stage(result, "forward")["message"]
 
 
+@pytest.mark.long
 def test_two_ranks_pass() -> None:
     launcher = [PYTHON, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     code, result = check("--steps", "3", command=[*launcher, str(HOSTS / "digits_ddp.py")])

@@ -36,6 +36,7 @@ def stages(result: Json) -> dict[str, Any]:
     return {each["name"]: each for each in result["stages"]}
 
 
+@pytest.mark.long(but=["tensorflow"])
 @pytest.mark.parametrize(("framework", "title", "steps"), SOUND, ids=[each[0] for each in SOUND])
 def test_a_program_without_a_fault_passes(framework: str, title: str, steps: int) -> None:
     code, result = check(framework, "none")
@@ -51,9 +52,10 @@ def test_a_program_without_a_fault_passes(framework: str, title: str, steps: int
         assert found["optimizer"]["facts"].get("changed", True)
 
 
-LONG = pytest.mark.frameworks
+LONG = pytest.mark.long
 
 
+@pytest.mark.long(but=["jax", "boosting"])
 @pytest.mark.parametrize(
     ("framework", "fault", "failing", "message"),
     [

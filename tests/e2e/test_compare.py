@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import numpy as np
+import pytest
 from conftest import Server
 
 # 280 MiB each. Most elements are 1.
@@ -61,6 +62,7 @@ def tensor_map(server: Server, token: str, **query: str) -> tuple[np.ndarray, di
         return np.frombuffer(answer.read(), "<f4").reshape(shape), headers
 
 
+@pytest.mark.long
 def test_tensors_of_any_size_are_compared_in_little_memory(server: Server, start_job, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(LARGE)

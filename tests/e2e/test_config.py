@@ -235,6 +235,7 @@ def test_schema_command_prints_the_schema() -> None:
     assert json.loads(config("schema").stdout) == schema()
 
 
+@pytest.mark.long(but=["option"])
 @pytest.mark.parametrize("way", ["option", "GRAPHDBG_CONFIG", "SMDEBUG_CONFIG_FILE_PATH"])
 def test_run_applies_variables_and_watchpoints(debug_run, tmp_path: Path, way: str) -> None:
     script = HOSTS / "small_regression.py"

@@ -161,6 +161,7 @@ def test_a_worker_of_multiprocessing_stops(server: Server, start) -> None:
     assert process.wait(timeout=60) == 1
 
 
+@pytest.mark.long
 def test_one_rank_stops_while_the_other_waits_for_it(server: Server, start) -> None:
     process = start(TWO_RANKS, GRAPHDBG_ON_ERROR="pause")
     job = server.wait_for_state("crash", "paused", pause_reason="error")

@@ -337,6 +337,7 @@ def test_a_stop_by_somebody_else_says_by_whom(server: Server, start_job) -> None
         session.close()
 
 
+@pytest.mark.long
 def test_two_ranks(dbg) -> None:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = dbg(
@@ -472,6 +473,7 @@ def test_a_recorded_run_moves_both_ways(dbg, tmp_path: Path) -> None:
     assert "only hits of a live job can be captured" in live.stderr
 
 
+@pytest.mark.long
 def test_a_bundle_is_replayed_op_by_op(dbg, tmp_path: Path) -> None:
     bundle = tmp_path / "hit.graphdbg"
     made = dbg(

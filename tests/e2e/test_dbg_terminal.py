@@ -171,6 +171,7 @@ def test_a_second_ctrl_c_leaves_the_wait(terminal) -> None:
     session.expect("after ")
 
 
+@pytest.mark.long
 def test_colours_only_where_they_are_wanted(terminal, tmp_path: Path) -> None:
     pytest.importorskip("rich")
     coloured = terminal("--batch", "--ex", "step", "--ex", "kill", "--", *DIGITS)

@@ -86,6 +86,7 @@ def serve(tmp_path):
         each.stop()
 
 
+@pytest.mark.long
 def test_the_batch_that_differs_is_the_first_divergence(tmp_path, serve):
     runs = tmp_path / "runs"
     train(runs, "good", 0)
@@ -185,7 +186,8 @@ MORE_BUGS = {
 }
 
 
-@pytest.mark.parametrize("bugs", [BUGS, pytest.param(MORE_BUGS, marks=pytest.mark.frameworks)], ids=["some", "more"])
+@pytest.mark.long
+@pytest.mark.parametrize("bugs", [BUGS, pytest.param(MORE_BUGS, marks=pytest.mark.long)], ids=["some", "more"])
 def test_a_calibrated_comparison_finds_bugs_and_no_rounding(tmp_path, serve, bugs):
     good = record_large(tmp_path, "good")
     nudged = record_nudged(tmp_path)

@@ -30,19 +30,21 @@ def test_jax_is_debugged_though_pytorch_loads_its_data(debug_run) -> None:
     assert "set GRAPHDBG_FRAMEWORK=torch" in said
 
 
+@pytest.mark.long
 def test_pytorch_is_debugged_though_tensorflow_loads_its_data(debug_run) -> None:
     nodes, steps, said = debugged(debug_run, "tensorflow", "tensorflow_to_pytorch")
     assert PYTORCH in nodes and not any("scaled" in node for node in nodes), said
     assert steps == 4
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_jax_is_debugged_though_tensorflow_loads_its_data(debug_run) -> None:
     nodes, steps, said = debugged(debug_run, "tensorflow", "tensorflow_to_jax", PYTHONPATH=packages_with("jax"))
     assert JAX in nodes and not any("scaled" in node for node in nodes), said
     assert steps == 4
 
 
+@pytest.mark.long(but=["jax-forward"])
 @pytest.mark.parametrize(("chosen", "expected", "other"), [("", PYTORCH, JAX), ("jax", JAX, PYTORCH)])
 def test_where_both_train_the_first_is_debugged_or_the_chosen(
     debug_run, chosen: str, expected: str, other: str
@@ -54,7 +56,7 @@ def test_where_both_train_the_first_is_debugged_or_the_chosen(
         assert "set GRAPHDBG_FRAMEWORK=jax" in said
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_a_recording_has_only_the_framework_that_trains(debug_run, tmp_path: Path) -> None:
     command = [str(python_with("jax")), str(PROGRAM), "torch_to_jax"]
     run = debug_run("--no-wait", "--record", str(tmp_path), command=command, **QUIET)

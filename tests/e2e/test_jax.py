@@ -38,7 +38,7 @@ INJECT = str(Path(graphdbg.__file__).parent / "_inject")
 EVERY_VALUE = "expr:count > 0"
 
 
-@pytest.fixture(scope="module", params=["jax", pytest.param("jax-0.5", marks=pytest.mark.frameworks)])
+@pytest.fixture(scope="module", params=["jax", pytest.param("jax-0.5", marks=pytest.mark.long)])
 def python(request: pytest.FixtureRequest) -> str:
     """Of the newest and of the oldest version that is supported."""
     return str(python_with(request.param))
@@ -77,6 +77,7 @@ def assert_same_bits(debug_run: Callable[..., Finished], python: str, condition:
     return run
 
 
+@pytest.mark.long(but=["scan"])
 @pytest.mark.parametrize("way", ["scan", "flax_linen"])
 def test_results_are_the_same_to_the_bit(debug_run, python: str, way: str) -> None:
     run = assert_same_bits(debug_run, python, EVERY_VALUE, way)
@@ -85,7 +86,7 @@ def test_results_are_the_same_to_the_bit(debug_run, python: str, way: str) -> No
     assert {hit["step"] for hit in run.result["hits"]} == {0, 1, 2, 3, 4}
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 @pytest.mark.parametrize("condition", ["nan,inf", EVERY_VALUE])
 @pytest.mark.parametrize("way", [*LOSSES, *LOOPS, *LIBRARIES, *DEVICES])
 def test_results_of_all_ways_are_the_same_to_the_bit(debug_run, python: str, way: str, condition: str) -> None:
@@ -94,7 +95,7 @@ def test_results_of_all_ways_are_the_same_to_the_bit(debug_run, python: str, way
     assert run.result["steps"] == {"infer": 2}.get(way, 4)
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_functions_with_results_of_the_same_types_are_told_apart(debug_run, python: str) -> None:
     run = watched_run(debug_run, python, "nan,inf", "pmapped_split", "--steps=20")
     assert run.result["steps"] == 20
@@ -121,7 +122,7 @@ def test_a_nan_is_found_where_it_began(debug_run, python: str) -> None:
     assert_found(debug_run, python, "flax_linen")
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 @pytest.mark.parametrize("way", [way for way in FAULTS if way != "flax_linen"])
 def test_a_nan_is_found_in_each_way(debug_run, python: str, way: str) -> None:
     first = assert_found(debug_run, python, way)
@@ -129,7 +130,7 @@ def test_a_nan_is_found_in_each_way(debug_run, python: str, way: str) -> None:
         assert first["actual"]["iteration"] == 3
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 @pytest.mark.parametrize("way", DEVICES)
 def test_a_nan_is_found_on_several_devices(debug_run, python: str, way: str) -> None:
     first = watched_run(debug_run, python, "nan", way, "--fault=-1").result["hits"][0]
@@ -138,7 +139,7 @@ def test_a_nan_is_found_on_several_devices(debug_run, python: str, way: str) -> 
     assert first["source"]["line"] == marked_line(TRAININGS, "# the fault of forward")
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_one_infinity_in_the_results_is_found_in_each_type(debug_run, python: str, dtype: str) -> None:
     command = [python, str(HOSTS / "jax" / "one_infinity.py"), dtype]
@@ -149,7 +150,7 @@ def test_one_infinity_in_the_results_is_found_in_each_type(debug_run, python: st
     assert min(hit["step"] for hit in run.result["hits"]) == 3
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_a_nan_that_only_the_backward_pass_has(debug_run, python: str) -> None:
     run = watched_run(debug_run, python, "nan", "backward")
     first = run.result["hits"][0]
@@ -157,7 +158,7 @@ def test_a_nan_that_only_the_backward_pass_has(debug_run, python: str) -> None:
     assert (first["step"], first["origin"]) == (1, "origin")
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_a_nan_that_is_masked_is_found_by_conditions_on_every_value(debug_run, python: str) -> None:
     seen = watched_run(debug_run, python, "nan", "masked", "--fault=-1", no_overview=True)
     # The graph is learned in the first step, in which every value is looked at.
@@ -166,7 +167,7 @@ def test_a_nan_that_is_masked_is_found_by_conditions_on_every_value(debug_run, p
     assert every.result["hits"][0]["node"] == "forward/train_step/sqrt"
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["printing", "watching", "calling"])
 @pytest.mark.parametrize("condition", ["nan", EVERY_VALUE])
 def test_callbacks_run_as_often_as_without_a_debugger(debug_run, python: str, way: str, condition: str) -> None:
@@ -233,6 +234,7 @@ def test_is_controlled_and_looked_into_like_any_job(server: Server, paused: subp
     assert paused.wait(60) == 143
 
 
+@pytest.mark.long
 def test_pauses_while_nobody_looks(server: Server, paused: subprocess.Popen[str]) -> None:
     server.control("jax", "continue")
     wait_until("ten steps", lambda: server.job("jax")["step"] > 10)
@@ -246,6 +248,7 @@ def test_pauses_while_nobody_looks(server: Server, paused: subprocess.Popen[str]
     assert "KeyboardInterrupt" in errors and paused.returncode != 0
 
 
+@pytest.mark.long
 def test_names_are_the_same_in_two_runs(debug_run, python: str) -> None:
     runs = [watched_run(debug_run, python, EVERY_VALUE, "flax_nnx", "--steps=1") for _ in range(2)]
     first, second = ([hit["node"] for hit in run.result["hits"]] for run in runs)
@@ -253,7 +256,7 @@ def test_names_are_the_same_in_two_runs(debug_run, python: str) -> None:
     assert len(set(first)) > 50, runs[0].stderr
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 @pytest.mark.parametrize("decorator", ["jit", "pmap"])
 def test_nothing_is_traced_or_compiled_again(
     server: Server, start_job, python: str, tmp_path: Path, decorator: str

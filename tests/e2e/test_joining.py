@@ -121,6 +121,7 @@ def end(process: subprocess.Popen[str], stop: Path) -> list[str]:
     return losses_of(output)
 
 
+@pytest.mark.long(but=["backward", "between"])
 @pytest.mark.parametrize("moment", ["forward", "backward", "optimizer", "loader", "between", "gc"])
 def test_joins_at_any_moment_and_leaves_the_losses_alone(
     moment: str, debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
@@ -243,6 +244,7 @@ def start_and_join(debugger: Debugger, start_job: Start, *options: str, **variab
     return process
 
 
+@pytest.mark.long
 def test_compiled_code_stays_compiled_and_is_one_node(
     debugger: Debugger, server: Server, start_job: Start, tmp_path: Path
 ) -> None:
@@ -323,6 +325,7 @@ def test_what_the_program_has_wrapped_stays_and_is_named(
     assert joined == untouched(len(joined))
 
 
+@pytest.mark.long
 def test_ranks_are_joined_inside_a_collective(debugger: Debugger, server: Server, start_job: Start) -> None:
     text = debugger.file(debugger.text("join"))
     ranks = []

@@ -28,7 +28,7 @@ SECONDS = 600
 WATCH = ("--no-wait", "--break-on", "nan", "--on-hit", "continue")
 
 TORCHRUN = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(SCRIPTS / "env_ranks.py")]
-LONG = pytest.mark.frameworks
+LONG = pytest.mark.long
 OWN = {
     "mp.spawn": [PYTHON, str(SCRIPTS / "mp_spawn.py")],
     "multiprocessing spawn": [PYTHON, str(SCRIPTS / "mp_process.py"), "--method=spawn"],
@@ -55,6 +55,7 @@ def assert_found_on_rank_1(run: Finished, step: int, source: Path = STEPS, *, ki
     assert first["source"]["line"] == marked_line(source)
 
 
+@pytest.mark.long(but=["torchrun", "mp.spawn"])
 @pytest.mark.parametrize("launcher", OWN)
 def test_a_nan_on_one_rank_is_found_with_its_rank(debug_run, launcher: str) -> None:
     command = [*OWN[launcher], "--corrupt-step=4"]
@@ -64,6 +65,7 @@ def test_a_nan_on_one_rank_is_found_with_its_rank(debug_run, launcher: str) -> N
     assert len(losses(run.stdout)) == 12
 
 
+@pytest.mark.long(but=["multiprocessing fork"])
 @pytest.mark.parametrize("launcher", ["mp.spawn", "multiprocessing fork", "LOCAL_RANK"])
 def test_losses_are_the_same_to_the_bit(debug_run, launcher: str) -> None:
     command = OWN[launcher]
@@ -74,6 +76,7 @@ def test_losses_are_the_same_to_the_bit(debug_run, launcher: str) -> None:
     assert sorted(losses(run.stdout)) == sorted(losses(plain.stdout))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "launcher", ["multiprocessing fork", *(pytest.param(each, marks=LONG) for each in ("mp.spawn", "LOCAL_RANK"))]
 )
@@ -100,6 +103,7 @@ def all_ranks_paused(server: Server, step: int) -> None:
     wait_until(f"both ranks paused after step {step}", paused, SECONDS)
 
 
+@pytest.mark.long
 def test_ranks_agree_on_a_job_without_a_name(server: Server, start_job) -> None:
     environment = server.job_environment(GRAPHDBG_WAIT="0", **ENVIRONMENT)
     for launcher in ("mp.spawn", "LOCAL_RANK"):
@@ -233,6 +237,7 @@ def test_lightning(debug_launcher, python: str, strategy: str) -> None:
     assert_found_on_rank_1(run, 4, file)
 
 
+@pytest.mark.long
 def test_names_are_the_same_whatever_the_launcher(server: Server, start_job, injected, python: str) -> None:
     names = {}
     for strategy, devices in (("auto", 1), ("ddp", 2)):
@@ -278,6 +283,7 @@ def test_hydra_multirun(debug_launcher, python: str, tmp_path: Path) -> None:
     assert run.result["hits"][0]["step"] == 4 + 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optimizer", ["SGD", pytest.param("Adam", marks=LONG)])
 def test_keras_has_steps(debug_launcher, python: str, optimizer: str) -> None:
     command = [python, script("keras_train.py"), optimizer]

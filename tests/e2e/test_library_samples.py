@@ -20,7 +20,7 @@ MORE_SAMPLES = [
     "accelerate",
     "sentence_transformers",
 ]
-VISION_SAMPLES = ["torchvision", pytest.param("timm", marks=pytest.mark.frameworks)]
+VISION_SAMPLES = ["torchvision", pytest.param("timm", marks=pytest.mark.long)]
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +48,8 @@ def test_nothing_stops_a_sound_model_of_images(debug_run, vision_python: str, na
     train(debug_run, vision_python, name)
 
 
-@pytest.mark.parametrize(
-    "name", [*SAMPLES, *(pytest.param(each, marks=pytest.mark.frameworks) for each in MORE_SAMPLES)]
-)
+@pytest.mark.long(but=["vit", "peft", "geometric", "gpytorch"])
+@pytest.mark.parametrize("name", [*SAMPLES, *(pytest.param(each, marks=pytest.mark.long) for each in MORE_SAMPLES)])
 def test_nothing_stops_a_sound_model(debug_run, samples_python: str, name: str) -> None:
     run = train(debug_run, samples_python, name)
     if name == "t5":

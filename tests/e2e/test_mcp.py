@@ -227,6 +227,7 @@ def test_text_of_programs_is_marked_and_escaped(tmp_path: Path) -> None:
     using(steps)
 
 
+@pytest.mark.long
 def test_two_ranks() -> None:
     script = HOSTS / "digits_ddp.py"
     launcher = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]

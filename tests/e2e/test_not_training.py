@@ -222,6 +222,7 @@ def test_a_fault_is_found_within_a_few_steps(fault: str) -> None:
     assert check_fault(result, FAULTS[fault])["step"] <= (5 if fault == "train_evaluation" else 4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", MORE_FAULTS)
 def test_more_faults_are_found(fault: str) -> None:
     check_fault(results_of("training_faults.py", tuple(MORE_FAULTS))[fault], MORE_FAULTS[fault])

@@ -16,6 +16,7 @@ from test_onnxruntime import RUN_MODEL, digests, plain_run
 EVERYTHING = ("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue")
 
 
+@pytest.mark.long(but=["loops", "branches"])
 @pytest.mark.parametrize("optimized", [True, False])
 @pytest.mark.parametrize("model", ["branches", "loops", "scans", "lists", "maybes", "calls", "growth", "scripted"])
 def test_gives_the_program_the_same_bits(debug_run, onnx_models: Path, model: str, optimized: bool) -> None:

@@ -26,6 +26,7 @@ def plain_run(*arguments: str) -> list[str]:
     return found
 
 
+@pytest.mark.long(but=["control", "overflow"])
 @pytest.mark.parametrize("optimized", [True, False])
 @pytest.mark.parametrize("model", MODELS)
 def test_gives_the_program_the_same_bits(debug_run, onnx_models: Path, model: str, optimized: bool) -> None:

@@ -41,6 +41,7 @@ def test_stops_at_the_first_bad_value(debug_run, name: str) -> None:
     check(debug_run, sys.executable, name)
 
 
+@pytest.mark.long(but=["norm_of_zero"])
 @pytest.mark.oldest_torch
 @pytest.mark.parametrize("name", OLDEST)
 def test_stops_there_with_the_oldest_torch(debug_run, name: str) -> None:

@@ -83,6 +83,7 @@ def test_a_fault_is_found_at_its_op_and_step(runs: Path, name: str, node: str) -
     assert {each.state for each in found.inputs} <= {"equal", "not_recorded"}
 
 
+@pytest.mark.long
 def test_a_frozen_parameter_is_missing_in_the_ops_of_the_optimizer(runs: Path) -> None:
     found = first(compared(runs, "transformer-frozen"))
     assert (found.step, found.measure) == (FAULT_STEP, "count")

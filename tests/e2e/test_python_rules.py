@@ -295,6 +295,7 @@ def plain(findings: Sequence[graphdbg.Finding]) -> list[str]:
     return sorted(json.dumps(each.json(), sort_keys=True) for each in again)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("spark")
 def test_spark_has_the_same_findings(recorded: Recorded, tmp_path: Path) -> None:
     shutil.copytree(recorded("faulty").path, tmp_path / "run")

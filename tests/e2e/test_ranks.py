@@ -85,6 +85,7 @@ def test_ranks_stop_step_and_end_together(server, start_ranks, environment) -> N
     assert "Connection closed by peer" not in errors
 
 
+@pytest.mark.long
 def test_a_nan_on_one_rank_stops_all_of_them(server, start_ranks, environment) -> None:
     process = start_ranks(torchrun("--steps=8", "--corrupt-rank=2", "--corrupt-step=5"), environment)
     paused(server)
@@ -134,6 +135,7 @@ def test_a_nan_on_one_rank_stops_all_of_them(server, start_ranks, environment) -
     assert process.wait(timeout=60) == 0
 
 
+@pytest.mark.long
 def test_a_step_that_one_rank_has_begun_ends_for_all(server, start_ranks, environment) -> None:
     """The other ranks are still in the previous step when one of them finds a NaN."""
     start_ranks(torchrun("--steps=8", "--corrupt-rank=2", "--corrupt-step=3", "--lag=0.5"), environment)
@@ -144,6 +146,7 @@ def test_a_step_that_one_rank_has_begun_ends_for_all(server, start_ranks, enviro
     assert paused(server, pause_reason="watchpoint", step=3)["node"] == "forward/sqrt"
 
 
+@pytest.mark.long
 def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environment) -> None:
     process = start_ranks(torchrun("--steps=3"), environment)
     paused(server)
@@ -175,6 +178,7 @@ def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environme
     assert process.wait(timeout=60) == 0
 
 
+@pytest.mark.long
 def test_losses_are_the_same_to_the_bit(server, start_ranks, environment) -> None:
     plain = start_ranks(torchrun("--steps=6"), clean_environment(OMP_NUM_THREADS="1"))
     expected = sorted(losses(plain.communicate(timeout=120)[0]))

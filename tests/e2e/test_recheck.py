@@ -101,6 +101,7 @@ def test_a_recording_has_the_hits_of_the_job(recorded: tuple[Finished, Path]) ->
         assert check["hit_count"] == len(check["hits"])
 
 
+@pytest.mark.long(but=["norm_of_zero"])
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_condition_on_statistics_matches_the_same_tensors(
     debug_run: Callable[..., Finished], tmp_path: Path, script: str

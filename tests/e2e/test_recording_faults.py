@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import GRAPHDBG, clean_environment, wait_until
 from recorded_rank import END, RecordedRank, only_run
 from test_recording import ENDLESS, PYTHON, REGRESSION, environment, rank_of, record
@@ -75,6 +76,7 @@ def started(tmp_path: Path, start_job: Callable[..., Any], **variables: str) -> 
     return job, rank
 
 
+@pytest.mark.long
 def test_training_goes_on_when_the_directory_is_deleted(tmp_path: Path, start_job: Callable[..., Any]) -> None:
     job, rank = started(tmp_path, start_job)
     # A file may be created meanwhile.

@@ -27,6 +27,7 @@ def test_the_rank_whose_replica_differs_is_named_within_a_step(debug_run) -> Non
     assert run.result["steps"] < 30
 
 
+@pytest.mark.long
 def test_both_ranks_are_named_if_there_are_only_two(debug_run) -> None:
     hits = run_of(debug_run, "unwrapped", 2, "--on-hit", "continue").result["hits"]
     assert {hit["condition"] for hit in hits} == {"replicas_differ"}

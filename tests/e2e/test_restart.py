@@ -122,6 +122,7 @@ def test_a_finished_job_stays_until_it_is_deleted(servers, start_job) -> None:
     assert third.client.get("/jobs")["jobs"] == []
 
 
+@pytest.mark.long
 def test_a_job_whose_process_died_too_is_lost(servers, start_job) -> None:
     first = servers()
     job = start_job(DIGITS, first.job_environment(GRAPHDBG_JOB="digits"))

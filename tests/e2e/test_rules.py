@@ -67,7 +67,7 @@ def differences(run: graphdbg.runs.Run, rules: Sequence[ExpressionRule]) -> list
     return wrong
 
 
-@pytest.mark.parametrize("count", [EXPRESSIONS, pytest.param(MANY_EXPRESSIONS, marks=pytest.mark.frameworks)])
+@pytest.mark.parametrize("count", [EXPRESSIONS, pytest.param(MANY_EXPRESSIONS, marks=pytest.mark.long)])
 def test_log_and_sql_agree_on_random_expressions(directory: Path, count: int) -> None:
     pytest.importorskip("duckdb")
     run = graphdbg.open_run(directory)

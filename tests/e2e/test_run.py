@@ -32,6 +32,7 @@ def test_demo_job_stops_at_the_logarithm(debug_run) -> None:
     assert "graphdbg:   try     Replace log(softmax(x)) by log_softmax(x)" in run.stderr
 
 
+@pytest.mark.long(but=["masked_transformer"])
 @pytest.mark.parametrize("script", ["digits_cnn.py", "masked_transformer.py"])
 def test_losses_are_the_same_to_the_bit(debug_run, script: str) -> None:
     command = [PYTHON, str(HOSTS / script)]

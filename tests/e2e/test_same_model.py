@@ -92,6 +92,7 @@ def diff(runs: dict[str, str], here: str, there: str) -> tuple[int, Json]:
     return run.returncode, json.loads(run.stdout)
 
 
+@pytest.mark.long(but=["pytorch-jax"])
 @pytest.mark.parametrize(("here", "there"), [("pytorch", "tensorflow"), ("pytorch", "jax"), ("tensorflow", "jax")])
 def test_frameworks_compute_the_same(runs: dict[str, str], here: str, there: str) -> None:
     code, found = diff(runs, here, there)

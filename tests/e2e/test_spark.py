@@ -101,6 +101,7 @@ def test_a_run_that_is_not_packed_is_refused(spark: Any, odd_run: Path) -> None:
         graphdbg.open_run(odd_run).check({"rule": "exploding_tensor"}, engine="spark")
 
 
+@pytest.mark.long
 def test_spark_agrees_on_random_expressions(spark: Any, directory: Path) -> None:
     choose = random.Random(SEED + 1)
     expressions = Expressions(choose, tuple(TENSOR_MEASURES))
@@ -191,6 +192,7 @@ def rules_on_spark(directory: Path, **environment: str) -> subprocess.CompletedP
     )
 
 
+@pytest.mark.long
 def test_the_command_starts_spark_on_this_machine(packages: str, directory: Path) -> None:
     done = rules_on_spark(directory, PYTHONPATH=importing(packages))
     assert done.returncode == 1, done.stderr

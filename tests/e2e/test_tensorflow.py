@@ -37,7 +37,7 @@ def python() -> str:
     return prepared(NEWEST)
 
 
-@pytest.fixture(params=[NEWEST, *(pytest.param(name, marks=pytest.mark.frameworks) for name in EARLIER)])
+@pytest.fixture(params=[NEWEST, *(pytest.param(name, marks=pytest.mark.long) for name in EARLIER)])
 def each_python(request: pytest.FixtureRequest) -> str:
     """Of each version that is supported."""
     return prepared(request.param)
@@ -48,7 +48,7 @@ def each_python(request: pytest.FixtureRequest) -> str:
     [
         (("dense", "eager"), 8 + 4),
         # Calls that update no optimizer are no steps in a program that has one: those of control_flow.
-        pytest.param(TRAININGS, 6 * 8 + 2 * 4, marks=pytest.mark.frameworks),
+        pytest.param(TRAININGS, 6 * 8 + 2 * 4, marks=pytest.mark.long),
     ],
 )
 def test_losses_and_weights_are_the_same_to_the_bit(
@@ -61,13 +61,14 @@ def test_losses_and_weights_are_the_same_to_the_bit(
     assert run.result["steps"] == steps
 
 
+@pytest.mark.long
 def test_steps_within_a_call_are_counted_while_nothing_is_watched(debug_run, each_python: str) -> None:
     command = [each_python, str(SCRIPTS / "trainings.py"), "several_steps_per_call"]
     run = debug_run("--no-wait", "--no-overview", command=command, **SINGLE)
     assert (run.code, run.result["steps"]) == (0, 2 * 4), run.stderr
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_functions_compiled_by_xla_are_looked_into_only_while_watched(debug_run, python: str) -> None:
     command = [python, str(SCRIPTS / "trainings.py"), "compiled"]
     expected = plain(python, "compiled")
@@ -80,14 +81,15 @@ def test_functions_compiled_by_xla_are_looked_into_only_while_watched(debug_run,
     assert [float.fromhex(word) for word in trained(watched.stdout)[0].split()[1:-1]] == pytest.approx(exact, rel=1e-4)
 
 
+@pytest.mark.long(but=["layer"])
 @pytest.mark.parametrize(
     ("case", "node", "op_type"),
     [
         ("layer", "forward/net/Sqrt", "Sqrt"),
         ("eager", "forward/Sqrt", "Sqrt"),
-        pytest.param("loop", "forward/net/while/Log", "Log", marks=pytest.mark.frameworks),
-        pytest.param("overflow", "forward/net/Cast_1", "Cast", marks=pytest.mark.frameworks),
-        pytest.param("gradient", "backward/Sqrt", "Sqrt", marks=pytest.mark.frameworks),
+        pytest.param("loop", "forward/net/while/Log", "Log", marks=pytest.mark.long),
+        pytest.param("overflow", "forward/net/Cast_1", "Cast", marks=pytest.mark.long),
+        pytest.param("gradient", "backward/Sqrt", "Sqrt", marks=pytest.mark.long),
     ],
 )
 def test_training_ends_at_the_op_and_the_line(debug_run, each_python: str, case: str, node: str, op_type: str) -> None:
@@ -101,6 +103,7 @@ def test_training_ends_at_the_op_and_the_line(debug_run, each_python: str, case:
     assert hit["source"]["line"] == marked_line(BAD, f"# {case}")
 
 
+@pytest.mark.long
 def test_gradients_outside_of_functions_belong_to_variables(debug_run, python: str, tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"record": {"overhead": 0}, "collections": [{"name": "gradients"}]}))
@@ -114,7 +117,7 @@ def test_gradients_outside_of_functions_belong_to_variables(debug_run, python: s
     assert [count > 0 for count in bad["nan_count"]] == [False, False, True, True]
 
 
-@pytest.mark.parametrize("threads", ["2", pytest.param("1", marks=pytest.mark.frameworks)])
+@pytest.mark.parametrize("threads", ["2", pytest.param("1", marks=pytest.mark.long)])
 def test_stops_inside_a_function_and_goes_on(server: Server, start_job, each_python: str, threads: str) -> None:
     process = start(server, start_job, each_python, "5", threads)
     nodes = server.client.get("/jobs/paused/graph/search?q=Relu&limit=50")["nodes"]
@@ -149,6 +152,7 @@ def test_weights_are_read_while_the_training_stands(server: Server, start_job, e
     assert [float.fromhex(word) for word in printed.split()[1:]] == weight
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_a_stop_and_reaches_the_program(server: Server, start_job, python: str) -> None:
     process = start(server, start_job, python, "5")
     stop_inside(server)
@@ -159,6 +163,7 @@ def test_an_interrupt_ends_a_stop_and_reaches_the_program(server: Server, start_
     assert "after" in output
 
 
+@pytest.mark.long
 def test_terminate_inside_a_function_ends_the_program(server: Server, start_job, each_python: str) -> None:
     process = start(server, start_job, each_python, "5")
     stop_inside(server)
@@ -168,7 +173,7 @@ def test_terminate_inside_a_function_ends_the_program(server: Server, start_job,
     server.wait_for_state("paused", "terminated")
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 def test_python_threads_run_while_the_training_stands(server: Server, start_job, python: str) -> None:
     process = start(server, start_job, python, "2", COUNT="1")
     stop_inside(server)

@@ -29,7 +29,7 @@ from tensorflow_programs import (
 TAPS = {"GRAPHDBG_ADAPTER": "taps"}
 
 
-@pytest.fixture(params=[NEWEST, *(pytest.param(name, marks=pytest.mark.frameworks) for name in EARLIER)])
+@pytest.fixture(params=[NEWEST, *(pytest.param(name, marks=pytest.mark.long) for name in EARLIER)])
 def python(request: pytest.FixtureRequest) -> str:
     return str(python_with(request.param))
 
@@ -46,7 +46,7 @@ def test_without_a_compiler_a_nan_is_found_at_its_op_and_line(debug_run, python:
     assert (hit["step"], hit["source"]["line"]) == (3, marked_line(BAD, "# layer"))
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "node"),
     [("loop", "forward/net/while/Log"), ("overflow", "forward/net/Cast_1"), ("gradient", "backward/Sqrt")],
@@ -77,6 +77,7 @@ def test_stops_inside_a_function_and_reads_values_and_weights(server: Server, st
     assert len(losses(output)) == 5
 
 
+@pytest.mark.long
 def test_terminate_inside_a_function_ends_the_program(server: Server, start_job, python: str) -> None:
     process = start(server, start_job, python, "5", **TAPS)
     stop_inside(server)
@@ -90,7 +91,7 @@ def numbers(line: str) -> list[float]:
     return [float.fromhex(word) for word in line.split()[1:-1]]
 
 
-@pytest.mark.frameworks
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["dense", "convolutions", "attention", "own_function", "control_flow", "mixed_precision", "compiled"]
 )

@@ -180,6 +180,7 @@ def test_hostile_steps_are_refused(steps: Path, tmp_path: Path, way: str, case: 
         assert replay.returncode == 2, replay.stderr
 
 
+@pytest.mark.long(but=["division"])
 @pytest.mark.parametrize(
     ("node", "cause"),
     [

@@ -10,6 +10,7 @@ PROGRAM = HOSTS / "frameworks" / "wrong_op.py"
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
 
 
+@pytest.mark.long(but=["jax-"])
 @pytest.mark.parametrize(
     ("way", "node", "message"),
     [

@@ -3,7 +3,7 @@
 An optimizer imports `torch._dynamo` in order to exempt its step from compilation. That takes
 2 s of processor time in each of some two thousand programs. Where nothing else has imported the
 compiler, nothing is compiled, and nothing has to be exempted. And while PyTorch is imported,
-garbage is collected dozens of times without finding any.
+garbage is collected dozens of times without finding any, and again at a program's end.
 
 The Python tests put this directory on PYTHONPATH. Those in tests/e2e/browser, tests/e2e/dap,
 tests/faults and tests/wheel start programs as users do.
@@ -82,6 +82,9 @@ class _Loader(importlib.machinery.SourceFileLoader):
         finally:
             if collects:
                 gc.enable()
+        # What PyTorch's modules hold lives as long as the program.
+        if module.__name__ == "torch":
+            gc.freeze()
         _PATCHES[module.__name__](module)
 
 

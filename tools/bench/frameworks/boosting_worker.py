@@ -1,20 +1,17 @@
-"""Trains boosted trees for compare.py: boosting_worker.py WORKLOAD, or --list.
-
-Prints the CPU time of a round, as a line "cpu MILLISECONDS": the mean over the best time of each round,
-which other programs on the machine disturb least; and a digest of the model, as a line "digest TEXT".
-"""
+"""Trains boosted trees on one thread: see compare.py."""
 
 from __future__ import annotations
 
-import hashlib
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from slices import serve
 
-_ROWS, _COLUMNS, _ROUNDS, _REPETITIONS = 20_000, 30, 50, 6
+# A booster is trained for as many rounds, then the next one.
+_ROWS, _COLUMNS, _ROUNDS = 20_000, 30, 50
+_ROUNDS_OF_A_SLICE = 5
 
 
 def _data() -> tuple[Any, Any]:
@@ -24,50 +21,49 @@ def _data() -> tuple[Any, Any]:
     return rows, (signal > 0).astype(np.float64)
 
 
-def _train_xgboost() -> tuple[list[list[float]], bytes]:
-    import xgboost
+class _XGBoost:
+    def __init__(self) -> None:
+        import xgboost
 
-    rows, labels = _data()
-    data = xgboost.DMatrix(rows, label=labels)
-    params = {"objective": "binary:logistic", "max_depth": 6, "tree_method": "hist", "nthread": 1}
-    times: list[list[float]] = [[] for _ in range(_ROUNDS)]
-    for _ in range(_REPETITIONS):
-        booster = xgboost.Booster(params, [data])
-        for number in range(_ROUNDS):
-            times[number].append(_seconds(lambda b=booster, n=number: b.update(data, n)))
-    return times, bytes(booster.save_raw("json"))
+        rows, labels = _data()
+        data = xgboost.DMatrix(rows, label=labels)
+        params = {"objective": "binary:logistic", "max_depth": 6, "tree_method": "hist", "nthread": 1}
+        self.start: Callable[[], Any] = lambda: xgboost.Booster(params, [data])
+        self.train: Callable[[Any, int], Any] = lambda booster, number: booster.update(data, number)
+        self.model: Callable[[Any], bytes] = lambda booster: bytes(booster.save_raw("json"))
 
 
-def _train_lightgbm() -> tuple[list[list[float]], bytes]:
-    import lightgbm
+class _LightGBM:
+    def __init__(self) -> None:
+        import lightgbm
 
-    rows, labels = _data()
-    params = {"objective": "binary", "max_depth": 6, "num_threads": 1, "verbose": -1, "deterministic": True}
-    data = lightgbm.Dataset(rows, label=labels, params=params)
-    times: list[list[float]] = [[] for _ in range(_ROUNDS)]
-    for _ in range(_REPETITIONS):
-        booster = lightgbm.Booster(params, data)
-        for number in range(_ROUNDS):
-            times[number].append(_seconds(booster.update))
-    return times, str(booster.model_to_string()).encode()
+        rows, labels = _data()
+        params = {"objective": "binary", "max_depth": 6, "num_threads": 1, "verbose": -1, "deterministic": True}
+        data = lightgbm.Dataset(rows, label=labels, params=params)
+        self.start: Callable[[], Any] = lambda: lightgbm.Booster(params, data)
+        self.train: Callable[[Any, int], Any] = lambda booster, number: booster.update()
+        self.model: Callable[[Any], bytes] = lambda booster: str(booster.model_to_string()).encode()
 
 
-def _seconds(train: Callable[[], Any]) -> float:
-    start = time.thread_time()
-    train()
-    return time.thread_time() - start
-
-
-_WORKLOADS = {"xgboost": _train_xgboost, "lightgbm": _train_lightgbm}
+_WORKLOADS = {"xgboost": _XGBoost, "lightgbm": _LightGBM}
 
 
 def main() -> None:
     if sys.argv[1] == "--list":
-        print(*_WORKLOADS)
+        for name in _WORKLOADS:
+            print(name, _ROUNDS_OF_A_SLICE)
         return
-    times, model = _WORKLOADS[sys.argv[1]]()
-    print("cpu", f"{1e3 * sum(min(each) for each in times) / len(times):.3f}")
-    print("digest", hashlib.sha256(model).hexdigest())
+    library = _WORKLOADS[sys.argv[1]]()
+    booster, number = library.start(), 0
+
+    def train() -> None:
+        nonlocal booster, number
+        if number == _ROUNDS:
+            booster, number = library.start(), 0
+        library.train(booster, number)
+        number += 1
+
+    serve(train, lambda: None, lambda: [library.model(booster)])
 
 
 main()

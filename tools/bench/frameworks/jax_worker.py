@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
-import time
 from typing import Any
+
+from slices import serve
 
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# Steps before and while the time is taken.
-WORKLOADS = {"mlp": (200, 2000), "step_of_5_ms": (30, 200), "cnn": (10, 40)}
+# Steps of a slice.
+WORKLOADS = {"mlp": 200, "step_of_5_ms": 20, "cnn": 4}
 
 
 def model_of(workload: str) -> tuple[Any, tuple[int, ...]]:
@@ -43,14 +43,14 @@ def model_of(workload: str) -> tuple[Any, tuple[int, ...]]:
 
 def main() -> None:
     if sys.argv[1] == "--list":
-        print(*WORKLOADS)
+        for name, steps in WORKLOADS.items():
+            print(name, steps)
         return
     import jax
     import numpy as np
     import optax
 
     model, shape = model_of(sys.argv[1])
-    warm_up, measured = WORKLOADS[sys.argv[1]]
     random = np.random.default_rng(0)
     x = jax.numpy.asarray(random.standard_normal(shape), np.float32)
     y = jax.numpy.asarray(random.integers(0, 10, shape[0]))
@@ -67,18 +67,16 @@ def main() -> None:
         return optax.apply_updates(params, updates), state, loss
 
     step = jax.jit(train_step, donate_argnums=(0, 1))
-    begin = 0.0
-    for number in range(warm_up + measured):
-        if number == warm_up:
-            jax.block_until_ready(params)
-            begin = time.process_time()
+
+    def train() -> None:
+        nonlocal params, state
         params, state, _ = step(params, state, x, y)
-    jax.block_until_ready(params)
-    print("cpu", (time.process_time() - begin) / measured * 1000)
-    digest = hashlib.sha256()
-    for leaf in jax.tree.leaves((params, state)):
-        digest.update(np.asarray(leaf).tobytes())
-    print("digest", digest.hexdigest()[:16])
+
+    serve(
+        train,
+        lambda: jax.block_until_ready(params),
+        lambda: (np.asarray(leaf).tobytes() for leaf in jax.tree.leaves((params, state))),
+    )
 
 
 if __name__ == "__main__":
