@@ -26,6 +26,7 @@ async function open(page: Page, url: string): Promise<void> {
 
 // Goes to a node by the search.
 async function search(page: Page, text: string): Promise<void> {
+  await expect(page.getByRole("searchbox", { name: "Search nodes" })).toBeVisible(WAIT);
   await page.keyboard.press("/");
   await page.keyboard.type(text);
   await page.keyboard.press("Enter");

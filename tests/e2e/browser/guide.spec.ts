@@ -139,6 +139,7 @@ test("looking at a model", async ({ page, follow }) => {
   await guide.run("export_model.py");
   await guide.open("graphdbg open");
   await guide.picture("models-open");
+  await expect(page.getByRole("searchbox", { name: "Search nodes" })).toBeVisible(WAIT);
   await page.keyboard.press("/");
   await page.keyboard.type("type:Gemm");
   await page.keyboard.press("Enter");
@@ -150,6 +151,7 @@ test("looking at a model", async ({ page, follow }) => {
   await guide.open("--random-inputs");
   await page.keyboard.press("F10");
   await expect(page.getByTestId("step")).toHaveText("1", WAIT);
+  await expect(page.getByRole("searchbox", { name: "Search nodes" })).toBeVisible(WAIT);
   await page.keyboard.press("/");
   await page.keyboard.type("type:LogSoftmax");
   await page.keyboard.press("Enter");

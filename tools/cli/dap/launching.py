@@ -54,7 +54,10 @@ class Launcher:
     def _run(self, program: Program, server: ServerProcess, request: Json) -> None:
         try:
             self._start(program)
-        except (GraphdbgError, RequestError) as error:
+        except Exception as error:
+            # Whatever it is, the client waits for an answer.
+            if not isinstance(error, (GraphdbgError, RequestError)):
+                traceback.print_exception(error, file=sys.stderr)
             self._context.connection.fail(request, error)
             self._on_end()
             return

@@ -31,9 +31,12 @@ class Results:
         if len(outputs) != self._count:
             return True
         tested = [outputs[number] for number in self._tested]
-        self._jax.block_until_ready(tested)
+        # Before the wait, which leaves the processor's caches full of the step's data, and the program waits for
+        # what comes after it.
         addresses = find.of(tested)
-        if library.has_nonfinite(self._addresses(*addresses), self._sizes, self._dtypes):
+        arrays = self._addresses(*addresses)
+        self._jax.block_until_ready(tested)
+        if library.has_nonfinite(arrays, self._sizes, self._dtypes):
             return True
         # Those on several devices.
         return any(

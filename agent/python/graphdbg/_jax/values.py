@@ -67,7 +67,10 @@ class Addresses:
         self._known: dict[int, Any] = {}
 
     def of(self, results: Sequence[Any]) -> list[int]:
-        """The addresses of results of one call, which are on the same devices, when they are ready; 0 for others."""
+        """The addresses of results of one call, which are on the same devices; 0 for others.
+
+        The results need not be ready: their memory is allotted when the call is made.
+        """
         try:
             if results and self._is_one_cpu(results[0].sharding):
                 return [array.unsafe_buffer_pointer() for array in results]
