@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "oldest_torch: runs the system's Python with its PyTorch")
     config.addinivalue_line(
         "markers",
-        "long(but=[]): runs with --frameworks only, but for the cases whose names contain one of these texts",
+        "long(but=[]): runs with --frameworks only, except for cases whose names contain one of these texts",
     )
 
 
