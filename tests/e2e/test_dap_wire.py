@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import random
@@ -214,6 +215,17 @@ def test_what_was_launched_ends_with_the_adapter(dap, tmp_path):
     dap.process.send_signal(signal.SIGTERM)
     dap.process.wait(60)
     wait_until("the program to end", lambda: not is_running(pid))
+
+
+def test_a_signal_ends_it_whatever_thread_gets_it(dap):
+    dap.initialize()
+    # Another thread answers this, and stays.
+    assert dap.refused("evaluate", expression="$") == "not attached to a job yet"
+    pid = dap.process.pid
+    others = [int(name) for name in os.listdir(f"/proc/{pid}/task") if int(name) != pid]
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.tgkill(pid, others[0], signal.SIGTERM) == 0, os.strerror(ctypes.get_errno())
+    assert dap.process.wait(60) == 143
 
 
 def is_running(pid: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
+from .interruptible_input import InterruptibleInput
 from .own_server import OwnServer
 from .peers import peer_uid
 
@@ -24,7 +26,8 @@ def serve_stdio() -> int:
     # Editors end an adapter this way; what it has launched must end as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        return 0 if _serve(sys.stdin.buffer, output, None) else 1
+        with io.BufferedReader(InterruptibleInput(sys.stdin.fileno())) as reader:
+            return 0 if _serve(reader, output, None) else 1
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
