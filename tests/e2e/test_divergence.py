@@ -187,7 +187,7 @@ MORE_BUGS = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("bugs", [BUGS, pytest.param(MORE_BUGS, marks=pytest.mark.long)], ids=["some", "more"])
+@pytest.mark.parametrize("bugs", [BUGS, MORE_BUGS], ids=["some", "more"])
 def test_a_calibrated_comparison_finds_bugs_and_no_rounding(tmp_path, serve, bugs):
     good = record_large(tmp_path, "good")
     nudged = record_nudged(tmp_path)

@@ -9,8 +9,11 @@ from conftest import HOSTS
 from environments import python_with
 
 SCRIPT = HOSTS / "library_samples.py"
-SAMPLES = ["t5", "vit", "diffusers_autoencoder", "lightning", "peft", "torch_geometric", "gpytorch", "hf_trainer"]
+SAMPLES = ["vit", "peft", "torch_geometric", "gpytorch", "hf_trainer"]
 MORE_SAMPLES = [
+    "t5",
+    "diffusers_autoencoder",
+    "lightning",
     "bert",
     "gpt2",
     "llama",
@@ -48,7 +51,6 @@ def test_nothing_stops_a_sound_model_of_images(debug_run, vision_python: str, na
     train(debug_run, vision_python, name)
 
 
-@pytest.mark.long(but=["vit", "peft", "geometric", "gpytorch"])
 @pytest.mark.parametrize("name", [*SAMPLES, *(pytest.param(each, marks=pytest.mark.long) for each in MORE_SAMPLES)])
 def test_nothing_stops_a_sound_model(debug_run, samples_python: str, name: str) -> None:
     run = train(debug_run, samples_python, name)

@@ -81,12 +81,11 @@ def test_functions_compiled_by_xla_are_looked_into_only_while_watched(debug_run,
     assert [float.fromhex(word) for word in trained(watched.stdout)[0].split()[1:-1]] == pytest.approx(exact, rel=1e-4)
 
 
-@pytest.mark.long(but=["layer"])
 @pytest.mark.parametrize(
     ("case", "node", "op_type"),
     [
         ("layer", "forward/net/Sqrt", "Sqrt"),
-        ("eager", "forward/Sqrt", "Sqrt"),
+        pytest.param("eager", "forward/Sqrt", "Sqrt", marks=pytest.mark.long),
         pytest.param("loop", "forward/net/while/Log", "Log", marks=pytest.mark.long),
         pytest.param("overflow", "forward/net/Cast_1", "Cast", marks=pytest.mark.long),
         pytest.param("gradient", "backward/Sqrt", "Sqrt", marks=pytest.mark.long),

@@ -67,7 +67,8 @@ def _patch_optimizers(module: ModuleType) -> None:
 
 
 _PATCHES: dict[str, Callable[[ModuleType], None]] = {
-    "torch": lambda _: None,
+    # What its modules hold lives as long as the program.
+    "torch": lambda _: gc.freeze(),
     "torch._compile": _patch_exemption,
     "torch.optim.optimizer": _patch_optimizers,
 }
@@ -82,9 +83,6 @@ class _Loader(importlib.machinery.SourceFileLoader):
         finally:
             if collects:
                 gc.enable()
-        # What PyTorch's modules hold lives as long as the program.
-        if module.__name__ == "torch":
-            gc.freeze()
         _PATCHES[module.__name__](module)
 
 

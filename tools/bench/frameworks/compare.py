@@ -56,6 +56,9 @@ def main() -> None:
     worker = [arguments.python or _python_with(arguments.framework), str(_HERE / f"{arguments.framework}_worker.py")]
     steps = {name: int(count) for name, count in (line.split() for line in _output([*worker, "--list"]).splitlines())}
     tools = _output([*worker, "--tools"]).split() if arguments.framework in _WITH_TOOLS else []
+    unknown = [name for name in arguments.workloads or [] if name not in steps]
+    if unknown:
+        parser.error(f"no workload {unknown[0]!r}; there are {', '.join(steps)}")
     for workload in arguments.workloads or steps:
         print(f"\n{workload}")
         plain = [*worker, workload]

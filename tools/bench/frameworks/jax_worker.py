@@ -11,8 +11,8 @@ from slices import serve
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# Steps of a slice.
-WORKLOADS = {"mlp": 200, "step_of_5_ms": 20, "cnn": 4}
+# Steps of a slice, and the batch: several of the larger perceptron, since machines differ in how long a step takes.
+WORKLOADS = {"mlp": (200, 64), "batch_192": (20, 192), "batch_288": (20, 288), "batch_512": (20, 512), "cnn": (4, 32)}
 
 
 def model_of(workload: str) -> tuple[Any, tuple[int, ...]]:
@@ -36,14 +36,15 @@ def model_of(workload: str) -> tuple[Any, tuple[int, ...]]:
                 x = x + nn.Conv(32, (3, 3))(y)
             return nn.Dense(10)(x.mean((1, 2)))
 
+    _, batch = WORKLOADS[workload]
     if workload == "cnn":
-        return Residual(), (32, 32, 32, 3)
-    return Perceptron(128 if workload == "mlp" else 512), (64 if workload == "mlp" else 512, 64)
+        return Residual(), (batch, 32, 32, 3)
+    return Perceptron(128 if workload == "mlp" else 512), (batch, 64)
 
 
 def main() -> None:
     if sys.argv[1] == "--list":
-        for name, steps in WORKLOADS.items():
+        for name, (steps, _) in WORKLOADS.items():
             print(name, steps)
         return
     import jax

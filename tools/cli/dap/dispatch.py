@@ -6,15 +6,13 @@ worker threads answer these, so that the client can cancel them, or move on, mea
 
 from __future__ import annotations
 
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
 from .connection import Connection
-from .errors import CANCELLED, RequestError
+from .errors import CANCELLED, RequestError, report_defect
 from .wire import Json, MalformedMessageError, read_message
 
 Handler = Callable[[Json], Json | None]
@@ -106,15 +104,8 @@ class Dispatcher:
             return
         except Exception as error:
             if claim():
-                self._report(error)
+                report_defect(error)
                 self._connection.fail(request, error)
             return
         if claim():
             self._connection.respond(request, body)
-
-    def _report(self, error: Exception) -> None:
-        """Logs what is a defect of the adapter, rather than something that the user can change."""
-        from graphdbg.client.errors import GraphdbgError
-
-        if not isinstance(error, (RequestError, GraphdbgError)):
-            traceback.print_exception(error, file=sys.stderr)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
+
 from graphdbg.client.errors import ConflictError, GraphdbgError, ValueGoneError
 
 from ..terminal import visible
@@ -37,6 +40,12 @@ def sentence(error: Exception) -> str:
     if isinstance(error, (RequestError, GraphdbgError)):
         return visible(error)
     return f"graphdbg failed to answer this request ({type(error).__name__}); its log is on stderr"
+
+
+def report_defect(error: Exception) -> None:
+    """Logs what is a defect of the adapter, rather than something that the user can change."""
+    if not isinstance(error, (RequestError, GraphdbgError)):
+        traceback.print_exception(error, file=sys.stderr)
 
 
 def _shown(error: Exception) -> bool:

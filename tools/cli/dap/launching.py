@@ -16,7 +16,7 @@ from ..server_process import ServerProcess
 from .attaching import Attached, live
 from .context import Context
 from .current_job import CurrentJob
-from .errors import RequestError, sentence
+from .errors import report_defect, sentence
 from .launch_arguments import LaunchArguments
 from .program import Program
 from .progress import progress
@@ -56,8 +56,7 @@ class Launcher:
             self._start(program)
         except Exception as error:
             # Whatever it is, the client waits for an answer.
-            if not isinstance(error, (GraphdbgError, RequestError)):
-                traceback.print_exception(error, file=sys.stderr)
+            report_defect(error)
             self._context.connection.fail(request, error)
             self._on_end()
             return
