@@ -287,6 +287,17 @@ TEST_F(AgentRecordingTest, WhatHasNotBegunIsClosedAsWell) {
   EXPECT_TRUE(recorded_[0]->marks.empty());
 }
 
+TEST_F(AgentRecordingTest, TheEndReportsWhereTheRecordingIs) {
+  Set(true, "/there", kAll);
+  TakeStep();
+  agent_->Close({});
+  const v1::AgentMessage last = server_->WaitFor([](const v1::AgentMessage& m) {
+    return m.has_recording_status() &&
+           m.recording_status().state() == v1::RecordingStatus::STATE_OFF;
+  });
+  EXPECT_EQ(last.recording_status().directory(), "/runs/job");
+}
+
 class AgentRecordingRefusedTest : public AgentRecordingTest {
  protected:
   AgentRecordingRefusedTest() { config_.allowed.change = false; }

@@ -263,10 +263,10 @@ void RecordingControl::Report(uint64_t order, const absl::Status& error) {
   {
     MutexLock lock(&mu_);
     using State = v1::RecordingStatus;
-    message.set_state(next_ != nullptr      ? State::STATE_STARTING
-                      : stopping_           ? State::STATE_STOPPING
-                      : recorder != nullptr ? State::STATE_ON
-                                            : State::STATE_OFF);
+    message.set_state(next_ != nullptr                  ? State::STATE_STARTING
+                      : stopping_                       ? State::STATE_STOPPING
+                      : recorder != nullptr && !closed_ ? State::STATE_ON
+                                                        : State::STATE_OFF);
     if (next_ != nullptr) recorder = next_;
   }
   if (recorder != nullptr) {
@@ -294,9 +294,11 @@ void RecordingControl::Close(const v1::Goodbye& goodbye,
   }
   if (next != nullptr) next->Close(goodbye, reason);
   if (stopped != nullptr) stopped->Close(goodbye, "closed");
-  if (const auto current = recorders_.current()) {
-    current->Close(goodbye, reason);
-  }
+  const auto current = recorders_.current();
+  if (current == nullptr) return;
+  current->Close(goodbye, reason);
+  // A short program may end before a report was due.
+  if (current->has_files()) Report(0, absl::OkStatus());
 }
 
 void RecordingControl::GoInert() {

@@ -81,7 +81,8 @@ class RecordingControl {
   void Set(const v1::SetRecording& order) GRAPHDBG_EXCLUDES(mu_);
   // Answers an order that the job's owner does not allow.
   void Refuse(const v1::SetRecording& order, const absl::Status& status);
-  // Ends what is being recorded, for good. `reason` as Recorder::Close.
+  // Ends what is being recorded, for good, and reports the result. `reason` as
+  // Recorder::Close.
   void Close(const v1::Goodbye& goodbye, absl::string_view reason)
       GRAPHDBG_EXCLUDES(mu_);
   // In a forked child.

@@ -88,7 +88,10 @@ void JobRecordings::OnReport(uint32_t rank, const RecordingReport& report) {
 }
 
 void JobRecordings::FailRank(uint32_t rank, const absl::Status& status) {
-  reports_.erase(rank);
+  const auto report = reports_.find(rank);
+  if (report != reports_.end()) {
+    report->second.recording.state = model::RecordingState::kOff;
+  }
   std::vector<uint64_t> waiting;
   for (const auto& [id, order] : orders_) {
     if (order.awaited.count(rank) > 0) waiting.push_back(id);

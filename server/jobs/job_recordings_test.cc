@@ -118,7 +118,7 @@ TEST_F(JobRecordingsTest, EveryRankHasToBeAbleToRecordMore) {
   EXPECT_EQ(OrderOf(1).spec.boost->steps, 3u);
 }
 
-TEST_F(JobRecordingsTest, ALostRankRecordsNothing) {
+TEST_F(JobRecordingsTest, WhatARankRecordedOutlivesIt) {
   const auto answer = Set(on_);
   Report(0, OrderOf(0).id);
   Report(1, OrderOf(1).id);
@@ -126,7 +126,7 @@ TEST_F(JobRecordingsTest, ALostRankRecordsNothing) {
   recordings_.FailRank(1, absl::UnavailableError("gone"));
   const model::RankRecording lost = recordings_.List().ranks[1];
   EXPECT_EQ(lost.state, model::RecordingState::kOff);
-  EXPECT_EQ(lost.directory, "");
+  EXPECT_EQ(lost.directory, "/runs/train");
   EXPECT_FALSE(lost.supported);
 }
 
