@@ -344,6 +344,13 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
   });
 }
 
+void graphdbg_tested_finite(graphdbg_agent* agent, const uint32_t* nodes,
+                            size_t count) {
+  if (Usable(agent) && nodes != nullptr) {
+    agent->agent->RecordTestedFinite(nodes, count);
+  }
+}
+
 graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
   return Guarded(agent, [](Agent& a) { return a.StepEnd(); });
 }

@@ -222,6 +222,14 @@ void Agent::FollowInfinities(const Execution& execution,
   }
 }
 
+void Agent::RecordTestedFinite(const uint32_t* nodes, size_t count) {
+  const uint64_t step = counter_.current_step();
+  for (size_t i = 0; i < count; ++i) {
+    NodeFacts* const facts = nodes_.Facts(nodes[i]);
+    if (facts != nullptr) facts->RecordFinite(true, step);
+  }
+}
+
 graphdbg_status Agent::StepEnd() {
   if (!live()) return GRAPHDBG_DETACHED;
   const uint64_t step = counter_.current_step();

@@ -62,13 +62,19 @@ void BoundTensorChecker::MarkIntentionalInfinities() const {
 void BoundTensorChecker::Check(const WatchSnapshot& watch, uint64_t step,
                                Findings* findings) const {
   if (!watch.tests_values()) return;
+  const bool records =
+      findings->recorder != nullptr && findings->recorder->recording();
   BoundTensor bound;
   std::vector<BoundNode> on_devices;
   for (const auto& [node, handle] : parts_.bindings->All()) {
-    if (watch.On(node) == nullptr || parts_.nodes->Facts(node)->is_input ||
-        !ResolveBound(*parts_.host, handle, &bound)) {
-      continue;
-    }
+    const WatchSnapshot::Set* const set = watch.On(node);
+    const NodeFacts& facts = *parts_.nodes->Facts(node);
+    if (set == nullptr || facts.is_input) continue;
+    // Only the adapter can have tested what did not execute in this step.
+    const bool tested =
+        set->only_nonfinite && facts.WasFinite(step) && facts.last_step != step;
+    if (tested && !records) continue;
+    if (!ResolveBound(*parts_.host, handle, &bound)) continue;
     if (bound.tensor.device != GRAPHDBG_CPU) {
       on_devices.push_back({node, std::make_unique<BoundTensor>()});
       ResolveBound(*parts_.host, handle, on_devices.back().value.get());

@@ -104,12 +104,26 @@ TEST_F(BoundTensorCheckerTest, SkipsTensorsThatNoLongerExist) {
   EXPECT_TRUE(Check().hits.empty());
 }
 
+TEST_F(BoundTensorCheckerTest, DoesNotTestAgainWhatTheAdapterHasTested) {
+  NodeFacts* const facts = nodes_.Facts(Bind("weight", {kNan}));
+  Watch("nan");
+  facts->RecordFinite(true, /*step=*/2);
+  EXPECT_TRUE(Check(/*step=*/2).hits.empty());
+  EXPECT_EQ(Check(/*step=*/3).hits.size(), 1u);
+  // An execution found that, and something may have been written since.
+  facts->RecordFinite(true, /*step=*/4);
+  facts->last_step = 4;
+  EXPECT_EQ(Check(/*step=*/4).hits.size(), 1u);
+}
+
 TEST_F(BoundTensorCheckerTest, ComparesWithThePreviousStep) {
   const uint32_t weight = Bind("weight", {1, 2});
   Watch("tensor_not_changed");
   BoundTensor bound;
   ASSERT_TRUE(ResolveBound(host_, &values_[weight], &bound));
   previous_.Keep(weight, 0, bound.tensor, 1);
+  // Other conditions than those for NaN and infinities need the values.
+  nodes_.Facts(weight)->RecordFinite(true, /*step=*/2);
   EXPECT_EQ(Check(/*step=*/2).hits.size(), 1u);
   values_[weight][0] = 7;
   EXPECT_TRUE(Check(/*step=*/2).hits.empty());

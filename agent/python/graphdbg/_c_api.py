@@ -242,6 +242,7 @@ def load() -> ctypes.CDLL:
         "graphdbg_end_op": (void_p,),
         "graphdbg_start": (void_p,),
         "graphdbg_executed": (void_p, POINTER(Execution)),
+        "graphdbg_tested_finite": (void_p, POINTER(c_uint32), c_size_t),
         "graphdbg_step_end": (void_p,),
         "graphdbg_begin_pass": (void_p, c_int, c_int),
         "graphdbg_end_pass": (void_p,),
@@ -258,6 +259,7 @@ def load() -> ctypes.CDLL:
         getattr(library, name).argtypes = types
     library.graphdbg_begin_op.restype = library.graphdbg_end_op.restype = None
     library.graphdbg_add_repetition.restype = None
+    library.graphdbg_tested_finite.restype = None
     library.graphdbg_last_error.restype = c_char_p
     library.graphdbg_current.restype = void_p
     library.graphdbg_digest.restype = c_uint64

@@ -12,7 +12,14 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # Steps of a slice, and the batch: several of the larger perceptron, since machines differ in how long a step takes.
-WORKLOADS = {"mlp": (200, 64), "batch_192": (20, 192), "batch_288": (20, 288), "batch_512": (20, 512), "cnn": (4, 32)}
+WORKLOADS = {
+    "mlp": (200, 64),
+    "batch_192": (20, 192),
+    "batch_288": (20, 288),
+    "batch_512": (20, 512),
+    "batch_960": (20, 960),
+    "cnn": (4, 32),
+}
 
 
 def model_of(workload: str) -> tuple[Any, tuple[int, ...]]:

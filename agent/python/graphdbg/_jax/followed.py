@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import threading
+import ctypes
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -54,8 +54,8 @@ class Followed:
         self._resolved: dict[int, HostArray] = {}
         for argument in program.role.state:
             agent.bind(self.arguments[argument], lambda argument=argument: self._describe_state(argument))
-        # The thread that has found all of the state finite, while the agent asks for it to know that.
-        self.tested_by: int | None = None
+        state = [self.arguments[argument] for argument in program.role.state]
+        self.state_nodes = (ctypes.c_uint32 * len(state))(*state)
         # Why its values are not looked into; None if they are.
         self.why_opaque: str | None = None
         # The name that the program gives the function, and the types of its outputs.
@@ -134,8 +134,6 @@ class Followed:
         self._resolved = {}
 
     def _describe_state(self, argument: int) -> Any:
-        if self.tested_by == threading.get_ident():
-            return None
         array = self._state().get(argument)
         if array is None and argument in self._references:
             array = self._references[argument]()

@@ -221,7 +221,7 @@ class Job:
             self._end_step()
 
     def _end(self, followed: Followed, find_outputs: Callable[[], Any], tested: bool) -> None:
-        """`tested`: no output is NaN or infinite, and nothing else is to be known of them."""
+        """`tested`: no output is NaN or infinite."""
         role = followed.program.role
 
         def state() -> dict[int, Any]:
@@ -229,11 +229,12 @@ class Job:
             return {argument: outputs[output] for argument, output in role.state.items()}
 
         followed.set_state(state)
-        followed.tested_by = threading.get_ident() if tested else None
         try:
+            if tested:
+                assert self._agent is not None
+                self._agent.tested_finite(followed.state_nodes)
             self._close_step(followed, role)
         finally:
-            followed.tested_by = None
             followed.release_state(remembers=self._several)
 
     def _close_step(self, followed: Followed, role: Role) -> None:

@@ -35,14 +35,21 @@ class Results:
         # what comes after it.
         addresses = find.of(tested)
         arrays = self._addresses(*addresses)
+        all_found = all(addresses)
         self._jax.block_until_ready(tested)
         if library.has_nonfinite(arrays, self._sizes, self._dtypes):
             return True
-        # Those on several devices.
-        return any(
-            library.has_nonfinite((ctypes.c_void_p * 1)(part), (ctypes.c_uint64 * 1)(size), (ctypes.c_int * 1)(dtype))
+        return not all_found and any(
+            self._is_bad_on_devices(array, dtype, library)
             for array, address, dtype in zip(tested, addresses, self._dtypes, strict=True)
             if not address
+        )
+
+    @staticmethod
+    def _is_bad_on_devices(array: Any, dtype: int, library: TapLibrary) -> bool:
+        """The same for an array on several devices."""
+        return any(
+            library.has_nonfinite((ctypes.c_void_p * 1)(part), (ctypes.c_uint64 * 1)(size), (ctypes.c_int * 1)(dtype))
             for part, size in host_parts(array)
         )
 
