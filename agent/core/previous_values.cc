@@ -10,6 +10,9 @@
 namespace graphdbg::agent {
 namespace {
 
+// Those of more tensors are allocated anew.
+constexpr size_t kMaxSpares = 64;
+
 // Explicit strides of a view.
 std::vector<int64_t> StridesOf(const TensorView& view) {
   std::vector<int64_t> strides(view.ndim);
@@ -63,17 +66,20 @@ void PreviousValue::ShareBytes(const TensorView& view,
   strides_ = StridesOf(view);
 }
 
-void PreviousValue::CopyBytes(const TensorView& view) {
+void PreviousValue::CopyBytes(const TensorView& view, int64_t size) {
   strides_.clear();
   offset_ = 0;
   source_ = nullptr;
   if (bytes_ == nullptr) bytes_ = std::make_shared<std::string>();
+  if (view.row_major()) {
+    source_ = static_cast<const char*>(view.data);
+    bytes_->assign(source_, static_cast<size_t>(size));
+    return;
+  }
   const std::optional<Layout> layout = Layout::Of(view);
   if (layout && layout->is_one_run()) {
-    if (!view.row_major()) {
-      strides_.assign(view.strides, view.strides + view.ndim);
-      offset_ = static_cast<const char*>(view.data) - layout->base;
-    }
+    strides_.assign(view.strides, view.strides + view.ndim);
+    offset_ = static_cast<const char*>(view.data) - layout->base;
     bytes_->assign(layout->base,
                    static_cast<size_t>(layout->count) * ItemSize(view.dtype));
     source_ = layout->base;
@@ -133,6 +139,7 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
   {
     MutexLock lock(&mu_);
     value = Take(key, room, step);
+    if (share && value != nullptr) AddSpare(std::move(value->bytes_));
   }
   if (value == nullptr) return nullptr;
   // Without the lock, because this is most of the work.
@@ -143,7 +150,7 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
   } else if (share) {
     value->ShareBytes(view, *same);
   } else {
-    value->CopyBytes(view);
+    value->CopyBytes(view, *size);
   }
   MutexLock lock(&mu_);
   bytes_ -= room;
@@ -167,16 +174,46 @@ std::shared_ptr<PreviousValue> PreviousValues::Take(uint64_t key, int64_t bytes,
     values.pop_back();
   }
   if (value != nullptr) bytes_ -= value->own_bytes();
+  if (bytes > budget_bytes_ - bytes_) DropSpares();
   if (bytes > budget_bytes_ - bytes_) return nullptr;
   bytes_ += bytes;
-  // Readers of the old value, or of a view that shares its bytes, keep them.
-  const bool unused = value != nullptr && value.use_count() == 1 &&
-                      value->bytes_.use_count() == 1;
-  // Within its step, a value may be found by its memory (SeenValues).
-  if (unused && !repeated && value->on_device_ == nullptr) return value;
-  auto next = std::make_shared<PreviousValue>();
+  // Readers of the old value keep it. Within its step, a value may be found by
+  // its memory (SeenValues).
+  const bool unused = value != nullptr && value.use_count() == 1;
+  auto next = unused && !repeated && value->on_device_ == nullptr
+                  ? value
+                  : std::make_shared<PreviousValue>();
   if (unused) next->bytes_ = std::move(value->bytes_);
+  // Those of a view that shares its bytes keep them.
+  if (next->bytes_.use_count() != 1) next->bytes_ = TakeSpare(bytes);
+  next->owns_bytes_ = true;
   return next;
+}
+
+PreviousValues::Bytes PreviousValues::TakeSpare(int64_t bytes) {
+  const auto size = static_cast<size_t>(bytes);
+  for (Bytes& spare : spares_) {
+    if (spare->size() != size) continue;
+    Bytes taken = std::move(spare);
+    spare = std::move(spares_.back());
+    spares_.pop_back();
+    bytes_ -= bytes;
+    return taken;
+  }
+  return nullptr;
+}
+
+void PreviousValues::AddSpare(Bytes bytes) {
+  if (bytes.use_count() != 1 || spares_.size() >= kMaxSpares) return;
+  bytes_ += static_cast<int64_t>(bytes->size());
+  spares_.push_back(std::move(bytes));
+}
+
+void PreviousValues::DropSpares() {
+  for (const Bytes& spare : spares_) {
+    bytes_ -= static_cast<int64_t>(spare->size());
+  }
+  spares_.clear();
 }
 
 std::shared_ptr<const PreviousValue> PreviousValues::Before(
@@ -211,6 +248,8 @@ void PreviousValues::DropOlderThan(uint64_t step) {
 
 void PreviousValues::Clear() {
   DropOlderThan(std::numeric_limits<uint64_t>::max());
+  MutexLock lock(&mu_);
+  DropSpares();
 }
 
 int64_t PreviousValues::bytes() const {

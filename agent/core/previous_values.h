@@ -31,7 +31,8 @@ class PreviousValue {
 
   // Sets everything but the values.
   void Describe(const graphdbg_tensor& tensor, uint64_t step);
-  void CopyBytes(const TensorView& view);
+  // `size` as view.byte_count().
+  void CopyBytes(const TensorView& view, int64_t size);
   // Uses the bytes of another copy, of the memory that contains the view.
   void ShareBytes(const TensorView& view, const PreviousValue& other);
   // The size of the bytes that this value does not share with another.
@@ -63,8 +64,7 @@ class PreviousValue {
 };
 
 // Any thread, but one tensor is kept by one thread at a time. Buffers are
-// reused unless a view shares them, so that tensors of the same size in each
-// step take no allocations.
+// reused, so that tensors of the same size in each step take no allocations.
 class PreviousValues {
  public:
   // Keeps the values of a tensor in its last `generations` steps. Values that
@@ -101,10 +101,17 @@ class PreviousValues {
   static uint64_t KeyOf(uint32_t node, uint32_t slot) {
     return uint64_t{node} << 32 | slot;
   }
+  using Bytes = std::shared_ptr<std::string>;
+
   // Returns a value with room for `bytes`, which reuses the one that it
   // replaces, or its buffer; null if there is no room.
   std::shared_ptr<PreviousValue> Take(uint64_t key, int64_t bytes,
                                       uint64_t step) GRAPHDBG_REQUIRES(mu_);
+  // A buffer for this many bytes that nobody uses; null if there is none.
+  Bytes TakeSpare(int64_t bytes) GRAPHDBG_REQUIRES(mu_);
+  // Takes a buffer over if nobody else uses it.
+  void AddSpare(Bytes bytes) GRAPHDBG_REQUIRES(mu_);
+  void DropSpares() GRAPHDBG_REQUIRES(mu_);
 
   const size_t generations_;
   const int64_t budget_bytes_;
@@ -112,6 +119,10 @@ class PreviousValues {
 
   mutable Mutex mu_;
   absl::flat_hash_map<uint64_t, Values> values_ GRAPHDBG_GUARDED_BY(mu_);
+  // Buffers that views were the last to share, for the tensors that they are
+  // views of, which therefore need another one in each step.
+  std::vector<Bytes> spares_ GRAPHDBG_GUARDED_BY(mu_);
+  // With spare buffers.
   int64_t bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };
 

@@ -114,6 +114,35 @@ TEST(PreviousValuesTest, WhoeverReadsOneGoesOnReadingIt) {
   EXPECT_EQ(kept.Before(3, 1, 0), nullptr);
 }
 
+TEST(PreviousValuesTest, ViewsGiveBuffersBack) {
+  PreviousValues kept(/*generations=*/2, 1000);
+  const std::vector<float> values = {1, 2, 3, 4};
+  std::vector<const void*> buffers;
+  for (uint64_t step = 1; step <= 9; ++step) {
+    const auto copy = kept.Keep(1, 0, TensorOf(values, {4}), step);
+    buffers.push_back(copy->view().data);
+    kept.Keep(2, 0, TensorOf(values, {2, 2}), step, copy);
+    EXPECT_EQ(FloatsOf(kept.Before(step + 1, 2, 0)), values);
+  }
+  // Two are in use, and one is spare.
+  EXPECT_EQ(buffers[8], buffers[5]);
+  EXPECT_EQ(kept.bytes(), 3 * 16);
+  kept.Clear();
+  EXPECT_EQ(kept.bytes(), 0);
+}
+
+TEST(PreviousValuesTest, SpareBuffersMakeRoom) {
+  PreviousValues kept(/*generations=*/1, /*budget_bytes=*/32);
+  const std::vector<float> values = {1, 2, 3, 4};
+  for (uint64_t step = 1; step <= 2; ++step) {
+    const auto copy = kept.Keep(1, 0, TensorOf(values, {4}), step);
+    kept.Keep(2, 0, TensorOf(values, {2, 2}), step, copy);
+  }
+  EXPECT_EQ(kept.bytes(), 32);
+  EXPECT_NE(kept.Keep(3, 0, TensorOf(values, {4}), 3), nullptr);
+  EXPECT_EQ(kept.bytes(), 32);
+}
+
 TEST(PreviousValuesTest, ValuesThatCannotBeReadAreNotKept) {
   PreviousValues kept(1, 1000);
   const std::vector<float> values = {1};

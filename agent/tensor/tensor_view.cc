@@ -1,17 +1,16 @@
 #include "agent/tensor/tensor_view.h"
 
-#include <limits>
-
 namespace graphdbg {
 
 std::optional<int64_t> TensorView::byte_count() const {
   std::optional<int64_t> count = element_count();
   if (!count) return std::nullopt;
-  const int64_t size = static_cast<int64_t>(ItemSize(dtype));
-  if (size > 0 && *count > std::numeric_limits<int64_t>::max() / size) {
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(*count, static_cast<int64_t>(ItemSize(dtype)),
+                             &bytes)) {
     return std::nullopt;
   }
-  return *count * size;
+  return bytes;
 }
 
 bool TensorView::row_major() const {
