@@ -46,14 +46,15 @@ void ValueKeeper::KeepPreviousOutputs(const WatchSnapshot& watch,
   SeenValues* const seen = this->seen();
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const graphdbg_tensor& output = execution.outputs[slot];
+    const bool is_remembered =
+        seen != nullptr && SeenValues::IsWorthwhile(output);
     std::shared_ptr<const PreviousValue> same;
-    if (seen != nullptr && SeenValues::IsWorthwhile(output) &&
-        IsView(execution, output)) {
+    if (is_remembered && IsView(execution, output)) {
       same = seen->Find(output).copy;
     }
     const auto copy =
         previous_outputs_.Keep(execution.node, slot, output, step, same);
-    if (seen != nullptr && same == nullptr) seen->PutCopy(output, copy);
+    if (is_remembered && same == nullptr) seen->PutCopy(output, copy);
   }
 }
 
