@@ -345,9 +345,9 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
 }
 
 void graphdbg_tested_finite(graphdbg_agent* agent, const uint32_t* nodes,
-                            size_t count) {
+                            size_t count, int finite) {
   if (Usable(agent) && nodes != nullptr) {
-    agent->agent->RecordTestedFinite(nodes, count);
+    agent->agent->RecordTested(nodes, count, finite != 0);
   }
 }
 

@@ -35,7 +35,7 @@ static void ANullAgentIsSafeEverywhere(void) {
   EXPECT(graphdbg_interests(NULL, &node, 1, &interest) == 0 && interest == 0);
   EXPECT(graphdbg_start(NULL) == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_executed(NULL, &execution) == GRAPHDBG_DETACHED);
-  graphdbg_tested_finite(NULL, &node, 1);
+  graphdbg_tested_finite(NULL, &node, 1, 1);
   EXPECT(graphdbg_step_end(NULL) == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_notify(NULL, "line") == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_close(NULL, &ending) == GRAPHDBG_DETACHED);

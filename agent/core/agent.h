@@ -107,8 +107,8 @@ class Agent final {
   graphdbg_status Start();
   // Returns INVALID_ARGUMENT for nodes that were not declared.
   graphdbg_status Executed(const graphdbg_execution& execution);
-  // The adapter has tested the tensors bound to these nodes.
-  void RecordTestedFinite(const uint32_t* nodes, size_t count);
+  // Whether the adapter has found the tensors bound to these nodes finite.
+  void RecordTested(const uint32_t* nodes, size_t count, bool finite);
   graphdbg_status StepEnd();
   void BeginPass(graphdbg_mode mode, bool within_step);
   void EndPass();

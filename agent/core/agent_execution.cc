@@ -223,11 +223,11 @@ void Agent::FollowInfinities(const Execution& execution,
   }
 }
 
-void Agent::RecordTestedFinite(const uint32_t* nodes, size_t count) {
+void Agent::RecordTested(const uint32_t* nodes, size_t count, bool finite) {
   const uint64_t step = counter_.current_step();
   for (size_t i = 0; i < count; ++i) {
     NodeFacts* const facts = nodes_.Facts(nodes[i]);
-    if (facts != nullptr) facts->RecordFinite(true, step);
+    if (facts != nullptr) facts->RecordFinite(finite, step);
   }
 }
 

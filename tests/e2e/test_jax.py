@@ -297,6 +297,39 @@ for step in range(100000):
     assert "traced 1" in output and "traced 2" not in output
 
 
+# The second function is called twice a step, and its second results are NaN in step 3.
+TWICE = """
+import jax, jax.numpy as jnp
+
+def loss(w, x):
+    return jnp.square(jnp.sqrt(x) @ w).mean()
+
+@jax.jit
+def train_first(w, x):
+    return w - 0.01 * jax.grad(loss)(w, x)
+
+@jax.jit
+def train_second(w, x):
+    return w - 0.02 * jax.grad(loss)(w, x)
+
+first = second = jnp.ones((4, 2))
+x = jnp.ones((8, 4))
+for step in range(1, 6):
+    first = train_first(first, x)
+    second = train_second(second, x)
+    last = train_second(second, -x if step == 2 else x)
+jax.block_until_ready((first, last))
+"""
+
+
+def test_a_parameter_is_tested_again_after_it_was_found_finite(debug_run, python: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TWICE)
+    options = ["--no-wait", "--break-on", "nan", "--on-hit", "continue"]
+    run = debug_run(*options, command=[python, str(tmp_path / "train.py")], **environment_of("twice"))
+    assert run.code == 0, run.stderr
+    assert [hit["step"] for hit in run.result["hits"] if hit["node"] == "forward/train_second/w"] == [3]
+
+
 def test_another_version_trains_undebugged(debug_run, python: str, tmp_path: Path) -> None:
     (tmp_path / "jax" / "_src").mkdir(parents=True)
     (tmp_path / "jax" / "__init__.py").write_text("__version__ = '0.4.1'\n")

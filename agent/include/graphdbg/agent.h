@@ -641,12 +641,13 @@ GRAPHDBG_EXPORT graphdbg_status graphdbg_start(graphdbg_agent* agent);
 GRAPHDBG_EXPORT graphdbg_status
 graphdbg_executed(graphdbg_agent* agent, const graphdbg_execution* execution);
 
-/* The tensors bound to these nodes have been tested in this step and contain
- * neither NaN nor infinities, so the agent does not read them at its end to
- * find out. Optional. */
+/* With nonzero `finite`, the tensors bound to these nodes have been tested and
+ * contain neither NaN nor infinities, so the agent does not read them at the
+ * end of this step to find out. With zero, that no longer holds, since they
+ * have been written to. Optional. */
 GRAPHDBG_EXPORT void graphdbg_tested_finite(graphdbg_agent* agent,
-                                            const uint32_t* nodes,
-                                            size_t count);
+                                            const uint32_t* nodes, size_t count,
+                                            int finite);
 
 /* Call at the end of each step. The next step begins. May wait. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_step_end(graphdbg_agent* agent);

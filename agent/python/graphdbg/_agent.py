@@ -284,9 +284,9 @@ class Agent:
     def start(self) -> None:
         self._at_boundary(self._library.graphdbg_start(self._agent))
 
-    def tested_finite(self, nodes: Any) -> None:
-        """Tensors bound to an array of nodes have been tested in this step, and have neither NaN nor infinities."""
-        self._library.graphdbg_tested_finite(self._agent, nodes, len(nodes))
+    def tested_finite(self, nodes: Any, finite: bool) -> None:
+        """Whether tensors bound to an array of nodes, which have been written to, are known to be finite."""
+        self._library.graphdbg_tested_finite(self._agent, nodes, len(nodes), finite)
 
     def step_end(self) -> None:
         self._at_boundary(self._library.graphdbg_step_end(self._agent))

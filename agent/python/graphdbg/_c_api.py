@@ -242,7 +242,7 @@ def load() -> ctypes.CDLL:
         "graphdbg_end_op": (void_p,),
         "graphdbg_start": (void_p,),
         "graphdbg_executed": (void_p, POINTER(Execution)),
-        "graphdbg_tested_finite": (void_p, POINTER(c_uint32), c_size_t),
+        "graphdbg_tested_finite": (void_p, POINTER(c_uint32), c_size_t, c_int),
         "graphdbg_step_end": (void_p,),
         "graphdbg_begin_pass": (void_p, c_int, c_int),
         "graphdbg_end_pass": (void_p,),

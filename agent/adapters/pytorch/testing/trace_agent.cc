@@ -295,7 +295,7 @@ graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
 }
 
 int graphdbg_seeks_only_nonfinite(graphdbg_agent*) { return 0; }
-void graphdbg_tested_finite(graphdbg_agent*, const uint32_t*, size_t) {}
+void graphdbg_tested_finite(graphdbg_agent*, const uint32_t*, size_t, int) {}
 void graphdbg_add_repetition(graphdbg_agent*, uint64_t) {}
 
 int graphdbg_is_idle(graphdbg_agent*) {

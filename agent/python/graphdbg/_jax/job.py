@@ -221,7 +221,7 @@ class Job:
             self._end_step()
 
     def _end(self, followed: Followed, find_outputs: Callable[[], Any], tested: bool) -> None:
-        """`tested`: no output is NaN or infinite."""
+        """`tested`: it is known that no output is NaN or infinite."""
         role = followed.program.role
 
         def state() -> dict[int, Any]:
@@ -230,9 +230,9 @@ class Job:
 
         followed.set_state(state)
         try:
-            if tested:
-                assert self._agent is not None
-                self._agent.tested_finite(followed.state_nodes)
+            assert self._agent is not None
+            if self._agent.follows_ops():
+                self._agent.tested_finite(followed.state_nodes, tested)
             self._close_step(followed, role)
         finally:
             followed.release_state(remembers=self._several)
