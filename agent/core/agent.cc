@@ -272,6 +272,9 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   gate_.Open(/*terminate=*/false);
   DecideInfinities();
   nodes_.ReportLastSteps();
+  // The last report may be a tenth of a second old, which is all that a short
+  // program takes.
+  gate_.ReportState(/*always=*/false);
   ReportLeftOut();
   const v1::Goodbye goodbye = MakeGoodbye(ending, terminated);
   recordings_.Close(goodbye, terminated                ? "terminated"

@@ -334,6 +334,18 @@ TEST_F(AgentTest, AnInfinityThatWaitsIsReportedWhenTheProgramEnds) {
   EXPECT_EQ(server_->WaitForHit().node_id(), log);
 }
 
+TEST_F(AgentTest, TheEndReportsWhatAShortProgramHasReached) {
+  Run();
+  agent_->Start();
+  for (int step = 0; step < 40; ++step) agent_->StepEnd();
+  agent_->Close({});
+  const v1::AgentMessage last =
+      server_->WaitFor([](const v1::AgentMessage& message) {
+        return message.has_state() && message.state().step() == 40;
+      });
+  EXPECT_TRUE(last.state().has_overhead());
+}
+
 TEST_F(AgentTest, WhatIsLeftOfTheGraphIsOfferedAndSentWhenTheProgramEnds) {
   Run();
   agent_->Start();
