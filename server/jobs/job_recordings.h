@@ -26,8 +26,8 @@ class JobRecordings {
   JobRecordings(const JobStateMachine& machine, TaskRunner& runner)
       : machine_(machine), runner_(runner) {}
 
-  // The last report of each rank. One that is gone records nothing any more, but
-  // it still has its directory.
+  // The last report of each rank. One that is gone records nothing any more,
+  // but it still has its directory.
   model::JobRecording List() const;
 
   // Sends the order to all ranks, and calls `done` once all have answered.

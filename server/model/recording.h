@@ -40,8 +40,8 @@ struct RankRecording {
   bool supported = false;
   RecordingState state = RecordingState::kOff;
   std::string host;
-  // The directory of the run; empty if nothing is recorded, and nothing was when
-  // the rank ended.
+  // The directory of the run; empty if nothing is recorded, and nothing was
+  // when the rank ended.
   std::string directory;
   // Everything is kept; otherwise only the newest records.
   bool keeps_all = true;

@@ -2952,7 +2952,7 @@ export interface components {
             ranks: {
                 /** @description Size of ring */
                 bytes: number;
-                /** @description The directory of the run on that host. */
+                /** @description The directory of the run on that host, also once the rank has ended. */
                 directory: string | null;
                 /** @description Records that found no room. */
                 dropped: number;
