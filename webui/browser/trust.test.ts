@@ -120,6 +120,7 @@ describe('ending and removing', () => {
     await dialog.waitFor({ state: 'hidden' });
     expect(await page.getByRole('status', { name: 'Job state' }).textContent()).toMatch(/Paused/);
     await page.keyboard.press('Shift+F5');
+    await dialog.waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('status', { name: 'Job state' }).getByText('Terminated').waitFor();
