@@ -159,8 +159,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
       watch.On(execution.node) != nullptr && reporter_.RecordsStatistics();
   std::vector<uint32_t> stops;
   if (!undecided_.any() && !measured &&
-      checker_.IsPlainlyFine(watch, execution, values_.previous_outputs(),
-                             values_.seen(), point)) {
+      checker_.IsPlainlyFine(watch, execution, point)) {
     values_.Keep(watch, execution, point.step, /*hit=*/false);
     Record(execution, point, is_new);
   } else {

@@ -54,6 +54,20 @@ void RecordStatistics(const Findings& findings, uint32_t node, uint32_t slot,
   }
 }
 
+// Whether the watchpoint applies to tensors of this type.
+bool Tests(const Watchpoint& watchpoint, const graphdbg_tensor& tensor) {
+  return watchpoint.matcher.MatchesType(DTypeFromNumber(tensor.dtype));
+}
+
+// Larger tensors are not looked at here: what is found out about them is kept
+// for views of them (SeenValues).
+constexpr int64_t kSmallBytes = 64 << 10;
+
+bool IsSmallAndFinite(const graphdbg_tensor& tensor) {
+  return Readable(tensor) &&
+         cpu::IsSmallAndFinite(ViewOf(tensor), kSmallBytes - 1);
+}
+
 // The value of an output in the previous step, if a condition needs it.
 class PreviousOutput {
  public:
@@ -110,6 +124,23 @@ bool Checker::Begin(const WatchSnapshot& watch, const Execution& execution,
   return set != nullptr && set->tests_values && !uninitialized;
 }
 
+bool Checker::IsPlainlyFine(const WatchSnapshot& watch,
+                            const Execution& execution,
+                            const ExecutionPoint& point) const {
+  const WatchSnapshot::Set* const set = watch.On(execution.node);
+  if (set == nullptr) {
+    Begin(watch, execution, point);
+    return true;
+  }
+  if (set->tests_execution || !set->only_nonfinite) return false;
+  for (size_t slot = 0; slot < execution.outputs.size(); ++slot) {
+    if (!IsSmallAndFinite(execution.outputs[slot])) return false;
+  }
+  if (!Begin(watch, execution, point)) return true;
+  nodes_->Facts(execution.node)->RecordFinite(true, point.step);
+  return true;
+}
+
 void Checker::ReportExecution(const WatchSnapshot& watch,
                               const Execution& execution,
                               const ExecutionPoint& point,
@@ -120,7 +151,7 @@ void Checker::ReportExecution(const WatchSnapshot& watch,
   for (const Watchpoint* watchpoint : set->watchpoints) {
     if (!watchpoint->predicate.on_execution()) continue;
     uint32_t slot = 0;
-    while (slot < outputs.size() && !watchpoint->Tests(outputs[slot])) ++slot;
+    while (slot < outputs.size() && !Tests(*watchpoint, outputs[slot])) ++slot;
     // An op without outputs has no types that could be others.
     if (slot == outputs.size() && slot > 0) continue;
     if (!BeginsRun(*watchpoint, execution.node, point)) continue;
@@ -209,7 +240,7 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
   // Determined only if a condition matches.
   std::optional<bool> intentional;
   for (const Watchpoint* watchpoint : set.For(*measurements)) {
-    if (!watchpoint->Tests(tensor)) continue;
+    if (!Tests(*watchpoint, tensor)) continue;
     const conditions::Predicate& predicate = watchpoint->predicate;
     const Outcome outcome = predicate.Test(measurements);
     if (outcome == Outcome::kNoPrevious) {
@@ -286,6 +317,17 @@ bool Checker::WasFinite(uint32_t node, uint64_t step) const {
   return facts->WasFinite(step) || (step > 0 && facts->WasFinite(step - 1));
 }
 
+bool Checker::IsPlainlyFine(const WatchSnapshot& watch, uint32_t node,
+                            const graphdbg_tensor& tensor,
+                            uint64_t step) const {
+  const WatchSnapshot::Set* const set = watch.On(node);
+  if (set == nullptr || !set->only_nonfinite || !IsSmallAndFinite(tensor)) {
+    return false;
+  }
+  nodes_->Facts(node)->RecordFinite(true, step);
+  return true;
+}
+
 void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
                          const graphdbg_tensor& tensor,
                          const graphdbg_tensor* previous,
@@ -326,7 +368,7 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
   nodes_->Facts(node)->RecordFinite(measurements->all_finite(), point.step);
   for (const Watchpoint* watchpoint : set.For(*measurements)) {
     const conditions::Predicate& predicate = watchpoint->predicate;
-    if (predicate.uses_overflow_flag() || !watchpoint->Tests(tensor)) continue;
+    if (predicate.uses_overflow_flag() || !Tests(*watchpoint, tensor)) continue;
     const Outcome outcome = predicate.Test(measurements);
     if (outcome == Outcome::kNoPrevious) {
       RecordMissingPrevious(*watchpoint, node, point.step, findings);

@@ -99,11 +99,11 @@ class Checker {
                       const ExecutionPoint& point, Findings* findings) const;
 
   // Whether no condition of the node holds, which is found out by a quick look
-  // at its outputs, if they are finite and in host memory. Otherwise
-  // CheckExecution follows; it records everything that this does. Allocates
-  // nothing. `seen` may be null.
+  // at its outputs: there are no conditions, or each holds for NaN and
+  // infinities alone, and the outputs are small, in host memory, and finite.
+  // Otherwise CheckExecution follows; it records everything that this does.
+  // Allocates nothing.
   bool IsPlainlyFine(const WatchSnapshot& watch, const Execution& execution,
-                     const PreviousValues& previous, SeenValues* seen,
                      const ExecutionPoint& point) const;
 
   // Reports the hits of conditions on executions, which CheckExecution and
@@ -144,10 +144,6 @@ class Checker {
  private:
   class Inputs;
 
-  // Whether a quick look at an output suffices to know that no condition holds.
-  bool RulesOut(const WatchSnapshot::Set& set, const Execution& execution,
-                uint32_t slot, const PreviousValues& previous, SeenValues* seen,
-                uint64_t step) const;
   // Tests the node's conditions on one output.
   void TestOutput(const WatchSnapshot::Set& set, const Execution& execution,
                   uint32_t slot, conditions::TensorMeasurements* measurements,

@@ -90,14 +90,13 @@ class CheckerTest : public testing::Test {
     execution.input_count = inputs.size();
     execution.outputs = &output;
     execution.output_count = 1;
-    passed_quickly_ =
-        checker_.IsPlainlyFine(*watch_.snapshot(), ExecutionOf(execution),
-                               previous_, /*seen=*/nullptr, {step, 1});
+    passed_quickly_ = checker_.IsPlainlyFine(*watch_.snapshot(),
+                                             ExecutionOf(execution), {step, 1});
     Findings findings;
     checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
-                            &previous_, /*seen=*/nullptr, {step, 1}, &findings);
+                            /*previous=*/nullptr, /*seen=*/nullptr, {step, 1},
+                            &findings);
     EXPECT_TRUE(findings.empty() || !passed_quickly_);
-    if (keeps_previous_) previous_.Keep(node, 0, output, step);
     return findings;
   }
 
@@ -145,8 +144,6 @@ class CheckerTest : public testing::Test {
   Devices devices_{
       &host_, [this](const std::string& line) { complaints_.push_back(line); }};
   Checker checker_{&nodes_, &host_, &devices_};
-  PreviousValues previous_{/*generations=*/2, /*budget_bytes=*/10'000};
-  bool keeps_previous_ = false;
   bool passed_quickly_ = false;
 };
 
@@ -163,33 +160,6 @@ TEST_F(CheckerTest, AQuickLookSufficesForFiniteNumbersAndSuchConditions) {
   Watch(3, "max_gt", v1::PAUSE_MODE_NODE, {{"value", 5}});
   Execute(node, {}, {1, 2});
   EXPECT_FALSE(passed_quickly_);
-  Execute(node, {}, {1, 2});
-  EXPECT_TRUE(passed_quickly_);
-  EXPECT_EQ(Execute(node, {}, {1, 6}).hits.size(), 1u);
-}
-
-TEST_F(CheckerTest, AQuickLookComparesWithThePreviousStep) {
-  const uint32_t node = Declare("a");
-  Watch(1, "max_gt", v1::PAUSE_MODE_NODE, {{"value", 5}});
-  Watch(2, "tensor_not_changed");
-  keeps_previous_ = true;
-  for (const uint64_t step : {1, 2, 3}) {
-    const float value = static_cast<float>(step);
-    EXPECT_TRUE(Execute(node, {}, {1, value}, 0, step).hits.empty());
-    // In the first step there is nothing to compare with.
-    EXPECT_EQ(passed_quickly_, step > 1);
-  }
-  EXPECT_EQ(Execute(node, {}, {1, 3}, 0, 4).hits.size(), 1u);
-  EXPECT_FALSE(passed_quickly_);
-}
-
-TEST_F(CheckerTest, AQuickLookIsNotTakenWhereItDidNotSuffice) {
-  const uint32_t node = Declare("a");
-  Watch(1, "max_gt", v1::PAUSE_MODE_NODE, {{"value", 5}});
-  for (const uint64_t step : {1, 2}) {
-    Execute(node, {}, {1, -kInf}, 0, step);
-    EXPECT_FALSE(passed_quickly_);
-  }
 }
 
 TEST_F(CheckerTest, AViewOfWhatWasSeenIsNotReadAgain) {

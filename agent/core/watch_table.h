@@ -45,11 +45,6 @@ struct Watchpoint {
   mutable std::atomic<uint64_t> last_hit_step{0};
 
   static constexpr uint64_t kReported = UINT64_MAX;
-
-  // Whether it applies to tensors of this type.
-  bool Tests(const graphdbg_tensor& tensor) const {
-    return matcher.MatchesType(DTypeFromNumber(tensor.dtype));
-  }
 };
 
 // One state of the table. Its watchpoints, and the sets of known nodes, never

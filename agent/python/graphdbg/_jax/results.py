@@ -47,7 +47,7 @@ class Results:
 
     @staticmethod
     def _is_bad_on_devices(array: Any, dtype: int, library: TapLibrary) -> bool:
-        """The same for an array on several devices."""
+        """Whether an element of an array on several devices is NaN or infinite."""
         return any(
             library.has_nonfinite((ctypes.c_void_p * 1)(part), (ctypes.c_uint64 * 1)(size), (ctypes.c_int * 1)(dtype))
             for part, size in host_parts(array)
