@@ -103,20 +103,20 @@ uint32_t GraphState::BindInput(uint32_t scope, std::string_view name,
   const at::TensorBase value = TensorOf(tensor);
   if (PlainStorage(value) == nullptr) return 0;
   MutexLock lock(&mu_);
-  std::string full_name = names_.FullName(Phase::kForward, scope) + '/';
-  full_name += name;
-  auto found = inputs_.find(full_name);
-  if (found == inputs_.end()) {
+  auto& inputs = inputs_[scope];
+  auto found = inputs.find(name);
+  if (found == inputs.end()) {
     if (stack == nullptr) return kNoNode;
+    std::string own_name = names_.FullName(Phase::kForward, scope) + '/';
+    own_name += name;
     // A module or parameter may have the same name as the argument.
-    std::string own_name = full_name;
     while (names_.IsReserved(own_name)) own_name += "_input";
     BoundTensors::Binding* const binding =
         BindingOf(own_name, scope, GRAPHDBG_INPUT, value, *stack);
     if (binding->node != 0) {
       graphdbg_bind_tensor(agent_, binding->node, binding);
     }
-    found = inputs_.emplace(std::move(full_name), binding).first;
+    found = inputs.emplace(name, binding).first;
   }
   bound_.Hold(found->second, tensor);
   return found->second->node;

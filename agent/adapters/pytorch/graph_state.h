@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -131,8 +133,9 @@ class GraphState {
   std::unordered_map<std::string, BoundTensors::Binding*> bindings_
       GRAPHDBG_GUARDED_BY(mu_);
   // By scope and name of the argument.
-  std::unordered_map<std::string, BoundTensors::Binding*> inputs_
-      GRAPHDBG_GUARDED_BY(mu_);
+  std::unordered_map<uint32_t,
+                     std::map<std::string, BoundTensors::Binding*, std::less<>>>
+      inputs_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::pytorch

@@ -12,6 +12,7 @@
 #include "agent/adapters/pytorch/hooks/signs.h"
 #include "agent/adapters/pytorch/hooks/source_stack.h"
 #include "agent/adapters/pytorch/hooks/state.h"
+#include "agent/adapters/pytorch/hooks/tensor.h"
 #include "agent/adapters/pytorch/hooks/waits.h"
 
 namespace graphdbg::hooks {
@@ -120,15 +121,6 @@ PyObject* DeclareScope(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "ssp", &path, &type, &now)) return nullptr;
   return PyLong_FromUnsignedLong(
       Global().adapter->declare_scope(path, type, now));
-}
-
-// Converter for PyArg_ParseTuple: the address of a torch.Tensor's TensorImpl.
-int TensorImplOf(PyObject* tensor, void* result) {
-  PyObject* const address = PyObject_GetAttrString(tensor, "_cdata");
-  if (address == nullptr) return 0;
-  *static_cast<const void**>(result) = PyLong_AsVoidPtr(address);
-  Py_DECREF(address);
-  return PyErr_Occurred() == nullptr ? 1 : 0;
 }
 
 PyObject* BindTensor(PyObject*, PyObject* args) {
@@ -245,6 +237,16 @@ PyObject* SetScope(PyObject*, PyObject* args) {
   int model;
   if (!PyArg_ParseTuple(args, "OIp", &module, &scope, &model)) return nullptr;
   if (!SetModuleScope(module, scope, model != 0)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* SetInputNames(PyObject*, PyObject* args) {
+  PyObject *module, *tensor_class, *names;
+  if (!PyArg_ParseTuple(args, "OOO!", &module, &tensor_class, &PyTuple_Type,
+                        &names)) {
+    return nullptr;
+  }
+  SetNamesOfInputs(module, tensor_class, names);
   Py_RETURN_NONE;
 }
 
@@ -402,6 +404,7 @@ PyMethodDef methods[] = {
     {"report", Report, METH_VARARGS, nullptr},
     {"node_of", NodeOf, METH_O, nullptr},
     {"set_scope", SetScope, METH_VARARGS, nullptr},
+    {"set_input_names", SetInputNames, METH_VARARGS, nullptr},
     {"current_scope", CurrentScope, METH_NOARGS, nullptr},
     {"enter_program", EnterProgram, METH_NOARGS, nullptr},
     {"leave_program", LeaveProgram, METH_VARARGS, nullptr},

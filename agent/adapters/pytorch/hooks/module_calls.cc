@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "agent/adapters/pytorch/hooks/interpreter.h"
+#include "agent/adapters/pytorch/hooks/owned.h"
+#include "agent/adapters/pytorch/hooks/tensor.h"
 
 namespace graphdbg::hooks {
 namespace {
@@ -15,6 +17,13 @@ struct ModuleScope {
   PyObject* module = nullptr;
   uint32_t scope = 0;
   bool model = false;
+  // The names of the inputs; null if they are not known.
+  PyObject* input_names = nullptr;
+
+  void Clear() {
+    Py_CLEAR(module);
+    Py_CLEAR(input_names);
+  }
 };
 
 // Protected by the interpreter's lock.
@@ -28,6 +37,8 @@ struct Calls {
   // Null unless models are observed.
   PyObject* on_output = nullptr;
   bool suspicious_only = false;
+  // torch.Tensor; null until names of inputs are known.
+  PyObject* tensor_class = nullptr;
   std::unordered_map<PyObject*, ModuleScope> scopes;
   size_t next_sweep_size = 1024;
 };
@@ -50,7 +61,7 @@ void RemoveExpired() {
   auto& scopes = Table().scopes;
   for (auto entry = scopes.begin(); entry != scopes.end();) {
     if (PyWeakref_GetObject(entry->second.module) == Py_None) {
-      Py_DECREF(entry->second.module);
+      entry->second.Clear();
       entry = scopes.erase(entry);
     } else {
       ++entry;
@@ -129,11 +140,43 @@ bool MayPass() {
            Global().adapter->records_gradients() != 0));
 }
 
-// Reports the tensors passed to a model, through Python code. Returns false
-// with an exception set if one is for the program.
-bool ReportModelInputs(const Arguments& call, bool observed) {
+// Whether the arguments of a call are tensors whose names are known.
+bool HasNamedInputs(const ModuleScope& module, const Arguments& call) {
+  if (module.input_names == nullptr || call.keywords != nullptr) return false;
+  const auto names = static_cast<size_t>(PyTuple_Size(module.input_names));
+  if (PositionalCount(call.count) != 1 + names) return false;
+  for (size_t i = 1; i <= names; ++i) {
+    const auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(call.args[i]));
+    if (type != Table().tensor_class) return false;
+  }
+  return true;
+}
+
+void GiveNamedInputs(const ModuleScope& module, const Arguments& call) {
+  const Owned names = Share(module.input_names);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i) {
+    const char* const name =
+        PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names.get(), i), nullptr);
+    const void* impl;
+    if (name == nullptr || !TensorImplOf(call.args[1 + i], &impl)) {
+      PyErr_Clear();
+      continue;
+    }
+    Global().adapter->give_input(module.scope, name, impl);
+  }
+}
+
+// Reports the tensors passed to a model, through Python code if their names are
+// not known or the call is observed. Returns false with an exception set if one
+// is for the program.
+bool ReportModelInputs(const ModuleScope& module, const Arguments& call,
+                       bool observed) {
   const bool wanted = observed || Global().adapter->wants_inputs();
   if (Table().on_model == nullptr || !wanted) return true;
+  if (!observed && HasNamedInputs(module, call)) {
+    GiveNamedInputs(module, call);
+    return true;
+  }
   PyObject* const result = Python().vectorcall(Table().on_model, call.args,
                                                call.count, call.keywords);
   if (result == nullptr) {
@@ -172,7 +215,7 @@ bool IsTraining(PyObject* module) {
 PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
   const bool training = IsTraining(call.args[0]);
   const bool observed = IsObserved(training);
-  if (!ReportModelInputs(call, observed)) return nullptr;
+  if (!ReportModelInputs(module, call, observed)) return nullptr;
   if (!CheckStatus(Global().adapter->enter_model(module.scope, training))) {
     return nullptr;
   }
@@ -261,7 +304,7 @@ PyObject* NewModuleCall(PyObject* original) {
 }
 
 void ForgetScopes() {
-  for (auto& [module, entry] : Table().scopes) Py_DECREF(entry.module);
+  for (auto& [module, entry] : Table().scopes) entry.Clear();
   Table().scopes.clear();
 }
 
@@ -318,9 +361,17 @@ bool SetModuleScope(PyObject* module, uint32_t scope, bool model) {
   if (reference == nullptr) return false;
   if (Table().scopes.size() >= Table().next_sweep_size) RemoveExpired();
   ModuleScope& entry = Table().scopes[module];
-  Py_XDECREF(entry.module);
+  entry.Clear();
   entry = {reference, scope, model};
   return true;
+}
+
+void SetNamesOfInputs(PyObject* module, PyObject* tensor_class,
+                      PyObject* names) {
+  const auto found = Table().scopes.find(module);
+  if (found == Table().scopes.end()) return;
+  Assign(&Table().tensor_class, tensor_class);
+  Assign(&found->second.input_names, names);
 }
 
 }  // namespace graphdbg::hooks

@@ -11,7 +11,8 @@ namespace graphdbg::hooks {
 //   on_unknown(module)     is called for a module without a scope and assigns
 //                          one with set_scope
 //   on_model(module, ...)  is called with the arguments of a model's call if
-//                          inputs have to be reported
+//                          inputs have to be reported, unless their names are
+//                          known
 //
 // All functions in this file require the interpreter's lock. They return false
 // with an exception set on failure.
@@ -32,6 +33,12 @@ void ObserveModels(PyObject* on_output, bool suspicious_only);
 // Sets the scope of a module. `model` means that its calls from outside all
 // scopes are passes of the program.
 bool SetModuleScope(PyObject* module, uint32_t scope, bool model);
+
+// From now on, the arguments of calls of this module, which has a scope, are
+// reported under these names, a tuple of str, if a call has as many of them, by
+// position, and each is an instance of the class itself.
+void SetNamesOfInputs(PyObject* module, PyObject* tensor_class,
+                      PyObject* names);
 
 }  // namespace graphdbg::hooks
 

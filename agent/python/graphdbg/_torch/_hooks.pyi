@@ -141,6 +141,9 @@ def node_of(tensor: object, /) -> int:
     """The node of a tensor, for which the same applies; 0 if it is not known."""
 
 def set_scope(module: object, scope: int, model: bool, /) -> None: ...
+def set_input_names(module: object, tensor_class: type, names: tuple[str, ...], /) -> None:
+    """From now on, these are given as inputs when the model is called with as many tensors, by position."""
+
 def current_scope() -> tuple[int, bool]:
     """Returns this thread's innermost module scope, and whether the thread is inside a module or optimizer."""
 

@@ -25,6 +25,7 @@ class Scopes(Protocol):
     def bind_tensor(self, scope: int, name: str, kind: int, tensor: object, /) -> None: ...
     def give_input(self, scope: int, name: str, tensor: object, /) -> None: ...
     def set_scope(self, module: object, scope: int, model: bool, /) -> None: ...
+    def set_input_names(self, module: object, tensor_class: type, names: tuple[str, ...], /) -> None: ...
     def current_scope(self) -> tuple[int, bool]: ...
 
 
@@ -251,8 +252,11 @@ class ModuleTree:
             _add_tensors(torch.Tensor, name, value, given)
         for name, value in kwargs.items():
             _add_tensors(torch.Tensor, name, value, given)
-        for name, tensor in islice(given.items(), _MAX_INPUTS):
-            self._hooks.give_input(scope, name.replace("/", "."), tensor)
+        given = {name.replace("/", "."): tensor for name, tensor in islice(given.items(), _MAX_INPUTS)}
+        for name, tensor in given.items():
+            self._hooks.give_input(scope, name, tensor)
+        if not kwargs and all(type(value) is torch.Tensor for value in args) and len(given) == len(args):
+            self._hooks.set_input_names(module, torch.Tensor, tuple(given))
 
     def _arguments_of(self, module: Module) -> list[str]:
         last, names = self._arguments

@@ -169,6 +169,9 @@ class Hooks(Signs):
     def set_scope(self, module: object, scope: int, model: bool) -> None:
         self._calls.set_scope(module, scope, model)
 
+    def set_input_names(self, module: object, tensor_class: type, names: tuple[str, ...]) -> None:
+        """Calls are passed to Python code, anyway."""
+
     def current_scope(self) -> tuple[int, bool]:
         return self._session.module_scope(), self._session.is_inside()
 
