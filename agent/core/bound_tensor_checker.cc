@@ -80,14 +80,14 @@ void BoundTensorChecker::Check(const WatchSnapshot& watch, uint64_t step,
       ResolveBound(*parts_.host, handle, on_devices.back().value.get());
       continue;
     }
-    CheckOne(watch, node, bound, step, findings);
+    CheckOne(watch, node, bound, tested, step, findings);
   }
   CheckOnDevices(watch, std::move(on_devices), step, findings);
 }
 
 void BoundTensorChecker::CheckOne(const WatchSnapshot& watch, uint32_t node,
-                                  const BoundTensor& bound, uint64_t step,
-                                  Findings* findings) const {
+                                  const BoundTensor& bound, bool tested,
+                                  uint64_t step, Findings* findings) const {
   const bool records =
       findings->recorder != nullptr && findings->recorder->recording();
   if (!records &&
@@ -98,9 +98,11 @@ void BoundTensorChecker::CheckOne(const WatchSnapshot& watch, uint32_t node,
   const auto previous = parts_.previous->Before(step, node, 0);
   graphdbg_tensor before;
   if (previous != nullptr) before = previous->tensor();
-  parts_.checker->CheckBound(watch, node, bound.tensor,
-                             previous != nullptr ? &before : nullptr,
-                             {step, parts_.counter->NextOrder()}, findings);
+  conditions::ScanResult known;
+  known.all_finite = tested;
+  parts_.checker->CheckBound(
+      watch, node, bound.tensor, previous != nullptr ? &before : nullptr,
+      {step, parts_.counter->NextOrder()}, findings, known);
 }
 
 void BoundTensorChecker::CheckOnDevices(const WatchSnapshot& watch,
@@ -116,7 +118,7 @@ void BoundTensorChecker::CheckOnDevices(const WatchSnapshot& watch,
       place.first = parts_.devices->OnStream(node.value->tensor, &place.second);
     }
     if (place.first == nullptr) {
-      CheckOne(watch, node.node, *node.value, step, findings);
+      CheckOne(watch, node.node, *node.value, /*tested=*/false, step, findings);
       continue;
     }
     auto& members = batches[place];
@@ -144,7 +146,8 @@ void BoundTensorChecker::CheckBatch(const WatchSnapshot& watch,
   std::vector<runtime::Ticket> tickets;
   if (!device->Launch(views, stream, &tickets).ok()) {
     for (const BoundNode* node : members) {
-      CheckOne(watch, node->node, *node->value, step, findings);
+      CheckOne(watch, node->node, *node->value, /*tested=*/false, step,
+               findings);
     }
     return;
   }

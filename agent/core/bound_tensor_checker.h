@@ -59,8 +59,9 @@ class BoundTensorChecker {
     std::unique_ptr<BoundTensor> value;
   };
 
+  // `tested`: it is known to be finite.
   void CheckOne(const WatchSnapshot& watch, uint32_t node,
-                const BoundTensor& bound, uint64_t step,
+                const BoundTensor& bound, bool tested, uint64_t step,
                 Findings* findings) const;
   void CheckOnDevices(const WatchSnapshot& watch, std::vector<BoundNode> nodes,
                       uint64_t step, Findings* findings) const;

@@ -331,8 +331,8 @@ bool Checker::IsPlainlyFine(const WatchSnapshot& watch, uint32_t node,
 void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
                          const graphdbg_tensor& tensor,
                          const graphdbg_tensor* previous,
-                         const ExecutionPoint& point,
-                         Findings* findings) const {
+                         const ExecutionPoint& point, Findings* findings,
+                         const conditions::ScanResult& known) const {
   const WatchSnapshot::Set* set = watch.On(node);
   if (set == nullptr) return;
   const TensorView view = ViewOf(tensor);
@@ -345,7 +345,7 @@ void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
   conditions::TensorMeasurements measurements(
       &view, previous != nullptr ? &previous_view : nullptr, point.step);
   measurements.set_backend(access.backend());
-  if (!access.ok() || !measurements.Measure(set->needs)) return;
+  if (!access.ok() || !measurements.Measure(set->needs, known)) return;
   TestBound(*set, node, tensor, &measurements, point, findings);
 }
 

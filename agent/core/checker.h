@@ -129,11 +129,13 @@ class Checker {
                      const graphdbg_tensor& tensor, uint64_t step) const;
 
   // Checks the current value of a bound tensor. `previous` is its value in the
-  // previous step; null if it is not known.
+  // previous step; null if it is not known. `known` is the result of an earlier
+  // pass over the current one.
   void CheckBound(const WatchSnapshot& watch, uint32_t node,
                   const graphdbg_tensor& tensor,
                   const graphdbg_tensor* previous, const ExecutionPoint& point,
-                  Findings* findings) const;
+                  Findings* findings,
+                  const conditions::ScanResult& known = {}) const;
   // The same with statistics that are already known.
   void CheckBoundMeasured(const WatchSnapshot& watch, uint32_t node,
                           const graphdbg_tensor& tensor,
