@@ -11,13 +11,14 @@ from slices import serve
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-# Steps of a slice, and the batch: several of the larger perceptron, since machines differ in how long a step takes.
+# Steps of a slice, and the batch: several of the larger networks, since machines differ in how long a step takes.
 WORKLOADS = {
     "mlp": (200, 64),
     "batch_192": (20, 192),
     "batch_288": (20, 288),
     "batch_512": (20, 512),
     "batch_960": (20, 960),
+    "cnn_2": (20, 2),
     "cnn": (4, 32),
 }
 
@@ -44,7 +45,7 @@ def model_of(workload: str) -> tuple[Any, tuple[int, ...]]:
             return nn.Dense(10)(x.mean((1, 2)))
 
     _, batch = WORKLOADS[workload]
-    if workload == "cnn":
+    if workload.startswith("cnn"):
         return Residual(), (batch, 32, 32, 3)
     return Perceptron(128 if workload == "mlp" else 512), (batch, 64)
 
