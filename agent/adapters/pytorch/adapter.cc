@@ -3,7 +3,6 @@
 #include <c10/core/GradMode.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
@@ -290,10 +289,8 @@ bool Adapter::BeginPass(uint32_t scope) {
   bool new_pass = false;
   {
     MutexLock lock(&mu_);
-    new_pass = std::find(called_models_.begin(), called_models_.end(), scope) !=
-               called_models_.end();
-    if (new_pass) called_models_.clear();
-    called_models_.push_back(scope);
+    new_pass = !called_models_.insert(scope).second;
+    if (new_pass) called_models_ = {scope};
     graph_.EnterModel(static_cast<uint32_t>(called_models_.size()), new_pass);
   }
   // Without gradients, no backward pass refers to an earlier pass.

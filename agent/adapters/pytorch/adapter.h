@@ -2,6 +2,7 @@
 #define AGENT_ADAPTERS_PYTORCH_ADAPTER_H_
 
 #include <atomic>
+#include <unordered_set>
 #include <vector>
 
 #include "agent/adapters/pytorch/capture_engine.h"
@@ -175,8 +176,8 @@ class Adapter : public TracerHost {
   static thread_local std::vector<ModelInput> model_inputs_;
 
   Mutex mu_;
-  // The scopes of models called in the current pass, few at most.
-  std::vector<uint32_t> called_models_ GRAPHDBG_GUARDED_BY(mu_);
+  // Models called in the current pass.
+  std::unordered_set<uint32_t> called_models_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::pytorch

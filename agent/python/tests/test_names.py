@@ -28,6 +28,45 @@ BACKWARD = [
 ]
 
 
+INPUTS = """
+import torch
+from torch import nn
+
+from graphdbg._torch.modules import ModuleTree
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x, scale=None, *, offset=None):
+        x = x[0] if isinstance(x, list) else x
+        x = self.fc(x if scale is None else x * scale)
+        return x if offset is None else x + offset
+
+
+class Sub(torch.Tensor):
+    pass
+
+
+in_python, original = [], ModuleTree.give_inputs
+ModuleTree.give_inputs = lambda *args, **kwargs: (in_python.append(step), original(*args, **kwargs))
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x, scale, sub = torch.ones(1, 3), torch.ones(3), torch.ones(1, 3).as_subclass(Sub)
+calls = [
+    lambda: net(x), lambda: net(x), lambda: net(x.clone()), lambda: net(x, scale), lambda: net(x, scale),
+    lambda: net(x), lambda: net(x, scale=scale), lambda: net([x], scale), lambda: net(x, None),
+    lambda: net(sub), lambda: net(x, scale, offset=torch.ones(2)), lambda: net(x, scale), lambda: net(x, scale),
+]
+for step, call in enumerate(calls, 1):
+    call().sum().backward()
+    optimizer.step()
+print(*in_python)
+"""
+
+
 @pytest.fixture(scope="module")
 def cnn(stage, tmp_path_factory) -> Run:
     return Script(stage, tmp_path_factory.mktemp("cnn"))(CNN, "SGD")
@@ -271,3 +310,28 @@ def main():
 main()
 """)
     assert run.stdout == "None\n", run.stderr
+
+
+def test_inputs_have_the_names_of_arguments_however_the_model_is_called(script: Script) -> None:
+    run = script(INPUTS)
+    names = {"x", "x.0", "scale", "offset"}
+    expected = [
+        "x",
+        "x",
+        "x",
+        "x scale",
+        "x scale",
+        "x",
+        "x scale",
+        "x.0 scale",
+        "x",
+        "x",
+        "x scale offset",
+        "x scale",
+        "x scale",
+    ]
+    for step, given in enumerate(expected, 1):
+        executed = [name.removeprefix("forward/") for name in run.executed(step)]
+        assert [name for name in executed if name in names] == given.split(), step
+    # Calls with as many tensors as before need no Python code.
+    assert run.stdout.split() == ["1", "4", "6", "7", "8", "9", "10", "11", "12"]

@@ -385,45 +385,6 @@ net(torch.ones(1, 3))
     assert run.executed(step=1) == ["forward/input", "forward/t", "forward/addmm"]
 
 
-def test_inputs_have_the_names_of_arguments_however_the_model_is_called(script: Script) -> None:
-    run = script(
-        PREAMBLE
-        + """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(3, 2)
-
-    def forward(self, x, scale=None, *, offset=None):
-        x = x[0] if isinstance(x, list) else x
-        x = self.fc(x if scale is None else x * scale)
-        return x if offset is None else x + offset
-
-
-class Sub(torch.Tensor):
-    pass
-
-
-net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-x, scale = torch.ones(1, 3), torch.ones(3)
-calls = [
-    lambda: net(x), lambda: net(x), lambda: net(x.clone()), lambda: net(x, scale), lambda: net(x, scale),
-    lambda: net(x), lambda: net(x, scale=scale), lambda: net([x], scale), lambda: net(x, None),
-    lambda: net(x.as_subclass(Sub)), lambda: net(x, scale, offset=torch.ones(2)), lambda: net(x, scale),
-]
-for call in calls:
-    call().sum().backward()
-    optimizer.step()
-"""
-    )
-    inputs = {"x", "x.0", "scale", "offset"}
-    expected = ["x", "x", "x", "x scale", "x scale", "x", "x scale", "x.0 scale", "x", "x", "x scale offset", "x scale"]
-    for step, names in enumerate(expected, 1):
-        given = [name.removeprefix("forward/") for name in run.executed(step)]
-        assert [name for name in given if name in inputs] == names.split(), step
-
-
 def test_ops_of_other_threads_do_not_shift_names(script: Script) -> None:
     run = script(
         PREAMBLE

@@ -246,7 +246,7 @@ PyObject* SetInputNames(PyObject*, PyObject* args) {
                         &names)) {
     return nullptr;
   }
-  SetNamesOfInputs(module, tensor_class, names);
+  SetModuleInputNames(module, tensor_class, names);
   Py_RETURN_NONE;
 }
 

@@ -366,8 +366,8 @@ bool SetModuleScope(PyObject* module, uint32_t scope, bool model) {
   return true;
 }
 
-void SetNamesOfInputs(PyObject* module, PyObject* tensor_class,
-                      PyObject* names) {
+void SetModuleInputNames(PyObject* module, PyObject* tensor_class,
+                         PyObject* names) {
   const auto found = Table().scopes.find(module);
   if (found == Table().scopes.end()) return;
   Assign(&Table().tensor_class, tensor_class);

@@ -37,8 +37,8 @@ bool SetModuleScope(PyObject* module, uint32_t scope, bool model);
 // From now on, the arguments of calls of this module, which has a scope, are
 // reported under these names, a tuple of str, if a call has as many of them, by
 // position, and each is an instance of the class itself.
-void SetNamesOfInputs(PyObject* module, PyObject* tensor_class,
-                      PyObject* names);
+void SetModuleInputNames(PyObject* module, PyObject* tensor_class,
+                         PyObject* names);
 
 }  // namespace graphdbg::hooks
 
